@@ -1,0 +1,221 @@
+package io.rdmatest;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A native object with one owner, its parents and its live children.
+ *
+ * <p>Closing goes children first: closing a parent with live children is an {@link IllegalStateException} that names
+ * them, where the C libraries would answer EBUSY or crash later. Closing twice does nothing. Using a closed object is an
+ * {@link IllegalStateException}.
+ *
+ * <p>Every native call on the object stands between {@link #enter()} and {@link #exit()}, so that an object which one
+ * thread closes is never destroyed under a call of another thread.
+ */
+public abstract class NativeResource implements AutoCloseable {
+
+    private static final VarHandle USES;
+    private static final int CLOSING = Integer.MIN_VALUE;
+    private static final Duration LONGEST_CALL = Duration.ofSeconds(10);
+
+    static {
+        try {
+            USES = MethodHandles.lookup().findVarHandle(NativeResource.class, "uses", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final String kind;
+    private final List<NativeResource> parents;
+    private final Throwable origin = new Throwable();
+    /** Guarded by {@link Ledger#LOCK}. */
+    private final Set<NativeResource> children = new LinkedHashSet<>();
+
+    /** The number of calls under way; the sign bit is set from the begin of closing on. */
+    @SuppressWarnings("unused") // through USES
+    private volatile int uses;
+
+    private volatile boolean closed;
+
+    /**
+     * Enters the object into the ledger, below its parents.
+     *
+     * @param kind what it is, in the words of {@code rdma resource}: qp, cq, mr, pd, cm-id …
+     * @param parents the objects that must outlive this one; null elements are passed over
+     * @throws IllegalStateException if a parent is closed: the caller then has to destroy the native object itself
+     */
+    protected NativeResource(String kind, @Nullable NativeResource... parents) {
+        this.kind = kind;
+        List<NativeResource> present = new ArrayList<>(parents.length);
+        for (NativeResource parent : parents) {
+            if (parent != null && !present.contains(parent)) {
+                present.add(parent);
+            }
+        }
+        this.parents = List.copyOf(present);
+        synchronized (Ledger.LOCK) {
+            for (NativeResource parent : this.parents) {
+                if ((parent.uses & CLOSING) != 0) {
+                    throw new IllegalStateException(
+                            parent.kind + " is closed: a new " + kind + " can't be built on it");
+                }
+            }
+            for (NativeResource parent : this.parents) {
+                parent.children.add(this);
+            }
+            Ledger.LIVE.add(this);
+        }
+    }
+
+    /**
+     * Destroys the native object. Called once, with no call under way and no live child; throwing keeps the object in
+     * the ledger, still usable as far as the native library allows.
+     */
+    protected abstract void release();
+
+    /** Returns a name for messages, for example {@code "qp rxe0/17"}. Must not make a native call. */
+    public abstract String describe();
+
+    /** Returns what it is, in the words of {@code rdma resource}. */
+    public final String kind() {
+        return kind;
+    }
+
+    /** Returns the live objects built on this one; may be empty. */
+    public final List<NativeResource> children() {
+        synchronized (Ledger.LOCK) {
+            return List.copyOf(children);
+        }
+    }
+
+    /** Returns the objects that this one is built on; may be empty. */
+    public final List<NativeResource> parents() {
+        return parents;
+    }
+
+    /** Returns where the object was created: the first frame outside the harness, or the innermost one. */
+    public final StackTraceElement createdAt() {
+        StackTraceElement[] frames = origin.getStackTrace();
+        for (StackTraceElement frame : frames) {
+            if (!isHarness(frame.getClassName())) {
+                return frame;
+            }
+        }
+        return frames[frames.length - 1];
+    }
+
+    /** Returns the whole stack at the object's creation. */
+    public final StackTraceElement[] creationStack() {
+        return origin.getStackTrace();
+    }
+
+    private static boolean isHarness(String className) {
+        return className.equals(NativeResource.class.getName())
+                || className.startsWith("io.rdmatest.internal.")
+                || className.startsWith("io.rdmatest.verbs.") && !isTest(className)
+                || className.startsWith("io.rdmatest.cm.") && !isTest(className)
+                || className.startsWith("io.rdmatest.rsocket.") && !isTest(className)
+                || className.startsWith("java.")
+                || className.startsWith("jdk.");
+    }
+
+    private static boolean isTest(String className) {
+        int nested = className.indexOf('$');
+        String top = nested < 0 ? className : className.substring(0, nested);
+        return top.endsWith("IT") || top.endsWith("Tests") || top.endsWith("TestCase");
+    }
+
+    /** Tells whether the object has been closed. */
+    public final boolean isClosed() {
+        return closed;
+    }
+
+    /**
+     * Begins a native call on this object; to be paired with {@link #exit()} in a finally block. Calls must be short:
+     * whoever waits does so in slices.
+     *
+     * @throws IllegalStateException if the object is closed or being closed
+     */
+    protected final void enter() {
+        int now;
+        do {
+            now = uses;
+            if (now < 0) {
+                throw new IllegalStateException(describe() + " is closed");
+            }
+        } while (!USES.weakCompareAndSetAcquire(this, now, now + 1));
+    }
+
+    /** Ends a native call on this object. */
+    protected final void exit() {
+        int ignored = (int) USES.getAndAddRelease(this, -1);
+    }
+
+    /**
+     * Destroys the native object; does nothing the second time.
+     *
+     * @throws IllegalStateException if objects built on this one are live, or another thread keeps it in a call
+     * @throws RdmaException if the native library refuses; the object then stays in the ledger
+     */
+    @Override
+    public final void close() {
+        synchronized (Ledger.LOCK) {
+            if ((uses & CLOSING) != 0) {
+                return;
+            }
+            if (!children.isEmpty()) {
+                throw new IllegalStateException(describe() + " can't be closed before "
+                        + children.stream().map(NativeResource::describe).collect(Collectors.joining(", ")));
+            }
+            int ignored = (int) USES.getAndBitwiseOr(this, CLOSING);
+        }
+        boolean released = false;
+        try {
+            awaitLastCall();
+            release();
+            released = true;
+        } finally {
+            if (released) {
+                closed = true;
+                synchronized (Ledger.LOCK) {
+                    for (NativeResource parent : parents) {
+                        parent.children.remove(this);
+                    }
+                    Ledger.LIVE.remove(this);
+                }
+            } else {
+                int ignored = (int) USES.getAndBitwiseAnd(this, ~CLOSING);
+            }
+        }
+    }
+
+    private void awaitLastCall() {
+        long deadline = System.nanoTime() + LONGEST_CALL.toNanos();
+        for (int turn = 0; uses != CLOSING; turn++) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new IllegalStateException(describe() + " can't be closed: " + (uses & ~CLOSING)
+                        + " native call(s) on it did not return within " + LONGEST_CALL.toSeconds() + " s");
+            }
+            if (turn < 1000) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(100_000);
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return describe();
+    }
+}

@@ -1,0 +1,35 @@
+package io.rdmatest;
+
+import java.time.Duration;
+
+/** Signals that an awaited event did not come before its deadline. */
+public final class RdmaTimeoutException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String awaited;
+    private final Duration waited;
+
+    /**
+     * Creates the exception.
+     *
+     * @param awaited what was awaited, for example {@code "2 completions on cq rxe0/4"}
+     * @param waited how long the wait was allowed to take
+     * @param lastSeen what was seen instead; may be empty
+     */
+    public RdmaTimeoutException(String awaited, Duration waited, String lastSeen) {
+        super("no " + awaited + " within " + waited.toMillis() + " ms" + (lastSeen.isEmpty() ? "" : "; " + lastSeen));
+        this.awaited = awaited;
+        this.waited = waited;
+    }
+
+    /** Returns what was awaited. */
+    public String awaited() {
+        return awaited;
+    }
+
+    /** Returns how long the wait was allowed to take. */
+    public Duration waited() {
+        return waited;
+    }
+}

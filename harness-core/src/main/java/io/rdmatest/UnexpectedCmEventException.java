@@ -1,0 +1,57 @@
+package io.rdmatest;
+
+import java.util.HexFormat;
+
+/** Signals that the connection manager reported another event than the awaited one (rdma_get_cm_event(3)). */
+public final class UnexpectedCmEventException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String wanted;
+    private final String got;
+    private final int status;
+    private final byte[] privateData;
+
+    /**
+     * Creates the exception.
+     *
+     * @param wanted the awaited event by its C name
+     * @param got the reported event by its C name
+     * @param status the event's status: 0, a negative errno, or a reject reason of the transport
+     * @param explanation what the status means and what to do; may be empty
+     * @param privateData what the peer attached; may be empty
+     */
+    public UnexpectedCmEventException(String wanted, String got, int status, String explanation, byte[] privateData) {
+        super("expected " + wanted + " but got " + got + ", status " + status
+                + (explanation.isEmpty() ? "" : " (" + explanation + ")")
+                + (privateData.length == 0
+                        ? ""
+                        : ", private data "
+                                + HexFormat.of().formatHex(privateData, 0, Math.min(privateData.length, 32))
+                                + (privateData.length > 32 ? "…" : "")));
+        this.wanted = wanted;
+        this.got = got;
+        this.status = status;
+        this.privateData = privateData.clone();
+    }
+
+    /** Returns the awaited event by its C name. */
+    public String wanted() {
+        return wanted;
+    }
+
+    /** Returns the reported event by its C name. */
+    public String got() {
+        return got;
+    }
+
+    /** Returns the event's status. */
+    public int status() {
+        return status;
+    }
+
+    /** Returns what the peer attached; may be empty. */
+    public byte[] privateData() {
+        return privateData.clone();
+    }
+}

@@ -1,0 +1,155 @@
+package io.rdmatest.internal;
+
+import io.rdmatest.NativeLibraryException;
+import io.rdmatest.RdmaException;
+import io.rdmatest.ffi.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Builds downcall handles that capture errno, in one place.
+ *
+ * <p>The first parameter of a capturing handle is the calling thread's {@link #errnoState()}; the value is read with
+ * {@link #errno()} right after the call.
+ */
+public final class Native {
+
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final StructLayout STATE = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO = STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+    private static final ThreadLocal<MemorySegment> ERRNO_STATE =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(STATE));
+
+    private Native() {}
+
+    /**
+     * Makes sure that librdmacm and libibverbs are loaded. To be called before the first touch of {@code io.rdmatest.ffi}.
+     *
+     * @throws NativeLibraryException if they are not installed
+     */
+    public static void requireLibraries() {
+        if (Libraries.FAILURE != null) {
+            throw new NativeLibraryException(
+                    "librdmacm.so.1 or libibverbs.so.1 can't be loaded: install rdma-core's user-space libraries"
+                            + " (Debian, Ubuntu: apt-get install librdmacm1 ibverbs-providers; Fedora, RHEL: dnf install"
+                            + " librdmacm libibverbs). The JVM says: " + Libraries.FAILURE.getMessage(),
+                    Libraries.FAILURE);
+        }
+    }
+
+    /** Tried once, by opening the libraries themselves: a failed initialiser of rdma_h could not be tried again. */
+    private static final class Libraries {
+        static final @Nullable Throwable FAILURE = open();
+
+        private static @Nullable Throwable open() {
+            try (Arena arena = Arena.ofConfined()) {
+                Optional<MemorySegment> ignored =
+                        SymbolLookup.libraryLookup("librdmacm.so.1", arena).find("rdma_create_event_channel");
+                ignored = SymbolLookup.libraryLookup("libibverbs.so.1", arena).find("ibv_open_device");
+                int loaded = rdma_h.EPERM();
+                return loaded > 0 ? null : new IllegalStateException("the bindings are not usable");
+            } catch (IllegalArgumentException | LinkageError e) {
+                return e;
+            }
+        }
+    }
+
+    /**
+     * Builds a downcall handle that captures errno.
+     *
+     * @param address the function
+     * @param descriptor its descriptor
+     * @return a handle with the errno state as its first parameter
+     */
+    public static MethodHandle capturing(MemorySegment address, FunctionDescriptor descriptor) {
+        return LINKER.downcallHandle(address, descriptor, Linker.Option.captureCallState("errno"));
+    }
+
+    /**
+     * Builds a downcall handle without bound address that captures errno, for function pointers read from a struct.
+     *
+     * @param descriptor the function's descriptor
+     * @return a handle with the function address and the errno state as its first two parameters
+     */
+    public static MethodHandle capturing(FunctionDescriptor descriptor) {
+        return LINKER.downcallHandle(descriptor, Linker.Option.captureCallState("errno"));
+    }
+
+    /**
+     * Looks up a symbol that not every release of rdma-core has, and builds its capturing handle.
+     *
+     * @param name the symbol
+     * @param descriptor its descriptor
+     * @return the handle, or empty if the installed libraries do not export the symbol
+     */
+    public static Optional<MethodHandle> optional(String name, FunctionDescriptor descriptor) {
+        requireLibraries();
+        return SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global())
+                .or(SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global()))
+                .or(LINKER.defaultLookup())
+                .find(name)
+                .map(address -> capturing(address, descriptor));
+    }
+
+    /** Returns the calling thread's capture state, the first argument of every capturing handle. */
+    public static MemorySegment errnoState() {
+        return ERRNO_STATE.get();
+    }
+
+    /** Returns the errno that the calling thread's last capturing call left. */
+    public static int errno() {
+        return (int) ERRNO.get(ERRNO_STATE.get(), 0L);
+    }
+
+    /**
+     * Builds the exception for a call that reports through errno.
+     *
+     * @param call the C function
+     * @param operands the operands as a person would name them; may be empty
+     * @return the exception, with the errno of the calling thread's last capturing call
+     */
+    public static RdmaException failure(String call, String operands) {
+        return new RdmaException(call, operands, errno());
+    }
+
+    /**
+     * Turns what a MethodHandle may throw into what a caller can handle.
+     *
+     * @param call the C function
+     * @param thrown what {@code invokeExact} threw
+     * @return an unchecked exception to be thrown
+     */
+    public static RuntimeException unchecked(String call, Throwable thrown) {
+        if (thrown instanceof RuntimeException e) {
+            return e;
+        }
+        if (thrown instanceof Error e) {
+            throw e;
+        }
+        return new IllegalStateException(call + " threw " + thrown, thrown);
+    }
+
+    /**
+     * Reads a C string.
+     *
+     * @param address where it begins; may be null
+     * @param limit the most bytes to look at
+     * @return the string; empty for a null address
+     */
+    public static String string(MemorySegment address, long limit) {
+        return address.address() == 0 ? "" : address.reinterpret(limit).getString(0);
+    }
+
+    /** The layout of a C int. */
+    public static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+}
