@@ -1,0 +1,26 @@
+package io.rdmatest.junit;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Choose how injected connections are brought up. The annotation nearest to the parameter counts: on the parameter, on the
+ * method, on the class, on an enclosing class; without any it is {@link ConnectionMode#RDMA_CM}.
+ */
+@Target({ElementType.PARAMETER, ElementType.METHOD, ElementType.TYPE, ElementType.ANNOTATION_TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Inherited
+public @interface ConnectedBy {
+
+    /**
+     * Name the way.
+     *
+     * @return the mode
+     */
+    ConnectionMode value();
+}

@@ -1,0 +1,62 @@
+package io.rdmatest.junit;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.ResourceLock;
+
+/**
+ * Declare a test, or all tests of a class, to run on an RDMA device.
+ *
+ * <p>On a method the annotation is a {@link Test @Test} of its own. On a class it marks no method as a test: it lends the
+ * device, the default timeout and the tag {@value #TAG} to whatever tests the class has, be they {@code @RdmaTest},
+ * {@code @Test}, {@code @ParameterizedTest}, {@code @RepeatedTest} or {@code @TestFactory}, also in {@code @Nested}
+ * classes and in subclasses. A parameterised method therefore stands in an annotated class and is not annotated itself:
+ *
+ * {@snippet :
+ * @RdmaTest
+ * class WriteTest {
+ *
+ *     @RdmaTest
+ *     void arrives(Connection connection, @Registered(size = "1MiB") MemoryRegion target) { }
+ *
+ *     @ParameterizedTest
+ *     @ValueSource(ints = {1, 4096})
+ *     void arrivesInSize(int size, Connection connection) { }
+ * }
+ * }
+ *
+ * <p>Parameters of tests, lifecycle methods and constructors are provisioned when they are first asked for and released
+ * after the test in the reverse order, also when it fails or times out. After that the ledger of native objects must be
+ * as it was before the test.
+ *
+ * <p>Tests that share one device and one ledger do not run at the same time: the annotation takes a resource lock that
+ * matters only where parallel execution is switched on.
+ */
+@Target({ElementType.TYPE, ElementType.METHOD, ElementType.ANNOTATION_TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Inherited
+@Test
+@Tag(RdmaTest.TAG)
+@ResourceLock("io.rdmatest.device")
+@ExtendWith(RdmaExtension.class)
+public @interface RdmaTest {
+
+    /** The tag of every test that runs on a device. */
+    String TAG = "rdma";
+
+    /**
+     * Bound the body of a test, and each lifecycle method, in time.
+     *
+     * @return a duration such as {@code "500 ms"}, {@code "30 s"}, {@code "2 min"} or {@code "PT30S"}; empty for the value
+     *     of the nearest enclosing annotation, else of {@value RdmaConfiguration#TIMEOUT}, else 30 s
+     */
+    String timeout() default "";
+}

@@ -1,0 +1,22 @@
+package io.rdmatest.junit;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Say how large the buffer is that is registered for a {@code MemoryRegion} parameter. */
+@Target({ElementType.PARAMETER, ElementType.ANNOTATION_TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+public @interface Registered {
+
+    /**
+     * Size the buffer.
+     *
+     * @return a number of bytes with a unit: {@code "64B"}, {@code "4KiB"}, {@code "1MiB"}, {@code "1GiB"}, or without one
+     *     for bytes
+     */
+    String size() default "4KiB";
+}

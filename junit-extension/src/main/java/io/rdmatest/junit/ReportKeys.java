@@ -1,0 +1,77 @@
+package io.rdmatest.junit;
+
+/**
+ * The keys of the report entries that a test publishes through JUnit, for listeners to read. One entry is one fact: the
+ * first key names its kind, the others belong to it.
+ */
+public final class ReportKeys {
+
+    /** A step of the test; the value is its name. Comes with {@link #STEP_EVENT}. */
+    public static final String STEP = "rdma.step";
+
+    /** What happened to the step: {@link #START}, {@link #PASSED}, {@link #FAILED} or {@link #BROKEN}. */
+    public static final String STEP_EVENT = "rdma.step.event";
+
+    /** Why the step failed or broke; present only then. */
+    public static final String STEP_MESSAGE = "rdma.step.message";
+
+    /** Value of {@link #STEP_EVENT}: the step begins. Steps nest. */
+    public static final String START = "start";
+
+    /** Value of {@link #STEP_EVENT}: the step ended well. */
+    public static final String PASSED = "passed";
+
+    /** Value of {@link #STEP_EVENT}: the fabric did not do what the step demanded. */
+    public static final String FAILED = "failed";
+
+    /** Value of {@link #STEP_EVENT}: the harness, the host or the test itself could not carry out the step. */
+    public static final String BROKEN = "broken";
+
+    /** A parameter of the test; the value is its name. Comes with {@link #VALUE}. */
+    public static final String PARAMETER = "rdma.parameter";
+
+    /** A measured number; the value is its name. Comes with {@link #VALUE} and {@link #UNIT}. */
+    public static final String MEASUREMENT = "rdma.measurement";
+
+    /** The text of a parameter, or a decimal number with a point. */
+    public static final String VALUE = "rdma.value";
+
+    /** The unit of a number: {@code us}, {@code ns}, {@code Gb/s}, {@code count}, {@code B} and the like. */
+    public static final String UNIT = "rdma.unit";
+
+    /** A number of bytes that were compared one by one; the entries of a test add up. */
+    public static final String BYTES_VERIFIED = "rdma.bytesVerified";
+
+    /** A histogram; the value is its name. Comes with {@link #UNIT} and {@link #HISTOGRAM_DATA}. */
+    public static final String HISTOGRAM = "rdma.histogram";
+
+    /** Base64 of what HdrHistogram's {@code encodeIntoCompressedByteBuffer} writes. */
+    public static final String HISTOGRAM_DATA = "rdma.histogram.data";
+
+    /** A point of a throughput curve; the value names the series. Comes with {@link #SIZE} and {@link #VALUE} in Gb/s. */
+    public static final String THROUGHPUT = "rdma.throughput";
+
+    /** The size of a transfer in bytes. */
+    public static final String SIZE = "rdma.size";
+
+    /** The device that the test ran on, for example {@code rxe0}. */
+    public static final String DEVICE = "rdma.device";
+
+    /**
+     * What begins the keys of the environment, many of them in one entry: {@code kernel}, {@code rdma-core}, {@code device},
+     * {@code driver}, {@code firmware}, {@code port}, {@code linkLayer}, {@code rate}, {@code mtu}, {@code gidIndex},
+     * {@code gidValue}, {@code gidType}, {@code netdev}, {@code address}, {@code fabric}, {@code java}, {@code host}.
+     */
+    public static final String ENVIRONMENT_PREFIX = "rdma.environment.";
+
+    /** An attachment; the value is its name. Comes with {@link #ATTACHMENT_TYPE} and {@link #ATTACHMENT_DATA}. */
+    public static final String ATTACHMENT = "rdma.attachment";
+
+    /** The media type of the attachment, for example {@code text/plain}. */
+    public static final String ATTACHMENT_TYPE = "rdma.attachment.type";
+
+    /** The text of the attachment. */
+    public static final String ATTACHMENT_DATA = "rdma.attachment.data";
+
+    private ReportKeys() {}
+}
