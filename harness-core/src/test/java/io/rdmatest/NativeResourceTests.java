@@ -1,0 +1,156 @@
+package io.rdmatest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The rules of the ledger need no device: what is released is recorded here instead of destroyed. */
+@Timeout(30)
+class NativeResourceTests {
+
+    private final List<String> released = new ArrayList<>();
+
+    @Test
+    void aParentWithLiveChildrenStaysOpenAndNamesThem() {
+        Recorded pd = new Recorded("pd");
+        Recorded mr = new Recorded("mr", pd);
+        Recorded qp = new Recorded("qp", pd);
+
+        assertThatIllegalStateException()
+                .isThrownBy(pd::close)
+                .withMessageContaining("pd")
+                .withMessageContaining("mr, qp");
+        assertThat(pd.isClosed()).isFalse();
+
+        qp.close();
+        mr.close();
+        pd.close();
+        assertThat(released).containsExactly("qp", "mr", "pd");
+    }
+
+    @Test
+    void closingTwiceReleasesOnce() {
+        Recorded pd = new Recorded("pd");
+        pd.close();
+        pd.close();
+        assertThat(released).containsExactly("pd");
+    }
+
+    @Test
+    void aClosedObjectRefusesUseAndChildren() {
+        Recorded pd = new Recorded("pd");
+        pd.close();
+        assertThatIllegalStateException().isThrownBy(pd::use).withMessage("pd is closed");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> new Recorded("mr", pd))
+                .withMessageContaining("pd is closed");
+    }
+
+    @Test
+    void theLedgerKnowsWhatIsLiveAndWhereItWasCreated() {
+        Recorded pd = new Recorded("pd");
+        assertThat(Ledger.live()).contains(pd);
+        assertThat(pd.createdAt().getFileName()).isEqualTo("NativeResourceTests.java");
+        assertThat(Ledger.describe(List.of(pd))).contains("pd created at").contains("NativeResourceTests");
+        pd.close();
+        assertThat(Ledger.live()).doesNotContain(pd);
+    }
+
+    @Test
+    void aRefusedReleaseKeepsTheObjectInTheLedgerAndCanBeTriedAgain() {
+        Recorded mr = new Recorded("mr");
+        mr.refusal = new RdmaException("ibv_dereg_mr", "mr", 16);
+        assertThatThrownBy(mr::close).isInstanceOf(RdmaException.class).hasMessageContaining("EBUSY");
+        assertThat(mr.isClosed()).isFalse();
+        assertThat(Ledger.live()).contains(mr);
+        mr.refusal = null;
+        mr.close();
+        assertThat(Ledger.live()).doesNotContain(mr);
+    }
+
+    @Test
+    void closingWaitsForTheCallOfAnotherThread() throws InterruptedException {
+        Recorded cq = new Recorded("cq");
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        Thread poller = Thread.ofPlatform()
+                .start(() -> cq.use(() -> {
+                    inside.countDown();
+                    awaitOrFail(leave);
+                }));
+        awaitOrFail(inside);
+        Thread closer = Thread.ofPlatform().start(cq::close);
+        // Closing has begun as soon as new calls are refused; the call under way still holds the release back.
+        while (!refuses(cq)) {
+            Thread.onSpinWait();
+        }
+        assertThat(released).isEmpty();
+        leave.countDown();
+        closer.join(TimeUnit.SECONDS.toMillis(20));
+        poller.join(TimeUnit.SECONDS.toMillis(20));
+        assertThat(released).containsExactly("cq");
+    }
+
+    private static boolean refuses(Recorded resource) {
+        try {
+            resource.use();
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
+    }
+
+    private static void awaitOrFail(CountDownLatch latch) {
+        try {
+            if (!latch.await(20, TimeUnit.SECONDS)) {
+                throw new AssertionError("the other thread did not come");
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private final class Recorded extends NativeResource {
+        private final String name;
+        private @Nullable RuntimeException refusal;
+
+        Recorded(String name, NativeResource... parents) {
+            super(name, parents);
+            this.name = name;
+        }
+
+        void use() {
+            use(() -> {});
+        }
+
+        void use(Runnable call) {
+            enter();
+            try {
+                call.run();
+            } finally {
+                exit();
+            }
+        }
+
+        @Override
+        protected void release() {
+            if (refusal != null) {
+                throw refusal;
+            }
+            released.add(name);
+        }
+
+        @Override
+        public String describe() {
+            return name;
+        }
+    }
+}

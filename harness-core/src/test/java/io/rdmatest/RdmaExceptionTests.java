@@ -1,0 +1,49 @@
+package io.rdmatest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class RdmaExceptionTests {
+
+    @Test
+    void namesCallOperandsErrnoAndCure() {
+        RdmaException exception = new RdmaException("ibv_reg_mr", "pd rxe0/1, 1048576 bytes", 12);
+        assertThat(exception)
+                .hasMessageStartingWith(
+                        "ibv_reg_mr(pd rxe0/1, 1048576 bytes) failed: ENOMEM (Cannot allocate memory). The limit of locked")
+                .hasMessageContaining("ulimit -l");
+        assertThat(exception.errnoName()).isEqualTo("ENOMEM");
+        assertThat(exception.call()).isEqualTo("ibv_reg_mr");
+    }
+
+    @Test
+    void anUnknownErrnoStaysVisible() {
+        assertThat(new RdmaException("rdma_listen", "", 133))
+                .hasMessageStartingWith("rdma_listen() failed: errno 133 (");
+    }
+
+    @Test
+    void aTimeoutSaysWhatItWaitedForAndWhatItSaw() {
+        assertThat(new RdmaTimeoutException("2 completions on cq rxe0/4", Duration.ofMillis(250), "1 completion came"))
+                .hasMessage("no 2 completions on cq rxe0/4 within 250 ms; 1 completion came");
+    }
+
+    @Test
+    void aFailedCompletionNamesItsStatus() {
+        assertThat(new WorkCompletionException(
+                        "IBV_WC_REM_ACCESS_ERR", 10, "remote access error", 0x88, "IBV_WC_RDMA_WRITE", 7, 17))
+                .hasMessage("work request 7 on QP 17 completed with IBV_WC_REM_ACCESS_ERR (10, remote access error),"
+                        + " vendor error 0x88");
+    }
+
+    @Test
+    void anUnexpectedEventNamesBothEventsAndTheStatus() {
+        assertThat(new UnexpectedCmEventException(
+                        "RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_REJECTED", 28, "consumer reject", new byte[] {1, 2
+                        }))
+                .hasMessage("expected RDMA_CM_EVENT_ESTABLISHED but got RDMA_CM_EVENT_REJECTED, status 28"
+                        + " (consumer reject), private data 0102");
+    }
+}
