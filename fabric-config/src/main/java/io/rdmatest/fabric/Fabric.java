@@ -1,0 +1,130 @@
+package io.rdmatest.fabric;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The nodes and devices that tests run on.
+ *
+ * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, each with {@code name} and optionally
+ * {@code device}, {@code port}, {@code gid}, {@code address}, {@code launch}. At least one node is this host, that is, has
+ * no {@code launch}.
+ *
+ * <p><b>Not done yet:</b> nodes with {@code launch} are read, checked and listed by {@link #remoteNodes()}, but no role is
+ * started on them. Until then every role runs on {@link #local()}; {@link #notice()} says so for a fabric that has such
+ * nodes, and whoever reports a run shows it.
+ */
+public final class Fabric {
+
+    private static final Pattern DEVICE = Pattern.compile("([^/\\s]+)(?:/(\\d{1,3}))?");
+
+    private final String name;
+    private final String source;
+    private final List<Node> nodes;
+
+    Fabric(String name, String source, List<Node> nodes) {
+        this.name = name;
+        this.source = source;
+        this.nodes = List.copyOf(nodes);
+    }
+
+    /**
+     * Reads the fabric that {@value FabricConfiguration#FABRIC} selects, with the device that
+     * {@value FabricConfiguration#DEVICE} overrides.
+     *
+     * @return the fabric
+     * @throws FabricException if there is no such fabric, its file is wrong, or the device is not of the form
+     *     {@code name} or {@code name/port}
+     */
+    public static Fabric load() {
+        return load(Objects.requireNonNullElse(
+                System.getProperty(FabricConfiguration.FABRIC), FabricConfiguration.DEFAULT_FABRIC));
+    }
+
+    /**
+     * Reads a fabric, with the device that {@value FabricConfiguration#DEVICE} overrides.
+     *
+     * @param nameOrPath a name or the path of a YAML file, as {@link FabricConfiguration#FABRIC} says
+     * @return the fabric
+     * @throws FabricException if there is no such fabric, its file is wrong, or the device is not of the form
+     *     {@code name} or {@code name/port}
+     */
+    public static Fabric load(String nameOrPath) {
+        Fabric fabric = FabricFiles.find(nameOrPath);
+        String device = System.getProperty(FabricConfiguration.DEVICE);
+        return device == null || device.isBlank() ? fabric : fabric.withDevice(device.strip());
+    }
+
+    /**
+     * Puts another device in the place of the local node's.
+     *
+     * @param device {@code name}, {@code name/port} or {@code auto}
+     * @return a fabric that is otherwise the same
+     * @throws FabricException if the device is of another form
+     */
+    public Fabric withDevice(String device) {
+        Matcher matcher = DEVICE.matcher(device);
+        int port = !matcher.matches() ? -1 : matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
+        if (port < 0 || port > 255 || (matcher.group(2) != null && port == 0)) {
+            throw new FabricException(
+                    FabricConfiguration.DEVICE + "=" + device
+                            + " is not a device: expected a name such as rxe0, or name/port such as rxe0/1 with a port in 1 … 255");
+        }
+        Node old = local();
+        // An address belongs to the device it was written for.
+        Node changed = new Node(old.name(), matcher.group(1), port, old.gid(), null, old.launch());
+        List<Node> replaced = new ArrayList<>(nodes);
+        replaced.set(nodes.indexOf(old), changed);
+        return new Fabric(name, source, replaced);
+    }
+
+    /** Returns the names that {@link #load(String)} finds from the working directory, sorted; never empty. */
+    public static List<String> available() {
+        return FabricFiles.names();
+    }
+
+    /** Returns the fabric's name. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns where it was read from, for messages: a path, or {@code bundled:auto.yaml}. */
+    public String source() {
+        return source;
+    }
+
+    /** Returns all nodes in the file's order; never empty. */
+    public List<Node> nodes() {
+        return nodes;
+    }
+
+    /** Returns the first node that is this host. */
+    public Node local() {
+        return nodes.stream().filter(Node::isLocal).findFirst().orElseThrow();
+    }
+
+    /** Returns the nodes that a command reaches; may be empty. No role runs on them yet. */
+    public List<Node> remoteNodes() {
+        return nodes.stream().filter(Predicate.not(Node::isLocal)).toList();
+    }
+
+    /** Returns what a run on this fabric does not do, in one sentence for the console and the report; mostly empty. */
+    public String notice() {
+        List<Node> remote = remoteNodes();
+        return remote.isEmpty()
+                ? ""
+                : "fabric " + name + ": roles are not started on launched nodes yet, so "
+                        + String.join(", ", remote.stream().map(Node::name).toList())
+                        + " take(s) no part; every role runs on "
+                        + local().name();
+    }
+
+    @Override
+    public String toString() {
+        return name + " (" + source + ")";
+    }
+}

@@ -1,0 +1,23 @@
+package io.rdmatest.fabric;
+
+/** The names of the settings that select a fabric and a device; each is a system property. */
+public final class FabricConfiguration {
+
+    /**
+     * The fabric: a name ({@code auto}), looked up in the folder {@code fabrics} or {@code fabric-config/fabrics} of the
+     * working directory and its parents and then among the bundled ones, or the path of a YAML file. Default
+     * {@value #DEFAULT_FABRIC}.
+     */
+    public static final String FABRIC = "rdma.fabric";
+
+    /**
+     * Overrides the device of the local node: {@code rxe0} or, with the port, {@code rxe0/1}. The fabric's GID selection
+     * stays. Default: what the fabric says.
+     */
+    public static final String DEVICE = "rdma.device";
+
+    /** The fabric that is taken when none is selected: the first active device of this host. */
+    public static final String DEFAULT_FABRIC = "auto";
+
+    private FabricConfiguration() {}
+}
