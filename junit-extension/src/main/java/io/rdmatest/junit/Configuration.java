@@ -1,0 +1,91 @@
+package io.rdmatest.junit;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.platform.commons.support.AnnotationSupport;
+
+/** Reads the keys of {@link RdmaConfiguration} and refuses what it does not understand. */
+record Configuration(ExtensionContext context) {
+
+    private static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
+
+    static Configuration of(ExtensionContext context) {
+        return new Configuration(context);
+    }
+
+    /** Returns the bound of the nearest annotation that sets one, else of the configuration. */
+    Duration timeout() {
+        Optional<ExtensionContext> current = Optional.of(context);
+        while (current.isPresent()) {
+            Optional<RdmaTest> annotation =
+                    current.get().getElement().flatMap(e -> AnnotationSupport.findAnnotation(e, RdmaTest.class));
+            if (annotation.isPresent() && !annotation.get().timeout().isEmpty()) {
+                String text = annotation.get().timeout();
+                try {
+                    return Quantity.duration(text);
+                } catch (IllegalArgumentException e) {
+                    throw new ExtensionConfigurationException(
+                            "@RdmaTest(timeout) on "
+                                    + current.get().getElement().get() + ": " + e.getMessage(),
+                            e);
+                }
+            }
+            current = current.get().getParent();
+        }
+        return value(RdmaConfiguration.TIMEOUT)
+                .map(text -> {
+                    try {
+                        return Quantity.duration(text);
+                    } catch (IllegalArgumentException e) {
+                        throw new ExtensionConfigurationException(RdmaConfiguration.TIMEOUT + ": " + e.getMessage(), e);
+                    }
+                })
+                .orElse(DEFAULT_TIMEOUT);
+    }
+
+    boolean skipWithoutDevice() {
+        return flag(RdmaConfiguration.SKIP_WITHOUT_DEVICE, false);
+    }
+
+    boolean requireDevice() {
+        return flag(RdmaConfiguration.REQUIRE_DEVICE, true);
+    }
+
+    boolean failOnSkip() {
+        return flag(RdmaConfiguration.FAIL_ON_SKIP, false);
+    }
+
+    boolean auditOff() {
+        return audit().equals("off");
+    }
+
+    boolean auditKernel() {
+        return audit().equals("kernel");
+    }
+
+    private String audit() {
+        String text = value(RdmaConfiguration.AUDIT).orElse("ledger").toLowerCase(Locale.ROOT);
+        if (!List.of("ledger", "kernel", "off").contains(text)) {
+            throw new ExtensionConfigurationException(
+                    RdmaConfiguration.AUDIT + ": \"" + text + "\" is not one of ledger, kernel, off");
+        }
+        return text;
+    }
+
+    private boolean flag(String key, boolean otherwise) {
+        String text = value(key).orElse(Boolean.toString(otherwise)).toLowerCase(Locale.ROOT);
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new ExtensionConfigurationException(key + ": \"" + text + "\" is neither true nor false");
+        };
+    }
+
+    Optional<String> value(String key) {
+        return context.getConfigurationParameter(key).map(String::strip).filter(text -> !text.isEmpty());
+    }
+}

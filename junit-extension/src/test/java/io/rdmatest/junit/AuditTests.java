@@ -1,0 +1,132 @@
+package io.rdmatest.junit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+class AuditTests {
+
+    private static final List<String> RELEASED = new ArrayList<>();
+
+    /** An entry of the ledger without a native object behind it: the audit looks at nothing else. */
+    private static final class Entry extends NativeResource {
+        private final String name;
+
+        Entry(String name, @Nullable NativeResource parent) {
+            super("pd", parent);
+            this.name = name;
+        }
+
+        @Override
+        protected void release() {
+            RELEASED.add(name);
+        }
+
+        @Override
+        public String describe() {
+            return name;
+        }
+    }
+
+    @RdmaTest
+    @TestMethodOrder(MethodOrderer.MethodName.class)
+    static class LeakingTestCase {
+        @RdmaTest
+        void aLeaks() {
+            Entry pd = new Entry("pd none/1", null);
+            new Entry("mr none/2", pd);
+        }
+
+        @RdmaTest
+        void bIsNotBlamedForTheOneBefore() {
+            try (Entry pd = new Entry("pd none/3", null)) {
+                assertThat(pd.isClosed()).isFalse();
+            }
+        }
+
+        @RdmaTest
+        void cLeaksAndFails() {
+            new Entry("cq none/4", null);
+            throw new IllegalStateException("the test's own failure");
+        }
+    }
+
+    @Test
+    void failsTheTestThatLeaksAndNamesWhatAndWhere() {
+        RELEASED.clear();
+        List<NativeResource> before = Ledger.live();
+        Run run = Run.withoutDevice(LeakingTestCase.class);
+        assertThat(run.failure("aLeaks"))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("aLeaks() left 2 native objects behind")
+                .hasMessageContaining("pd none/1, created at")
+                .hasMessageContaining("mr none/2, created at")
+                .hasMessageContaining("LeakingTestCase.aLeaks(AuditTests.java:");
+        assertThat(run.succeeded()).containsExactly("bIsNotBlamedForTheOneBefore()");
+        assertThat(RELEASED).startsWith("mr none/2", "pd none/1");
+        assertThat(Ledger.live()).isEqualTo(before);
+    }
+
+    @Test
+    void keepsTheTestsOwnFailureFirst() {
+        Throwable failure = Run.withoutDevice(LeakingTestCase.class).failure("cLeaksAndFails");
+        assertThat(failure).hasMessage("the test's own failure");
+        assertThat(failure.getSuppressed()[0]).hasMessageContaining("cq none/4");
+    }
+
+    @Test
+    void canBeSwitchedOff() {
+        Run run = Run.withoutDevice(LeakingTestCase.class, RdmaConfiguration.AUDIT, "off");
+        try {
+            assertThat(run.succeeded()).contains("aLeaks()");
+        } finally {
+            Ledger.live().reversed().forEach(NativeResource::close);
+        }
+    }
+
+    @RdmaTest
+    static class ClassLeakTestCase {
+        private static @Nullable Entry kept;
+
+        @BeforeAll
+        static void open() {
+            kept = new Entry("pd none/5", null);
+            new Entry("pd none/6", null);
+        }
+
+        @AfterAll
+        static void close() {
+            if (kept != null) {
+                kept.close();
+            }
+        }
+
+        @RdmaTest
+        void passes() {}
+    }
+
+    @Test
+    void blamesTheClassForWhatTheClassLeft() {
+        Run run = Run.withoutDevice(ClassLeakTestCase.class);
+        assertThat(run.succeeded()).containsExactly("passes()");
+        assertThat(run.failure("AuditTests$ClassLeakTestCase"))
+                .hasMessageContaining("left 1 native object behind")
+                .hasMessageContaining("pd none/6");
+    }
+
+    @Test
+    void refusesAnUnknownKindOfAudit() {
+        assertThat(Run.withoutDevice(ClassLeakTestCase.class, RdmaConfiguration.AUDIT, "often")
+                        .failure("AuditTests$ClassLeakTestCase"))
+                .hasMessageContaining("rdma.audit: \"often\" is not one of ledger, kernel, off");
+    }
+}
