@@ -1,0 +1,84 @@
+package io.rdmatest.rsocket;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Memory of this side that the peer of a connected rsocket writes to directly, riomap in rsocket(7).
+ *
+ * <p>The peer learns of the mapping with the next data that this side sends: send at least one byte after mapping, and
+ * let the peer receive it before it writes.
+ */
+public final class IoMapping extends NativeResource {
+
+    private static final int PROT_WRITE = 2;
+
+    private final RSocket socket;
+    private final Arena arena;
+    private final MemorySegment memory;
+    private final long offset;
+
+    private IoMapping(RSocket socket, Arena arena, MemorySegment memory, long offset) {
+        super("iomap", socket);
+        this.socket = socket;
+        this.arena = arena;
+        this.memory = memory;
+        this.offset = offset;
+    }
+
+    static IoMapping create(RSocket socket, long size, long offset) {
+        if (size < 1 || size > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("a mapping has 1 … 2147483647 bytes, not " + size);
+        }
+        // Shared and owned by this object: a NIC writes to it until it is unmapped.
+        Arena arena = Arena.ofShared();
+        MemorySegment memory = arena.allocate(size, 64);
+        boolean mapped = false;
+        try {
+            long at = socket.guarded(fd -> RCalls.ioMap(fd, memory, PROT_WRITE, offset));
+            if (at == -1) {
+                throw new RdmaException(
+                        "riomap",
+                        socket.describe() + ", " + size + " bytes, offset " + offset,
+                        Native.errno(),
+                        "The socket must be connected, and ioMapSize(n) set to the number of mappings before connecting"
+                                + " or listening.");
+            }
+            IoMapping mapping = new IoMapping(socket, arena, memory, at);
+            mapped = true;
+            return mapping;
+        } finally {
+            if (!mapped) {
+                arena.close();
+            }
+        }
+    }
+
+    /** Returns where the peer addresses the mapping, in bytes. */
+    public long offset() {
+        return offset;
+    }
+
+    /** Returns the memory; using it after {@link #close()} is an {@link IllegalStateException}. */
+    public MemorySegment bytes() {
+        return memory;
+    }
+
+    @Override
+    protected void release() {
+        long result = socket.guarded(fd -> RCalls.ioUnmap(fd, memory));
+        if (result == -1) {
+            // The memory stays allocated: the device may still write to it.
+            throw Native.failure("riounmap", describe());
+        }
+        arena.close();
+    }
+
+    @Override
+    public String describe() {
+        return "iomap " + offset + "+" + memory.byteSize() + " of " + socket.describe();
+    }
+}

@@ -1,0 +1,737 @@
+package io.rdmatest.rsocket;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.pollfd;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.sockaddr_storage;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.function.IntToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream socket over RDMA, rsocket(7): the semantics of a TCP socket, carried by RDMA writes.
+ *
+ * <p>The socket is non-blocking inside. A method that waits takes a timeout, waits in slices of rpoll, and throws
+ * {@link RdmaTimeoutException} when the time is over; an interrupt ends it with an {@link RdmaException} and leaves the
+ * thread's interrupt status set. One thread may send while another receives. Closing from a third thread ends their
+ * waits with an {@link IllegalStateException}.
+ *
+ * <p>Buffers are memory segments and byte buffers. Native ones are handed to librdmacm as they are; those on the heap go
+ * through a copy.
+ */
+public final class RSocket extends NativeResource {
+
+    /**
+     * Milliseconds of one rpoll. Bounds how long an interrupt or a close from another thread goes unseen, and what a
+     * wake-up costs that another thread's poll of the same completion queue took away.
+     */
+    private static final int SLICE_MILLIS = 20;
+
+    /** The most bytes that one native call is given: their count fits into an int. */
+    private static final long LARGEST_CALL = 1L << 30;
+
+    private static final long STAGING = 64 * 1024;
+
+    // Linux; not among the generated constants.
+    private static final int SO_KEEPALIVE = 9;
+    private static final int TCP_KEEPIDLE = 4;
+    private static final int POLLNVAL = 0x20;
+
+    private static final ThreadLocal<MemorySegment> POLL_FD =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(pollfd.layout()));
+
+    private final int fd;
+    private volatile String shown;
+
+    private RSocket(int fd, @Nullable RSocket listener) {
+        super("rsocket");
+        this.fd = fd;
+        this.shown = listener == null ? "rsocket " + fd : "rsocket " + fd + " (accepted)";
+    }
+
+    /**
+     * Creates an unconnected stream socket for IPv4 addresses.
+     *
+     * @return the socket
+     * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
+     * @throws RdmaException if the RDMA stack is not there or not permitted
+     */
+    public static RSocket stream() {
+        return stream(StandardProtocolFamily.INET);
+    }
+
+    /**
+     * Creates an unconnected stream socket.
+     *
+     * @param family INET or INET6
+     * @return the socket
+     * @throws IllegalArgumentException for another family
+     * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
+     * @throws RdmaException if the RDMA stack is not there or not permitted
+     */
+    public static RSocket stream(StandardProtocolFamily family) {
+        Native.requireLibraries();
+        int domain = switch (family) {
+            case INET -> rdma_h.AF_INET();
+            case INET6 -> rdma_h.AF_INET6();
+            default -> throw new IllegalArgumentException(family + " is neither INET nor INET6");
+        };
+        int fd = RCalls.socket(domain, rdma_h.SOCK_STREAM(), 0);
+        if (fd < 0) {
+            throw Native.failure("rsocket", family + ", SOCK_STREAM");
+        }
+        return adopt(fd, null);
+    }
+
+    private static RSocket adopt(int fd, @Nullable RSocket listener) {
+        boolean adopted = false;
+        try {
+            if (RCalls.fcntl(fd, rdma_h.F_SETFL(), rdma_h.O_NONBLOCK()) != 0) {
+                throw Native.failure("rfcntl", "rsocket " + fd + ", F_SETFL, O_NONBLOCK");
+            }
+            RSocket socket = new RSocket(fd, listener);
+            adopted = true;
+            return socket;
+        } finally {
+            if (!adopted) {
+                int ignored = RCalls.close(fd);
+            }
+        }
+    }
+
+    /**
+     * Runs one native call with the descriptor, which can't be closed, and so not be reused, before it returns.
+     *
+     * @throws IllegalStateException if the socket is closed
+     */
+    long guarded(IntToLongFunction call) {
+        enter();
+        try {
+            return call.applyAsLong(fd);
+        } finally {
+            exit();
+        }
+    }
+
+    private void check(String call, String operands, long result) {
+        if (result < 0) {
+            throw Native.failure(call, describe() + (operands.isEmpty() ? "" : ", " + operands));
+        }
+    }
+
+    // ---- connections
+
+    /**
+     * Binds the socket to a local address, rbind.
+     *
+     * @param address of an interface with an RDMA device, or the wildcard address; port 0 chooses one
+     * @throws RdmaException EADDRINUSE, EADDRNOTAVAIL, ENODEV …
+     */
+    public void bind(InetSocketAddress address) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment sockaddr = SocketAddresses.encode(address, arena);
+            check("rbind", text(address), guarded(fd -> RCalls.bind(fd, sockaddr)));
+        }
+        shown = "rsocket " + fd + " (bound to " + text(address) + ")";
+    }
+
+    /**
+     * Begins to accept connections, rlisten. Options that the accepted sockets are to have must be set before.
+     *
+     * @param backlog the most connections that wait to be accepted; at least 1
+     * @throws RdmaException if the socket is not bound
+     */
+    public void listen(int backlog) {
+        if (backlog < 1) {
+            throw new IllegalArgumentException("backlog " + backlog + " is not at least 1");
+        }
+        check("rlisten", "backlog " + backlog, guarded(fd -> RCalls.listen(fd, backlog)));
+        shown = shown.replace("bound to", "listening at");
+    }
+
+    /**
+     * Accepts the next connection, raccept.
+     *
+     * @param timeout how long to wait for one
+     * @return the connected socket, which the caller closes; it has the listener's options
+     * @throws RdmaTimeoutException if none came
+     * @throws RdmaException if the socket does not listen
+     */
+    public RSocket accept(Duration timeout) {
+        Wait wait = new Wait(timeout);
+        while (true) {
+            long accepted = guarded(RCalls::accept);
+            if (accepted >= 0) {
+                RSocket socket = adopt((int) accepted, this);
+                socket.shown = "rsocket " + accepted + " (accepted by " + shown + ")";
+                return socket;
+            }
+            if (!wouldBlock()) {
+                throw Native.failure("raccept", describe());
+            }
+            if (!wait.slice(rdma_h.POLLIN())) {
+                throw new RdmaTimeoutException("connection to accept at " + describe(), timeout, "");
+            }
+        }
+    }
+
+    /**
+     * Connects to a listener, rconnect. After a failure or a timeout the socket can only be closed.
+     *
+     * @param target the peer
+     * @param timeout for address and route resolution and the connection together
+     * @throws RdmaTimeoutException if the connection was not established in time
+     * @throws RdmaException ECONNREFUSED if no one listens, ENETUNREACH or ENODEV if no RDMA device leads there …
+     */
+    public void connect(InetSocketAddress target, Duration timeout) {
+        Wait wait = new Wait(timeout);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment sockaddr = SocketAddresses.encode(target, arena);
+            long result = guarded(fd -> RCalls.connect(fd, sockaddr));
+            if (result != 0 && Native.errno() != rdma_h.EINPROGRESS() && !wouldBlock()) {
+                throw Native.failure("rconnect", describe() + ", " + text(target));
+            }
+            while (result != 0) {
+                if (!wait.slice(rdma_h.POLLOUT())) {
+                    throw new RdmaTimeoutException("connection to " + text(target), timeout, describe());
+                }
+                if (wait.ready()) {
+                    int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
+                    if (error != 0) {
+                        throw new RdmaException("rconnect", describe() + ", " + text(target), error);
+                    }
+                    break;
+                }
+            }
+        }
+        shown = "rsocket " + fd + " (connected to " + text(target) + ")";
+    }
+
+    /**
+     * Ends one or both directions of the connection, rshutdown. Returns when everything sent has been acknowledged by the
+     * peer's device or the transport has given the peer up.
+     *
+     * @param direction which direction
+     * @throws RdmaException if the socket is not connected
+     */
+    public void shutdown(Shutdown direction) {
+        int how = switch (direction) {
+            case READ -> rdma_h.SHUT_RD();
+            case WRITE -> rdma_h.SHUT_WR();
+            case BOTH -> rdma_h.SHUT_RDWR();
+        };
+        check("rshutdown", direction.toString(), guarded(fd -> RCalls.shutdown(fd, how)));
+    }
+
+    /**
+     * Returns the local address and port, rgetsockname.
+     *
+     * @throws RdmaException if the socket has none
+     */
+    public InetSocketAddress localAddress() {
+        return address(false);
+    }
+
+    /**
+     * Returns the peer's address and port, rgetpeername.
+     *
+     * @throws RdmaException if the socket has no peer
+     */
+    public InetSocketAddress remoteAddress() {
+        return address(true);
+    }
+
+    private InetSocketAddress address(boolean peer) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment storage = arena.allocate(sockaddr_storage.layout());
+            MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) storage.byteSize());
+            check(peer ? "rgetpeername" : "rgetsockname", "", guarded(fd -> RCalls.name(peer, fd, storage, length)));
+            return SocketAddresses.decode(storage);
+        }
+    }
+
+    // ---- data
+
+    /**
+     * Sends bytes, rsend: waits until at least one can be taken.
+     *
+     * @param data what to send; may be empty, which sends nothing
+     * @param timeout how long to wait for room
+     * @param flags DONTWAIT to return 0 instead of waiting; WAITALL to send everything
+     * @return the number of bytes taken, possibly fewer than given
+     * @throws RdmaTimeoutException if the peer made no room in time
+     * @throws RdmaException ECONNRESET if the connection has ended, ENOTCONN if there was none
+     */
+    public int send(MemorySegment data, Duration timeout, MessageFlag... flags) {
+        if (MessageFlag.contains(flags, MessageFlag.PEEK)) {
+            throw new IllegalArgumentException("PEEK is a flag of receiving");
+        }
+        return (int) transfer(true, data, timeout, flags);
+    }
+
+    /**
+     * Sends the remaining bytes of a buffer, as {@link #send(MemorySegment, Duration, MessageFlag...)} does, and advances
+     * its position by as many as were taken.
+     *
+     * @param data what to send, from its position to its limit
+     * @param timeout how long to wait for room
+     * @param flags DONTWAIT or WAITALL
+     * @return the number of bytes taken
+     * @throws RdmaTimeoutException if the peer made no room in time
+     * @throws RdmaException if the connection has ended, or there was none
+     */
+    public int send(ByteBuffer data, Duration timeout, MessageFlag... flags) {
+        int count = send(MemorySegment.ofBuffer(data), timeout, flags);
+        data.position(data.position() + count);
+        return count;
+    }
+
+    /**
+     * Sends all bytes.
+     *
+     * @param data what to send
+     * @param timeout for all of it together
+     * @throws RdmaTimeoutException if the peer did not make room in time; says how many bytes were sent
+     * @throws RdmaException if the connection has ended, or there was none
+     */
+    public void sendFully(MemorySegment data, Duration timeout) {
+        long ignored = transfer(true, data, timeout, WAIT_ALL);
+    }
+
+    /**
+     * Sends all remaining bytes of a buffer, and sets its position to its limit.
+     *
+     * @param data what to send
+     * @param timeout for all of it together
+     * @throws RdmaTimeoutException if the peer did not make room in time; says how many bytes were sent
+     * @throws RdmaException if the connection has ended, or there was none
+     */
+    public void sendFully(ByteBuffer data, Duration timeout) {
+        sendFully(MemorySegment.ofBuffer(data), timeout);
+        data.position(data.limit());
+    }
+
+    /**
+     * Receives bytes, rrecv: waits until at least one is there.
+     *
+     * @param into where to put them, writable; an empty one receives nothing
+     * @param timeout how long to wait
+     * @param flags DONTWAIT to return 0 instead of waiting; PEEK to leave the bytes in the stream; WAITALL to fill the
+     *     segment, which PEEK can't
+     * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown or close
+     * @throws RdmaTimeoutException if nothing came in time
+     * @throws RdmaException ECONNRESET if the connection broke, ENOTCONN if there was none
+     */
+    public int receive(MemorySegment into, Duration timeout, MessageFlag... flags) {
+        if (into.isReadOnly()) {
+            throw new IllegalArgumentException("the segment to receive into is read-only");
+        }
+        if (MessageFlag.contains(flags, MessageFlag.PEEK) && MessageFlag.contains(flags, MessageFlag.WAITALL)) {
+            throw new IllegalArgumentException("PEEK with WAITALL: the stream hands out no more than has arrived");
+        }
+        return (int) transfer(false, into, timeout, flags);
+    }
+
+    /**
+     * Receives into the remaining room of a buffer, as {@link #receive(MemorySegment, Duration, MessageFlag...)} does, and
+     * advances its position by as many bytes as were received.
+     *
+     * @param into where to put them, from its position to its limit
+     * @param timeout how long to wait
+     * @param flags DONTWAIT, PEEK or WAITALL
+     * @return the number of bytes received; -1 at the end of the stream
+     * @throws RdmaTimeoutException if nothing came in time
+     * @throws RdmaException if the connection broke, or there was none
+     */
+    public int receive(ByteBuffer into, Duration timeout, MessageFlag... flags) {
+        int count = receive(MemorySegment.ofBuffer(into), timeout, flags);
+        if (count > 0) {
+            into.position(into.position() + count);
+        }
+        return count;
+    }
+
+    /**
+     * Fills a segment.
+     *
+     * @param into where to put the bytes, writable
+     * @param timeout for all of it together
+     * @throws RdmaTimeoutException if the bytes did not come in time; says how many did
+     * @throws RdmaException if the stream ended before, or the connection broke
+     */
+    public void receiveFully(MemorySegment into, Duration timeout) {
+        long count = receive(into, timeout, WAIT_ALL);
+        if (count < into.byteSize()) {
+            throw new RdmaException("the stream of " + describe() + " ended after " + Math.max(count, 0) + " of "
+                    + into.byteSize() + " bytes");
+        }
+    }
+
+    /**
+     * Fills the remaining room of a buffer, and sets its position to its limit.
+     *
+     * @param into where to put the bytes
+     * @param timeout for all of it together
+     * @throws RdmaTimeoutException if the bytes did not come in time; says how many did
+     * @throws RdmaException if the stream ended before, or the connection broke
+     */
+    public void receiveFully(ByteBuffer into, Duration timeout) {
+        receiveFully(MemorySegment.ofBuffer(into), timeout);
+        into.position(into.limit());
+    }
+
+    private static final MessageFlag[] WAIT_ALL = {MessageFlag.WAITALL};
+
+    private long transfer(boolean send, MemorySegment data, Duration timeout, MessageFlag[] flags) {
+        long size = data.byteSize();
+        if (size > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("a segment of " + size + " bytes exceeds the 2147483647 of one call");
+        }
+        if (size == 0) {
+            return 0;
+        }
+        if (data.isNative()) {
+            return transferNative(send, data, data, timeout, flags);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            return transferNative(send, data, arena.allocate(Math.min(size, STAGING)), timeout, flags);
+        }
+    }
+
+    private long transferNative(
+            boolean send, MemorySegment data, MemorySegment window, Duration timeout, MessageFlag[] flags) {
+        boolean staged = !data.isNative();
+        boolean all = MessageFlag.contains(flags, MessageFlag.WAITALL);
+        boolean dontWait = MessageFlag.contains(flags, MessageFlag.DONTWAIT);
+        int nativeFlags = MessageFlag.nativeFlags(flags);
+        long size = data.byteSize();
+        Wait wait = new Wait(timeout);
+        long done = 0;
+        while (true) {
+            long length = Math.min(size - done, staged ? window.byteSize() : LARGEST_CALL);
+            MemorySegment part = staged ? window : done == 0 ? data : data.asSlice(done);
+            if (staged && send) {
+                MemorySegment.copy(data, done, window, 0, length);
+            }
+            long count;
+            enter();
+            try {
+                count = send
+                        ? RCalls.send(fd, part, length, nativeFlags)
+                        : RCalls.receive(fd, part, length, nativeFlags);
+            } finally {
+                exit();
+            }
+            if (count > 0) {
+                if (staged && !send) {
+                    MemorySegment.copy(window, 0, data, done, count);
+                }
+                done += count;
+                if (done == size || !all) {
+                    return done;
+                }
+                continue;
+            }
+            if (count == 0 && !send) {
+                return done == 0 ? -1 : done;
+            }
+            if (count < 0 && !wouldBlock()) {
+                throw Native.failure(
+                        send ? "rsend" : "rrecv", describe() + ", after " + done + " of " + size + " bytes");
+            }
+            if (dontWait) {
+                return done;
+            }
+            if (!wait.slice(send ? rdma_h.POLLOUT() : rdma_h.POLLIN())) {
+                throw new RdmaTimeoutException(
+                        (send ? "room to send " : "data to receive ") + (all ? size + " bytes" : "") + " on "
+                                + describe(),
+                        timeout,
+                        done + " of " + size + " bytes were " + (send ? "sent" : "received"));
+            }
+        }
+    }
+
+    // ---- remote memory
+
+    /**
+     * Allocates memory that the peer writes to with {@link #ioWrite}, riomap. Needs {@link #ioMapSize(int)} on the peer's
+     * side as well, before the connection.
+     *
+     * @param size in bytes, at least 1
+     * @param offset where the peer shall address it, in bytes; -1 lets the library choose
+     * @return the mapping, to be closed before the socket
+     * @throws RdmaException if the socket is not connected or has no mapping left
+     */
+    public IoMapping ioMap(long size, long offset) {
+        return IoMapping.create(this, size, offset);
+    }
+
+    /**
+     * Writes into the peer's mapped memory, riowrite. The peer's software is not told: send something after it.
+     *
+     * @param data what to write; native or on the heap
+     * @param offset where, in the peer's mappings, in bytes
+     * @param timeout for all of it
+     * @throws RdmaTimeoutException if the send queue stayed full
+     * @throws RdmaException if the peer has mapped nothing at the offset, as far as this side knows
+     */
+    public void ioWrite(MemorySegment data, long offset, Duration timeout) {
+        Wait wait = new Wait(timeout);
+        long size = data.byteSize();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment source = data.isNative() ? data : arena.allocate(size).copyFrom(data);
+            for (long done = 0; done < size; ) {
+                long from = done;
+                long count = guarded(fd ->
+                        RCalls.ioWrite(fd, source.asSlice(from), size - from, offset + from, rdma_h.MSG_DONTWAIT()));
+                if (count > 0) {
+                    done += count;
+                } else if (count == 0) {
+                    throw new RdmaException("riowrite(" + describe() + ", " + size + " bytes, offset " + offset
+                            + ") wrote " + done + ": the peer has announced no mapping at offset " + (offset + done));
+                } else if (!wouldBlock()) {
+                    throw Native.failure("riowrite", describe() + ", " + size + " bytes, offset " + offset);
+                } else if (!wait.slice(rdma_h.POLLOUT())) {
+                    throw new RdmaTimeoutException(
+                            "room to write " + size + " bytes on " + describe(), timeout, done + " bytes were written");
+                }
+            }
+        }
+    }
+
+    // ---- options
+
+    /** Sets the size of the send buffer in bytes, SO_SNDBUF. Before connecting or listening. Returns this socket. */
+    public RSocket sendBufferSize(int bytes) {
+        return setOption("SO_SNDBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_SNDBUF(), bytes);
+    }
+
+    /** Returns the size of the send buffer in bytes. */
+    public int sendBufferSize() {
+        return option(rdma_h.SOL_SOCKET(), rdma_h.SO_SNDBUF());
+    }
+
+    /** Sets the size of the receive buffer in bytes, SO_RCVBUF. Before connecting or listening. Returns this socket. */
+    public RSocket receiveBufferSize(int bytes) {
+        return setOption("SO_RCVBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF(), bytes);
+    }
+
+    /** Returns the size of the receive buffer in bytes. */
+    public int receiveBufferSize() {
+        return option(rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF());
+    }
+
+    /** Sets TCP_NODELAY, which rsockets keeps and otherwise ignores: it never delays. Returns this socket. */
+    public RSocket noDelay(boolean on) {
+        return setOption("TCP_NODELAY", rdma_h.IPPROTO_TCP(), rdma_h.TCP_NODELAY(), on ? 1 : 0);
+    }
+
+    /** Returns TCP_NODELAY. */
+    public boolean noDelay() {
+        return option(rdma_h.IPPROTO_TCP(), rdma_h.TCP_NODELAY()) != 0;
+    }
+
+    /** Allows a listener to bind to a port that earlier connections still use, SO_REUSEADDR. Returns this socket. */
+    public RSocket reuseAddress(boolean on) {
+        return setOption("SO_REUSEADDR", rdma_h.SOL_SOCKET(), rdma_h.SO_REUSEADDR(), on ? 1 : 0);
+    }
+
+    /** Returns SO_REUSEADDR. */
+    public boolean reuseAddress() {
+        return option(rdma_h.SOL_SOCKET(), rdma_h.SO_REUSEADDR()) != 0;
+    }
+
+    /**
+     * Probes an idle connection, SO_KEEPALIVE with TCP_KEEPIDLE.
+     *
+     * @param idle after how long without traffic, in whole seconds, at least one; {@link Duration#ZERO} switches it off
+     * @return this socket
+     */
+    public RSocket keepAlive(Duration idle) {
+        if (idle.isZero()) {
+            return setOption("SO_KEEPALIVE", rdma_h.SOL_SOCKET(), SO_KEEPALIVE, 0);
+        }
+        if (idle.isNegative() || idle.toSeconds() < 1 || idle.toSeconds() > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("keep-alive after " + idle + " is not at least 1 s");
+        }
+        // The idle time first: switching on begins the probing with the time that is set then.
+        setOption("TCP_KEEPIDLE", rdma_h.IPPROTO_TCP(), TCP_KEEPIDLE, (int) idle.toSeconds());
+        return setOption("SO_KEEPALIVE", rdma_h.SOL_SOCKET(), SO_KEEPALIVE, 1);
+    }
+
+    /** Returns the idle time after which the connection is probed; {@link Duration#ZERO} if it is not. */
+    public Duration keepAlive() {
+        return option(rdma_h.SOL_SOCKET(), SO_KEEPALIVE) == 0
+                ? Duration.ZERO
+                : Duration.ofSeconds(option(rdma_h.IPPROTO_TCP(), TCP_KEEPIDLE));
+    }
+
+    /** Sets up to how many bytes are sent inline, RDMA_INLINE. Before connecting or listening. Returns this socket. */
+    public RSocket inline(int bytes) {
+        return setOption("RDMA_INLINE", rdma_h.SOL_RDMA(), rdma_h.RDMA_INLINE(), bytes);
+    }
+
+    /** Returns up to how many bytes are sent inline. */
+    public int inline() {
+        return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_INLINE());
+    }
+
+    /**
+     * Sets the entries of the send queue, RDMA_SQSIZE; the library keeps to the device's limits. Before connecting or
+     * listening. Returns this socket.
+     */
+    public RSocket sendQueueSize(int entries) {
+        return setOption("RDMA_SQSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_SQSIZE(), entries);
+    }
+
+    /** Returns the entries of the send queue. */
+    public int sendQueueSize() {
+        return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_SQSIZE());
+    }
+
+    /** Sets the entries of the receive queue, RDMA_RQSIZE. Before connecting or listening. Returns this socket. */
+    public RSocket receiveQueueSize(int entries) {
+        return setOption("RDMA_RQSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_RQSIZE(), entries);
+    }
+
+    /** Returns the entries of the receive queue. */
+    public int receiveQueueSize() {
+        return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_RQSIZE());
+    }
+
+    /**
+     * Sets how many of this side's mappings the peer can write to, RDMA_IOMAPSIZE; the library rounds it up. Before
+     * connecting or listening. Returns this socket.
+     */
+    public RSocket ioMapSize(int mappings) {
+        return setOption("RDMA_IOMAPSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_IOMAPSIZE(), mappings);
+    }
+
+    /** Returns how many mappings there can be. */
+    public int ioMapSize() {
+        return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_IOMAPSIZE());
+    }
+
+    private RSocket setOption(String name, int level, int option, int value) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pointer = arena.allocateFrom(ValueLayout.JAVA_INT, value);
+            long result = guarded(fd -> RCalls.setOption(fd, level, option, pointer));
+            if (result != 0) {
+                int errno = Native.errno();
+                throw new RdmaException(
+                        "rsetsockopt",
+                        describe() + ", " + name + ", " + value,
+                        errno,
+                        errno == rdma_h.EINVAL()
+                                ? "Sizes are set before the socket connects or listens, and are positive."
+                                : "");
+            }
+        }
+        return this;
+    }
+
+    private int option(int level, int option) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocateFrom(ValueLayout.JAVA_INT, 0);
+            MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) value.byteSize());
+            check(
+                    "rgetsockopt",
+                    "level " + level + ", option " + option,
+                    guarded(fd -> RCalls.option(fd, level, option, value, length)));
+            return value.get(ValueLayout.JAVA_INT, 0);
+        }
+    }
+
+    // ---- waiting and closing
+
+    private static boolean wouldBlock() {
+        int errno = Native.errno();
+        return errno == rdma_h.EAGAIN() || errno == rdma_h.EINTR();
+    }
+
+    private static String text(InetSocketAddress address) {
+        String host = address.isUnresolved()
+                ? address.getHostString()
+                : address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+    }
+
+    /** One method's deadline. */
+    private final class Wait {
+        private final long begin = System.nanoTime();
+        private final long nanos;
+        private boolean ready;
+
+        Wait(Duration timeout) {
+            this.nanos = timeout.isNegative() ? 0 : saturated(timeout);
+        }
+
+        private static long saturated(Duration timeout) {
+            return timeout.compareTo(Duration.ofDays(1)) > 0
+                    ? Duration.ofDays(1).toNanos()
+                    : timeout.toNanos();
+        }
+
+        boolean ready() {
+            return ready;
+        }
+
+        /**
+         * Waits for an event at most until the deadline, and at most one slice.
+         *
+         * @return false if the deadline has passed
+         */
+        boolean slice(int events) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw new RdmaException("interrupted while waiting on " + describe());
+            }
+            long left = nanos - (System.nanoTime() - begin);
+            if (left <= 0) {
+                return false;
+            }
+            MemorySegment poll = POLL_FD.get();
+            pollfd.fd(poll, fd);
+            pollfd.events(poll, (short) events);
+            pollfd.revents(poll, (short) 0);
+            int millis = (int) Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS);
+            int result;
+            enter();
+            try {
+                result = RCalls.poll(poll, millis);
+            } finally {
+                exit();
+            }
+            if (result < 0 && Native.errno() != rdma_h.EINTR()) {
+                throw Native.failure("rpoll", describe());
+            }
+            ready = result > 0;
+            if (ready && (pollfd.revents(poll) & POLLNVAL) != 0) {
+                throw new RdmaException("rpoll(" + describe() + ") does not know the socket");
+            }
+            return true;
+        }
+    }
+
+    /** Closes the connection in both directions and frees the socket, rclose. */
+    @Override
+    protected void release() {
+        if (RCalls.close(fd) != 0) {
+            throw Native.failure("rclose", describe());
+        }
+    }
+
+    @Override
+    public String describe() {
+        return shown;
+    }
+}
