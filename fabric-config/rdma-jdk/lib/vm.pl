@@ -1,0 +1,117 @@
+#!/usr/bin/perl
+# vm.pl IMAGE NODES COMMAND…: starts the virtual machines, runs the command on node a, ends with its exit status.
+# vm.pl IMAGE template: only makes the snapshot, so that the next start is a fast one.
+#
+# This process is the only parent of QEMU and keeps everything that a run needs in descriptors and memory: there is no run
+# folder, so nothing is left behind however it ends, and the kernel kills QEMU when this process dies.
+use strict;
+use warnings;
+use Cwd qw(realpath);
+use Errno qw(EINTR);
+use Fcntl qw(:flock F_GETFD F_SETFD FD_CLOEXEC);
+use File::Basename qw(basename dirname);
+use POSIX qw(WNOHANG);
+use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC);
+use lib dirname(realpath(__FILE__));
+use RdmaVm::Channel;
+use RdmaVm::Client;
+use RdmaVm::Loop;
+use RdmaVm::Machine;
+
+my ($image, $nodes, @command) = @ARGV;
+my $cache = dirname(dirname($image));
+# As long as this is held, nobody prunes the image.
+open my $in_use, '<', "$image/manifest" or RdmaVm::Machine::fail("cannot read $image/manifest: $!");
+flock $in_use, LOCK_SH;
+
+my $accelerator = RdmaVm::Machine::accelerator($image, $cache);
+my $template    = RdmaVm::Machine::template($image, $cache, $accelerator);
+exit($template ? 0 : $RdmaVm::Machine::FAILED) if $nodes eq 'template';
+
+my @shares = writable_shares();
+my $status = eval { run($template) };
+if (!defined $status) {
+    my $problem = $@;
+    RdmaVm::Machine::fail(ref $problem ? $$problem : $problem) if !ref $problem || !$template;
+    # The snapshot does not work here (any more): without it the start is slower, and does not depend on it.
+    RdmaVm::Machine::discard($template);
+    $status = eval { run(undef) } // RdmaVm::Machine::fail(ref $@ ? ${$@} : $@);
+}
+exit $status;
+
+# Dies with a reference to a message when a machine did not come up, which another try may cure, and with a plain message
+# when one died in mid-run.
+sub run {
+    my ($from) = @_;
+    my ($up, $status, $broken, @machines) = (0);
+
+    # The segment between two nodes is one socket, whose ends are their network cards' cables.
+    my @cables = (undef);
+    if ($nodes == 2) {
+        socketpair(my $left, my $right, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!\n";
+        @cables = ($left, $right);
+    }
+    for my $name (('a', 'b')[0 .. $nodes - 1]) {
+        my $machine = RdmaVm::Machine->start(
+            name     => $name,
+            image    => $image,
+            template => $from,
+            accelerator => $accelerator,
+            cable    => shift @cables,
+            shares   => \@shares,
+            on_end   => sub { $broken //= $_[0] },
+            on_up    => sub { $up++ },
+        );
+        push @machines, $machine;
+        $machine->greet($nodes, @shares);
+    }
+    my ($first) = @machines;
+    $first->{on_frame} = sub {
+        my ($letter, $payload) = @_;
+        $first->{channel}->stream_frame($letter, $payload) or $letter eq 'X' && ($status = $payload);
+    };
+    # Until the command runs there is nothing to forward a signal to: then it ends us as it would end any process, and the
+    # kernel takes QEMU along.
+    my $limit    = $ENV{RDMA_VM_BOOT_TIMEOUT} || 120;
+    my $deadline = time + $limit;
+    while ($up < $nodes && !$broken) {
+        RdmaVm::Loop::turn(1);
+        $broken = "the virtual machine did not come up within $limit s (RDMA_VM_BOOT_TIMEOUT)" if time > $deadline;
+    }
+    if ($broken) {
+        my $message = join '', "$broken\n", map { $_->last_words } @machines;
+        $_->kill for @machines;
+        die \$message;
+    }
+
+    $first->{channel}->send('R', RdmaVm::Client::request($ENV{RDMA_VM_MEMLOCK}, @command));
+    RdmaVm::Client::join_streams($first->{channel}, sub { $status = 128 + ($_[0] eq 'INT' ? 2 : 15) });
+    RdmaVm::Loop::turn(undef) until defined $status || $broken;
+    $_->kill for @machines;
+    # What the command wrote before its end still has to get to a slow reader.
+    RdmaVm::Loop::turn(undef) while defined $status && $first->{channel}->sinking;
+    die join '', "$broken while the command ran\n", map { $_->last_words } @machines if !defined $status;
+    return $status;
+}
+
+# The folders that the command may write: the project (the topmost folder, from the working directory upwards, that looks
+# like a Maven project) and those of RDMA_VM_RW.
+sub writable_shares {
+    my $here = Cwd::getcwd() // RdmaVm::Machine::fail('the working directory does not exist any more');
+    my $project = $here;
+    for (my $folder = $here; $folder ne '/'; $folder = dirname($folder)) {
+        $project = $folder if -e "$folder/pom.xml" || -d "$folder/.mvn";
+    }
+    my @folders;
+    for my $folder ($project, split /:/, $ENV{RDMA_VM_RW} // '') {
+        next if $folder eq '';
+        my $real = realpath($folder);
+        RdmaVm::Machine::fail("RDMA_VM_RW: $folder is not a folder") if !defined $real || !-d $real;
+        # The root itself stays read-only (with the overlay), as do folders that are shared already.
+        next if $real eq '/' || grep { index("$real/", "$_/") == 0 } @folders;
+        push @folders, $real;
+    }
+    my $most = $RdmaVm::Machine::SHARES;
+    RdmaVm::Machine::fail("RDMA_VM_RW: at most $most writable folders, with the project's") if @folders > $most;
+    return @folders;
+}
