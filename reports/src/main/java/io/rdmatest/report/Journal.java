@@ -1,0 +1,102 @@
+package io.rdmatest.report;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of JSON lines that says what a JVM has started and finished, and that is complete up to the last line
+ * whenever the JVM, or the virtual machine around it, dies.
+ */
+final class Journal implements AutoCloseable {
+
+    private static final String SUFFIX = ".jsonl";
+
+    private final FileChannel channel;
+    private final @Nullable FileOutputStream progress;
+
+    /**
+     * Creates a journal of this JVM in a directory, and the directory if it is not there.
+     *
+     * @param directory where to
+     * @param progress whether to repeat every line on the standard output
+     * @throws IOException if the directory cannot be written to
+     */
+    Journal(Path directory, boolean progress) throws IOException {
+        Files.createDirectories(directory);
+        // Process ids repeat from one virtual machine to the next, so they do not tell JVMs apart.
+        Path file = directory.resolve("%d-%s%s"
+                .formatted(
+                        System.currentTimeMillis(), UUID.randomUUID().toString().substring(0, 8), SUFFIX));
+        channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        // The descriptor itself, because tests and build plugins replace System.out.
+        this.progress = progress ? new FileOutputStream(FileDescriptor.out) : null;
+    }
+
+    /** Writes a line; when this returns, it is on the disk. */
+    synchronized void write(JournalEvent event) throws IOException {
+        String line = event.toLine() + "\n";
+        if (progress != null && event.event() != JournalEvent.Kind.PLANNED) {
+            progress.write((ReportConfiguration.PROGRESS_PREFIX + line).getBytes(StandardCharsets.UTF_8));
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8));
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+        channel.force(false);
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+        channel.close();
+    }
+
+    /**
+     * Reads all journals of a directory, the oldest first.
+     *
+     * @param directory where they are; need not exist
+     * @return the events; a last line that was cut off by a crash is left out
+     * @throws IOException if a file cannot be read, or a line other than the last one is no journal line
+     */
+    static List<JournalEvent> read(Path directory) throws IOException {
+        List<JournalEvent> events = new ArrayList<>();
+        if (!Files.isDirectory(directory)) {
+            return events;
+        }
+        List<Path> files;
+        try (Stream<Path> entries = Files.list(directory)) {
+            files = entries.filter(file -> file.toString().endsWith(SUFFIX))
+                    .sorted()
+                    .toList();
+        }
+        for (Path file : files) {
+            // Decoded leniently: a crash may have cut the last line in the middle of a character.
+            String[] lines = new String(Files.readAllBytes(file), StandardCharsets.UTF_8).split("\n", -1);
+            for (int i = 0; i < lines.length; i++) {
+                if (lines[i].isBlank()) {
+                    continue;
+                }
+                try {
+                    events.add(JournalEvent.parse(lines[i].replace("\0", "")));
+                } catch (IOException e) {
+                    if (i < lines.length - 1) {
+                        throw new IOException(
+                                "%s, line %d is no journal line: %s".formatted(file, i + 1, e.getMessage()), e);
+                    }
+                }
+            }
+        }
+        return events;
+    }
+}

@@ -1,0 +1,218 @@
+package io.rdmatest.report;
+
+import io.rdmatest.report.JournalEvent.Kind;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestSource;
+import org.junit.platform.engine.reporting.FileEntry;
+import org.junit.platform.engine.reporting.ReportEntry;
+import org.junit.platform.engine.support.descriptor.ClassSource;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/**
+ * Writes the journal of a run and forwards what tests publish to Allure.
+ *
+ * <p>Found by every JUnit Platform launcher that has this artifact on its class path. Whatever goes wrong in here never
+ * changes the outcome of a test: the first trouble is logged once, and reporting goes on as far as it can.
+ */
+public final class RdmaReportListener implements TestExecutionListener {
+
+    private static final Logger LOGGER = Logger.getLogger(RdmaReportListener.class.getName());
+
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private final Path directory;
+    private final boolean progress;
+    private final AtomicBoolean warned = new AtomicBoolean();
+    private final AtomicInteger expected = new AtomicInteger();
+    private final AtomicInteger open = new AtomicInteger();
+    private @Nullable Journal journal;
+    private @Nullable TestPlan plan;
+
+    /** Creates a listener with the configuration of {@link ReportConfiguration}. */
+    public RdmaReportListener() {
+        this(ReportConfiguration.directory(), ReportConfiguration.progress());
+    }
+
+    RdmaReportListener(Path directory, boolean progress) {
+        this.directory = directory;
+        this.progress = progress;
+    }
+
+    @Override
+    public void testPlanExecutionStarted(TestPlan testPlan) {
+        guarded(() -> {
+            plan = testPlan;
+            journal = new Journal(directory, progress);
+            expected.set(0);
+            open.set(0);
+            testPlan.getRoots().forEach(root -> testPlan.getDescendants(root).forEach(this::count));
+            write(JournalEvent.of(Kind.RUN_STARTED).withExpected(expected.get(), open.get()));
+            for (TestIdentifier root : testPlan.getRoots()) {
+                for (TestIdentifier descendant : testPlan.getDescendants(root)) {
+                    if (descendant.isTest() || isTemplate(descendant)) {
+                        write(event(Kind.PLANNED, descendant));
+                    }
+                }
+            }
+        });
+    }
+
+    @Override
+    public void testPlanExecutionFinished(TestPlan testPlan) {
+        guarded(() -> {
+            write(JournalEvent.of(Kind.RUN_FINISHED));
+            if (journal != null) {
+                journal.close();
+                journal = null;
+            }
+        });
+    }
+
+    @Override
+    public void dynamicTestRegistered(TestIdentifier identifier) {
+        guarded(() -> count(identifier));
+    }
+
+    @Override
+    public void executionStarted(TestIdentifier identifier) {
+        guarded(() -> {
+            if (identifier.getSource().isPresent()) {
+                write(event(Kind.STARTED, identifier));
+            }
+        });
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
+        guarded(() -> {
+            if (isTemplate(identifier)) {
+                open.decrementAndGet();
+            }
+            if (identifier.getSource().isPresent()) {
+                Optional<Throwable> failure = result.getThrowable();
+                write(event(Kind.FINISHED, identifier)
+                        .withOutcome(
+                                Verdict.of(result),
+                                failure.map(RdmaReportListener::message).orElse(null),
+                                failure.map(RdmaReportListener::trace).orElse(null)));
+            }
+        });
+    }
+
+    @Override
+    public void executionSkipped(TestIdentifier identifier, String reason) {
+        guarded(() -> {
+            // A class that is skipped takes its tests with it, and JUnit reports only the class.
+            boolean listed = false;
+            if (plan != null) {
+                for (TestIdentifier descendant : plan.getDescendants(identifier)) {
+                    if (descendant.isTest() || isTemplate(descendant)) {
+                        listed = true;
+                        skipped(descendant, reason);
+                    }
+                }
+            }
+            if (!listed) {
+                skipped(identifier, reason);
+            }
+        });
+    }
+
+    @Override
+    public void reportingEntryPublished(TestIdentifier identifier, ReportEntry entry) {
+        Map<String, String> pairs = entry.getKeyValuePairs();
+        if (pairs.keySet().stream().anyMatch(key -> key.startsWith("allure"))) {
+            return;
+        }
+        guarded(() -> write(event(Kind.ENTRY, identifier).withEntry(pairs)));
+        guarded(() -> AllureForwarder.published(identifier.getUniqueId(), pairs));
+    }
+
+    @Override
+    public void fileEntryPublished(TestIdentifier identifier, FileEntry file) {
+        guarded(() -> AllureForwarder.published(identifier.getUniqueId(), file));
+    }
+
+    private void skipped(TestIdentifier identifier, String reason) throws IOException {
+        if (isTemplate(identifier)) {
+            open.decrementAndGet();
+            expected.incrementAndGet();
+        }
+        write(event(Kind.SKIPPED, identifier).withOutcome(Verdict.SKIPPED, reason, null));
+    }
+
+    private void count(TestIdentifier identifier) {
+        if (identifier.isTest()) {
+            expected.incrementAndGet();
+        } else if (isTemplate(identifier)) {
+            open.incrementAndGet();
+        }
+    }
+
+    private JournalEvent event(Kind kind, TestIdentifier identifier) {
+        Optional<TestSource> source = identifier.getSource();
+        String className = null;
+        String method = null;
+        if (source.orElse(null) instanceof MethodSource found) {
+            className = found.getClassName();
+            method = found.getMethodName();
+        } else if (source.orElse(null) instanceof ClassSource found) {
+            className = found.getClassName();
+        }
+        return JournalEvent.of(kind)
+                .about(
+                        identifier.getUniqueId(),
+                        identifier.isTest(),
+                        ScenarioNames.name(plan, identifier),
+                        className,
+                        method)
+                .withExpected(expected.get(), open.get());
+    }
+
+    private void write(JournalEvent event) throws IOException {
+        if (journal != null) {
+            journal.write(event);
+        }
+    }
+
+    private void guarded(Work work) {
+        try {
+            work.run();
+        } catch (IOException | RuntimeException e) {
+            if (warned.compareAndSet(false, true)) {
+                LOGGER.log(Level.WARNING, "Reporting in " + directory + " is incomplete; the tests go on", e);
+            }
+        }
+    }
+
+    private static boolean isTemplate(TestIdentifier identifier) {
+        return identifier.isContainer() && identifier.getSource().orElse(null) instanceof MethodSource;
+    }
+
+    private static String message(Throwable failure) {
+        String message = failure.getMessage();
+        return message == null || message.isBlank() ? failure.getClass().getName() : message;
+    }
+
+    private static String trace(Throwable failure) {
+        StringWriter text = new StringWriter();
+        failure.printStackTrace(new PrintWriter(text));
+        return text.toString();
+    }
+}

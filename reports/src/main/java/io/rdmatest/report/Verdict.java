@@ -1,0 +1,36 @@
+package io.rdmatest.report;
+
+import com.fasterxml.jackson.annotation.JsonValue;
+import java.util.Locale;
+import org.junit.platform.engine.TestExecutionResult;
+
+/** How a scenario ended. */
+public enum Verdict {
+    /** Every promise was kept. */
+    PASSED,
+    /** The fabric broke a promise: an assertion failed. */
+    FAILED,
+    /** The harness or the host is broken, or the scenario started and never finished. */
+    BROKEN,
+    /** It was not run; the reason says why. */
+    SKIPPED;
+
+    /**
+     * Returns the verdict's name in {@code qualification.json} and in the report.
+     *
+     * @return the name, in lower case
+     */
+    @JsonValue
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    static Verdict of(TestExecutionResult result) {
+        return switch (result.getStatus()) {
+            case SUCCESSFUL -> PASSED;
+            case ABORTED -> SKIPPED;
+            case FAILED -> result.getThrowable().orElse(null) instanceof AssertionError ? FAILED : BROKEN;
+        };
+    }
+}
