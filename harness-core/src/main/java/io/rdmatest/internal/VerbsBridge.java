@@ -1,0 +1,125 @@
+package io.rdmatest.internal;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.verbs.AddressHandleAttributes;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.QueuePairModification;
+import io.rdmatest.verbs.SharedReceiveQueue;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets the package of librdmacm see the pointers behind the objects of libibverbs, which stay out of the public API.
+ *
+ * <p>The one implementation sits in io.rdmatest.verbs and installs itself when {@link DeviceContext} is initialised.
+ */
+public abstract class VerbsBridge {
+
+    private static volatile @Nullable VerbsBridge installed;
+
+    /** For the one implementation. */
+    protected VerbsBridge() {}
+
+    /**
+     * Installs the implementation; for io.rdmatest.verbs only.
+     *
+     * @param bridge the implementation
+     */
+    public static void install(VerbsBridge bridge) {
+        if (installed != null) {
+            throw new IllegalStateException("the bridge is installed already");
+        }
+        installed = bridge;
+    }
+
+    /** Returns the bridge. */
+    public static VerbsBridge get() {
+        VerbsBridge bridge = installed;
+        if (bridge == null) {
+            try {
+                Class.forName(DeviceContext.class.getName(), true, VerbsBridge.class.getClassLoader());
+            } catch (ClassNotFoundException e) {
+                throw new LinkageError("io.rdmatest.verbs is missing", e);
+            }
+            bridge = installed;
+            if (bridge == null) {
+                throw new LinkageError("io.rdmatest.verbs did not install its bridge");
+            }
+        }
+        return bridge;
+    }
+
+    /**
+     * Wraps an {@code ibv_context} that librdmacm opened; closing the wrapper does not close the device.
+     *
+     * @param context the native context
+     * @param parents what must outlive it, for example the CM id
+     * @return the context
+     */
+    public abstract DeviceContext borrow(MemorySegment context, @Nullable NativeResource... parents);
+
+    /** Returns the {@code ibv_context} pointer. */
+    public abstract MemorySegment pointer(DeviceContext context);
+
+    /** Returns the {@code ibv_pd} pointer. */
+    public abstract MemorySegment pointer(ProtectionDomain protectionDomain);
+
+    /** Returns the {@code ibv_cq} pointer. */
+    public abstract MemorySegment pointer(CompletionQueue queue);
+
+    /** Returns the {@code ibv_srq} pointer. */
+    public abstract MemorySegment pointer(SharedReceiveQueue queue);
+
+    /** Returns the {@code ibv_qp} pointer. */
+    public abstract MemorySegment pointer(QueuePair queuePair);
+
+    /**
+     * Fills a zeroed {@code ibv_qp_init_attr}.
+     *
+     * @param target the struct
+     * @param attributes the values
+     */
+    public abstract void write(MemorySegment target, QueuePairAttributes attributes);
+
+    /**
+     * Creates a native queue pair and wraps it; protection domain, completion queues and shared receive queue are kept
+     * alive meanwhile, and checked to be of one device.
+     *
+     * @param protectionDomain the protection domain
+     * @param attributes the attributes that it is created with
+     * @param create calls the library and returns the {@code ibv_qp}
+     * @param destroy destroys the native queue pair, for example by rdma_destroy_qp
+     * @param capabilities the {@code ibv_qp_cap} that the library filled, read after {@code create}
+     * @param parents what else must outlive it, for example the CM id
+     * @return the queue pair; closing it runs {@code destroy}
+     */
+    public abstract QueuePair createQueuePair(
+            ProtectionDomain protectionDomain,
+            QueuePairAttributes attributes,
+            Supplier<MemorySegment> create,
+            Runnable destroy,
+            MemorySegment capabilities,
+            @Nullable NativeResource... parents);
+
+    /**
+     * Reads what rdma_init_qp_attr filled.
+     *
+     * @param attr an {@code ibv_qp_attr}
+     * @param mask the {@code IBV_QP_*} bits of the fields that are set
+     * @return the modification
+     */
+    public abstract QueuePairModification modification(MemorySegment attr, int mask);
+
+    /**
+     * Reads an {@code ibv_ah_attr}.
+     *
+     * @param attr the struct
+     * @return the attributes
+     */
+    public abstract AddressHandleAttributes addressHandleAttributes(MemorySegment attr);
+}

@@ -1,0 +1,49 @@
+package io.rdmatest.verbs;
+
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** What may be done to a memory region or through a queue pair (enum ibv_access_flags; ibv_reg_mr(3)). */
+public enum Access {
+    /** The local device may write: needed for receives, reads and atomics, and for every remote write or atomic. */
+    LOCAL_WRITE(1),
+    /** The peer may RDMA WRITE. */
+    REMOTE_WRITE(1 << 1),
+    /** The peer may RDMA READ. */
+    REMOTE_READ(1 << 2),
+    /** The peer may run atomic operations. */
+    REMOTE_ATOMIC(1 << 3),
+    /** Pages are brought in on demand instead of being locked. */
+    ON_DEMAND(1 << 6),
+    /** Writes may arrive out of order; ignored where the device can't. */
+    RELAXED_ORDERING(1 << 20);
+
+    private final int bit;
+
+    Access(int bit) {
+        this.bit = bit;
+    }
+
+    int bit() {
+        return bit;
+    }
+
+    static int mask(Collection<Access> accesses) {
+        int mask = 0;
+        for (Access access : accesses) {
+            mask |= access.bit;
+        }
+        return mask;
+    }
+
+    static Set<Access> ofMask(int mask) {
+        Set<Access> accesses = EnumSet.noneOf(Access.class);
+        for (Access access : values()) {
+            if ((mask & access.bit) != 0) {
+                accesses.add(access);
+            }
+        }
+        return accesses;
+    }
+}

@@ -1,0 +1,42 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.ffi.ibv_ah;
+import java.lang.foreign.MemorySegment;
+
+/** A destination of datagrams (ibv_create_ah(3); IBTA volume 1, section 10.2.2.2). */
+public final class AddressHandle extends VerbsObject {
+
+    private final ProtectionDomain protectionDomain;
+    private final int number;
+
+    private AddressHandle(ProtectionDomain protectionDomain, MemorySegment handle) {
+        super("ah", handle, protectionDomain.deviceName(), protectionDomain);
+        this.protectionDomain = protectionDomain;
+        this.number = ibv_ah.handle(handle);
+    }
+
+    static AddressHandle wrap(ProtectionDomain protectionDomain, MemorySegment handle) {
+        MemorySegment ah = handle.reinterpret(ibv_ah.sizeof());
+        try {
+            return new AddressHandle(protectionDomain, ah);
+        } catch (IllegalStateException e) {
+            Verbs.run(Verbs.DESTROY_AH, "ibv_destroy_ah", protectionDomain.describe(), ah);
+            throw e;
+        }
+    }
+
+    /** Returns the protection domain. */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    @Override
+    protected void release() {
+        Verbs.run(Verbs.DESTROY_AH, "ibv_destroy_ah", describe(), handle);
+    }
+
+    @Override
+    public String describe() {
+        return "ah " + deviceName() + "/" + number;
+    }
+}

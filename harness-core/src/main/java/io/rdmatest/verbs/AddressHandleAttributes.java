@@ -1,0 +1,112 @@
+package io.rdmatest.verbs;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where packets go: the address vector (struct ibv_ah_attr; ibv_create_ah(3); IBTA volume 1, section 11.2.2.1).
+ *
+ * @param port the local port, from 1
+ * @param gid the destination's GID; null for a destination in the same InfiniBand subnet, never null on RoCE
+ * @param gidIndex the index of the source GID in the local port's table
+ * @param lid the destination's LID; 0 on RoCE
+ * @param serviceLevel 0 to 15 on InfiniBand; the priority 0 to 7 on RoCE
+ * @param pathBits the low bits of the source LID; 0 on RoCE
+ * @param staticRate the largest rate, as enum ibv_rate; 0 for the port's own
+ * @param flowLabel 20 bits
+ * @param hopLimit 0 to 255; must be over 1 for a routed destination
+ * @param trafficClass 0 to 255; on RoCE v2 the DSCP and ECN bits
+ */
+public record AddressHandleAttributes(
+        int port,
+        @Nullable Gid gid,
+        int gidIndex,
+        int lid,
+        int serviceLevel,
+        int pathBits,
+        int staticRate,
+        int flowLabel,
+        int hopLimit,
+        int trafficClass) {
+
+    /** Checks the ranges. */
+    public AddressHandleAttributes {
+        DeviceContext.checkPort(port);
+        range("gidIndex", gidIndex, 255);
+        range("lid", lid, 0xffff);
+        range("serviceLevel", serviceLevel, 15);
+        range("pathBits", pathBits, 127);
+        range("staticRate", staticRate, 255);
+        range("flowLabel", flowLabel, 0xfffff);
+        range("hopLimit", hopLimit, 255);
+        range("trafficClass", trafficClass, 255);
+    }
+
+    /**
+     * Makes an address vector with a GID, as RoCE needs it: hop limit 64, everything else 0.
+     *
+     * @param port the local port, from 1
+     * @param gidIndex the index of the source GID in the local port's table
+     * @param gid the destination's GID
+     * @return the address vector
+     */
+    public static AddressHandleAttributes toGid(int port, int gidIndex, Gid gid) {
+        return new AddressHandleAttributes(port, gid, gidIndex, 0, 0, 0, 0, 0, 64, 0);
+    }
+
+    /**
+     * Makes an address vector inside an InfiniBand subnet.
+     *
+     * @param port the local port, from 1
+     * @param lid the destination's LID
+     * @return the address vector
+     */
+    public static AddressHandleAttributes toLid(int port, int lid) {
+        return new AddressHandleAttributes(port, null, 0, lid, 0, 0, 0, 0, 0, 0);
+    }
+
+    /**
+     * Returns a copy with another traffic class.
+     *
+     * @param value 0 to 255
+     */
+    public AddressHandleAttributes withTrafficClass(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, serviceLevel, pathBits, staticRate, flowLabel, hopLimit, value);
+    }
+
+    /**
+     * Returns a copy with another service level.
+     *
+     * @param value 0 to 15
+     */
+    public AddressHandleAttributes withServiceLevel(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, value, pathBits, staticRate, flowLabel, hopLimit, trafficClass);
+    }
+
+    /**
+     * Returns a copy with another hop limit.
+     *
+     * @param value 0 to 255
+     */
+    public AddressHandleAttributes withHopLimit(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, serviceLevel, pathBits, staticRate, flowLabel, value, trafficClass);
+    }
+
+    /**
+     * Returns a copy with another LID.
+     *
+     * @param value 0 to 65535
+     */
+    public AddressHandleAttributes withLid(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, value, serviceLevel, pathBits, staticRate, flowLabel, hopLimit, trafficClass);
+    }
+
+    static void range(String name, int value, int max) {
+        if (value < 0 || value > max) {
+            throw new IllegalArgumentException(name + " is 0 to " + max + ", not " + value);
+        }
+    }
+}

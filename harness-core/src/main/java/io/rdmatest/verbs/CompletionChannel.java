@@ -1,0 +1,145 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.ibv_comp_channel;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Brings the events of completion queues (ibv_create_comp_channel(3), ibv_get_cq_event(3)).
+ *
+ * <p>Events are acknowledged as they are read. Those of several queues on one channel, awaited by several threads, each
+ * reach the thread that waits for its queue.
+ */
+public final class CompletionChannel extends VerbsObject {
+
+    private final DeviceContext context;
+    private final int fd;
+    private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+
+    private CompletionChannel(DeviceContext context, MemorySegment handle) {
+        super("channel", handle, context.deviceName(), context);
+        this.context = context;
+        this.fd = ibv_comp_channel.fd(handle);
+    }
+
+    static CompletionChannel create(DeviceContext context) {
+        context.begin();
+        try {
+            MemorySegment handle = Verbs.create(
+                            Verbs.CREATE_CHANNEL, "ibv_create_comp_channel", context.deviceName(), context.handle)
+                    .reinterpret(ibv_comp_channel.sizeof());
+            try {
+                Verbs.makeNonBlocking(ibv_comp_channel.fd(handle));
+                return new CompletionChannel(context, handle);
+            } catch (RuntimeException e) {
+                Verbs.run(Verbs.DESTROY_CHANNEL, "ibv_destroy_comp_channel", context.deviceName(), handle);
+                throw e;
+            }
+        } finally {
+            context.end();
+        }
+    }
+
+    /** Returns the device. */
+    public DeviceContext context() {
+        return context;
+    }
+
+    void add(CompletionQueue queue) {
+        queues.put(queue.address, queue);
+    }
+
+    void remove(CompletionQueue queue) {
+        queues.remove(queue.address, queue);
+    }
+
+    /** Takes the next event, if there is one now. */
+    public Optional<CompletionQueue> pollEvent() {
+        readEvents(System.nanoTime());
+        return takePending();
+    }
+
+    /**
+     * Waits for an event of any queue on this channel. A queue gives one event after each
+     * {@link CompletionQueue#requestNotify}.
+     *
+     * @param timeout the longest time to wait
+     * @return the queue; its event is acknowledged
+     * @throws RdmaTimeoutException if none came
+     */
+    public CompletionQueue awaitEvent(Duration timeout) {
+        long deadline = Verbs.deadline(timeout);
+        String awaited = "completion event on " + describe();
+        while (true) {
+            Optional<CompletionQueue> queue = takePending();
+            if (queue.isPresent()) {
+                return queue.get();
+            }
+            Verbs.failIfInterrupted(awaited);
+            boolean last = System.nanoTime() - deadline >= 0;
+            if (!readEvents(deadline) && last) {
+                throw new RdmaTimeoutException(awaited, timeout, "queues on it: " + queues.values());
+            }
+        }
+    }
+
+    private Optional<CompletionQueue> takePending() {
+        for (CompletionQueue queue : queues.values()) {
+            if (queue.takeEvent()) {
+                return Optional.of(queue);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Reads what is there, waiting for one slice at most; hands each event to its queue. */
+    boolean readEvents(long deadline) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            if (!Verbs.awaitReadable(fd, deadline)) {
+                return false;
+            }
+            MemorySegment out = arena.allocate(rdma_h.C_POINTER, 2);
+            boolean any = false;
+            while (true) {
+                int result = (int) Verbs.GET_CQ_EVENT.invokeExact(
+                        Native.errnoState(), handle, out, out.asSlice(rdma_h.C_POINTER.byteSize()));
+                if (result != 0) {
+                    if (Native.errno() == rdma_h.EAGAIN()) {
+                        return any;
+                    }
+                    throw Native.failure("ibv_get_cq_event", describe());
+                }
+                MemorySegment cq = out.get(rdma_h.C_POINTER, 0);
+                CompletionQueue queue = queues.get(cq.address());
+                if (queue != null) {
+                    queue.addEvent();
+                }
+                // The queue can't be destroyed before this: the destroying thread waits for it.
+                rdma_h.ibv_ack_cq_events(cq, 1);
+                any = true;
+            }
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_get_cq_event", e);
+        } finally {
+            end();
+        }
+    }
+
+    @Override
+    protected void release() {
+        Verbs.run(Verbs.DESTROY_CHANNEL, "ibv_destroy_comp_channel", describe(), handle);
+    }
+
+    @Override
+    public String describe() {
+        return "channel " + deviceName() + "/fd " + fd;
+    }
+}

@@ -1,0 +1,328 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.ibv_cq;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A completion queue (ibv_create_cq(3), ibv_poll_cq(3); IBTA volume 1, section 10.8.1).
+ *
+ * <p>{@link #poll} is the hot path: it allocates nothing. The waits build on it.
+ */
+public final class CompletionQueue extends VerbsObject {
+
+    private static final int BATCH = 16;
+    private static final int SPINS = 256;
+
+    private final DeviceContext context;
+    private final @Nullable CompletionChannel channel;
+    private final int number;
+    private final AtomicInteger pendingEvents = new AtomicInteger();
+
+    private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {
+        super("cq", handle, context.deviceName(), context, channel);
+        this.context = context;
+        this.channel = channel;
+        this.number = ibv_cq.handle(handle);
+        reportEventsAs();
+        if (channel != null) {
+            channel.add(this);
+        }
+    }
+
+    static CompletionQueue create(DeviceContext context, int entries, @Nullable CompletionChannel channel) {
+        if (entries < 1) {
+            throw new IllegalArgumentException("a completion queue has at least 1 entry, not " + entries);
+        }
+        if (channel != null && channel.context().address != context.address) {
+            throw new IllegalArgumentException(channel.describe() + " is not of " + context.describe());
+        }
+        String operands = context.deviceName() + ", " + entries + " entries";
+        context.begin();
+        try {
+            if (channel != null) {
+                channel.begin();
+            }
+            try {
+                MemorySegment handle = (MemorySegment) Verbs.CREATE_CQ.invokeExact(
+                        Native.errnoState(),
+                        context.handle,
+                        entries,
+                        MemorySegment.NULL,
+                        channel == null ? MemorySegment.NULL : channel.handle,
+                        0);
+                MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
+                try {
+                    return new CompletionQueue(context, cq, channel);
+                } catch (IllegalStateException e) {
+                    Verbs.run(Verbs.DESTROY_CQ, "ibv_destroy_cq", operands, cq);
+                    throw e;
+                }
+            } finally {
+                if (channel != null) {
+                    channel.end();
+                }
+            }
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_create_cq", e);
+        } finally {
+            context.end();
+        }
+    }
+
+    /** Returns the device. */
+    public DeviceContext context() {
+        return context;
+    }
+
+    /** Returns the channel that brings this queue's events; null if it is only polled. */
+    public @Nullable CompletionChannel channel() {
+        return channel;
+    }
+
+    /** Returns how many completions the queue can hold. */
+    public int entries() {
+        begin();
+        try {
+            return ibv_cq.cqe(handle);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Makes a native array for {@link #poll}.
+     *
+     * @param capacity completions that one poll can bring, from 1
+     * @return the array
+     */
+    public Completions newCompletions(int capacity) {
+        return new Completions(capacity);
+    }
+
+    /**
+     * Takes completions off the queue (ibv_poll_cq(3)). Never waits and allocates nothing.
+     *
+     * @param into the array to fill from its beginning
+     * @return how many there were; 0 if none
+     */
+    public int poll(Completions into) {
+        int polled;
+        begin();
+        try {
+            polled = (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, into.capacity(), into.array());
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_poll_cq", e);
+        } finally {
+            end();
+        }
+        if (polled < 0) {
+            into.count(0);
+            throw new RdmaException("ibv_poll_cq", describe(), polled == -1 ? 0 : -polled);
+        }
+        into.count(polled);
+        return polled;
+    }
+
+    /** Takes completions that are there now, at most {@code max} of them. */
+    List<WorkCompletion> take(int max) {
+        List<WorkCompletion> taken = new ArrayList<>();
+        Completions batch = new Completions(Math.min(BATCH, max));
+        int polled = poll(batch);
+        for (int i = 0; i < polled; i++) {
+            taken.add(batch.get(i));
+        }
+        return taken;
+    }
+
+    /**
+     * Polls until a number of completions came, of any status.
+     *
+     * @param count how many, from 1
+     * @param timeout the longest time to wait for all of them
+     * @return exactly that many, in order
+     * @throws RdmaTimeoutException if fewer came; the message lists those that did, and they are consumed
+     */
+    public List<WorkCompletion> await(int count, Duration timeout) {
+        return await(count, timeout, false);
+    }
+
+    /**
+     * Waits through the completion channel until a number of completions came, of any status: asks for an event, polls,
+     * waits, and asks again.
+     *
+     * @param count how many, from 1
+     * @param timeout the longest time to wait for all of them
+     * @return exactly that many, in order
+     * @throws RdmaTimeoutException if fewer came; the message lists those that did, and they are consumed
+     * @throws IllegalStateException if the queue has no channel
+     */
+    public List<WorkCompletion> awaitEvent(int count, Duration timeout) {
+        if (channel == null) {
+            throw new IllegalStateException(describe() + " has no completion channel");
+        }
+        return await(count, timeout, true);
+    }
+
+    /**
+     * Polls until one completion came and checks it.
+     *
+     * @param timeout the longest time to wait
+     * @return the completion; its status is success
+     * @throws io.rdmatest.WorkCompletionException if its status is another
+     * @throws RdmaTimeoutException if none came
+     */
+    public WorkCompletion awaitSuccess(Duration timeout) {
+        return await(1, timeout).get(0).requireSuccess();
+    }
+
+    private List<WorkCompletion> await(int count, Duration timeout, boolean byEvent) {
+        if (count < 1) {
+            throw new IllegalArgumentException("the count is at least 1, not " + count);
+        }
+        long deadline = Verbs.deadline(timeout);
+        List<WorkCompletion> came = new ArrayList<>();
+        Completions batch = new Completions(Math.min(BATCH, count));
+        Completions single = count == 1 ? batch : new Completions(1);
+        boolean armed = false;
+        for (int turn = 0; ; turn++) {
+            // A whole batch could bring more than was asked for.
+            Completions into = count - came.size() >= batch.capacity() ? batch : single;
+            int polled = poll(into);
+            for (int i = 0; i < polled; i++) {
+                came.add(into.get(i));
+            }
+            if (came.size() >= count) {
+                return came;
+            }
+            if (polled > 0) {
+                continue;
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                throw new RdmaTimeoutException(
+                        (count == 1 ? "completion" : count + " completions") + " on " + describe(),
+                        timeout,
+                        came.isEmpty() ? "none came" : came.size() + " came: " + summary(came));
+            }
+            if ((turn & 0xff) == 0) {
+                Verbs.failIfInterrupted("completions on " + describe());
+            }
+            if (byEvent) {
+                if (!armed) {
+                    // What came before this call gives no event: poll once more before waiting.
+                    requestNotify(false);
+                    armed = true;
+                } else if (takeEvent() || readOwnEvent(deadline)) {
+                    armed = false;
+                }
+            } else if (turn < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
+    }
+
+    private boolean readOwnEvent(long deadline) {
+        if (channel != null) {
+            boolean ignored = channel.readEvents(deadline);
+        }
+        return takeEvent();
+    }
+
+    private static String summary(List<WorkCompletion> completions) {
+        StringBuilder text = new StringBuilder();
+        for (WorkCompletion completion : completions.subList(0, Math.min(8, completions.size()))) {
+            text.append(text.isEmpty() ? "" : ", ")
+                    .append("wr_id ")
+                    .append(completion.wrId())
+                    .append(' ')
+                    .append(completion.status().ibvName());
+        }
+        return completions.size() > 8 ? text + " …" : text.toString();
+    }
+
+    /**
+     * Asks for one event at the next completion (ibv_req_notify_cq(3)). Completions that are already there give none.
+     *
+     * @param solicitedOnly whether only a solicited or failed completion gives an event
+     */
+    public void requestNotify(boolean solicitedOnly) {
+        int result;
+        begin();
+        try {
+            result = (int) Verbs.REQ_NOTIFY.invokeExact(context.requestNotify, address, solicitedOnly ? 1 : 0);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_req_notify_cq", e);
+        } finally {
+            end();
+        }
+        if (result != 0) {
+            throw new RdmaException("ibv_req_notify_cq", describe(), Math.abs(result));
+        }
+    }
+
+    /**
+     * Changes how many completions the queue can hold (ibv_resize_cq(3)).
+     *
+     * @param entries the least number of entries; not less than what is in the queue
+     */
+    public void resize(int entries) {
+        if (entries < 1) {
+            throw new IllegalArgumentException("a completion queue has at least 1 entry, not " + entries);
+        }
+        begin();
+        try {
+            int result = (int) Verbs.RESIZE_CQ.invokeExact(Native.errnoState(), handle, entries);
+            Verbs.check(result, "ibv_resize_cq", describe() + ", " + entries + " entries");
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_resize_cq", e);
+        } finally {
+            end();
+        }
+    }
+
+    void addEvent() {
+        pendingEvents.incrementAndGet();
+    }
+
+    boolean takeEvent() {
+        int now;
+        do {
+            now = pendingEvents.get();
+            if (now == 0) {
+                return false;
+            }
+        } while (!pendingEvents.compareAndSet(now, now - 1));
+        return true;
+    }
+
+    @Override
+    protected void release() {
+        reportEventsNoMore();
+        if (channel != null) {
+            channel.remove(this);
+        }
+        try {
+            Verbs.run(Verbs.DESTROY_CQ, "ibv_destroy_cq", describe(), handle);
+        } catch (RdmaException e) {
+            reportEventsAs();
+            if (channel != null) {
+                channel.add(this);
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "cq " + deviceName() + "/" + number;
+    }
+}

@@ -1,0 +1,218 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.ffi.ibv_wc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.Objects;
+
+/**
+ * A native array of work completions that {@link CompletionQueue#poll} fills and that is read in place, without
+ * allocation. For one thread at a time.
+ */
+public final class Completions {
+
+    private static final long SIZE = ibv_wc.sizeof();
+    private static final long WR_ID = ibv_wc.wr_id$offset();
+    private static final long STATUS = ibv_wc.status$offset();
+    private static final long OPCODE = ibv_wc.opcode$offset();
+    private static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
+    private static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
+    private static final long IMMEDIATE = ibv_wc.imm_data$offset();
+    private static final long QP_NUMBER = ibv_wc.qp_num$offset();
+    private static final long SOURCE_QP = ibv_wc.src_qp$offset();
+    private static final long FLAGS = ibv_wc.wc_flags$offset();
+    private static final ValueLayout.OfInt NETWORK_INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final int WITH_GRH = 1;
+    private static final int WITH_IMMEDIATE = 1 << 1;
+
+    private final int capacity;
+    private final MemorySegment array;
+    private int count;
+
+    Completions(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("the capacity must be at least 1, not " + capacity);
+        }
+        this.capacity = capacity;
+        // The device never writes here: ibv_poll_cq copies on the calling thread, so the collector may own it.
+        this.array = Arena.ofAuto().allocate(SIZE * capacity, 8);
+    }
+
+    MemorySegment array() {
+        return array;
+    }
+
+    void count(int polled) {
+        count = polled;
+    }
+
+    /** Returns how many completions one poll can bring. */
+    public int capacity() {
+        return capacity;
+    }
+
+    /** Returns how many completions the last poll brought. */
+    public int count() {
+        return count;
+    }
+
+    private long at(int index, long field) {
+        return Objects.checkIndex(index, count) * SIZE + field;
+    }
+
+    /**
+     * Returns the identifier that the request was posted with.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public long wrId(int index) {
+        return array.get(ValueLayout.JAVA_LONG, at(index, WR_ID));
+    }
+
+    /**
+     * Returns how the request ended.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public WorkCompletion.Status status(int index) {
+        return WorkCompletion.Status.of(statusCode(index));
+    }
+
+    /**
+     * Returns the status as a number; 0 is success.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int statusCode(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, STATUS));
+    }
+
+    /**
+     * Tells whether the request succeeded.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean isSuccess(int index) {
+        return statusCode(index) == 0;
+    }
+
+    /**
+     * Returns which operation completed.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public WorkCompletion.Opcode opcode(int index) {
+        return WorkCompletion.Opcode.of(opcodeCode(index));
+    }
+
+    /**
+     * Returns the operation as a number.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int opcodeCode(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, OPCODE));
+    }
+
+    /**
+     * Returns the device's own error code.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int vendorError(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, VENDOR_ERROR));
+    }
+
+    /**
+     * Returns the bytes transferred, for a receive.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int byteLength(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, BYTE_LENGTH));
+    }
+
+    /**
+     * Returns the immediate data in host order; meaningless unless {@link #hasImmediate}.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int immediate(int index) {
+        return array.get(NETWORK_INT, at(index, IMMEDIATE));
+    }
+
+    /**
+     * Returns the local queue pair's number.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int qpNumber(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, QP_NUMBER));
+    }
+
+    /**
+     * Returns the remote queue pair's number; UD only.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int sourceQp(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, SOURCE_QP));
+    }
+
+    /**
+     * Returns the IBV_WC_* bits.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int flags(int index) {
+        return array.get(ValueLayout.JAVA_INT, at(index, FLAGS));
+    }
+
+    /**
+     * Tells whether the buffer begins with a global route header; UD only.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean hasGrh(int index) {
+        return (flags(index) & WITH_GRH) != 0;
+    }
+
+    /**
+     * Tells whether immediate data came with it.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean hasImmediate(int index) {
+        return (flags(index) & WITH_IMMEDIATE) != 0;
+    }
+
+    /**
+     * Copies one completion out of the array.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     * @return a record that outlives the next poll
+     */
+    public WorkCompletion get(int index) {
+        boolean immediate = hasImmediate(index);
+        return new WorkCompletion(
+                wrId(index),
+                status(index),
+                opcode(index),
+                vendorError(index),
+                byteLength(index),
+                immediate ? immediate(index) : 0,
+                qpNumber(index),
+                sourceQp(index),
+                hasGrh(index),
+                immediate,
+                statusCode(index),
+                opcodeCode(index),
+                flags(index),
+                array.get(ValueLayout.JAVA_SHORT, at(index, ibv_wc.slid$offset())) & 0xffff,
+                array.get(ValueLayout.JAVA_BYTE, at(index, ibv_wc.sl$offset())) & 0xff,
+                array.get(ValueLayout.JAVA_BYTE, at(index, ibv_wc.dlid_path_bits$offset())) & 0xff,
+                array.get(ValueLayout.JAVA_SHORT, at(index, ibv_wc.pkey_index$offset())) & 0xffff);
+    }
+}

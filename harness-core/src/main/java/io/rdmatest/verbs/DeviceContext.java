@@ -1,0 +1,340 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.ibv_async_event;
+import io.rdmatest.ffi.ibv_context;
+import io.rdmatest.ffi.ibv_context_ops;
+import io.rdmatest.ffi.ibv_device;
+import io.rdmatest.ffi.ibv_device_attr;
+import io.rdmatest.ffi.ibv_gid_entry;
+import io.rdmatest.ffi.ibv_port_attr;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.Native;
+import io.rdmatest.internal.VerbsBridge;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** An open device (ibv_open_device(3)): the root of all objects on it. */
+public final class DeviceContext extends VerbsObject {
+
+    static {
+        VerbsBridge.install(new Bridge());
+    }
+
+    private static final long CONTEXT_OFFSET =
+            verbs_context.layout().byteOffset(MemoryLayout.PathElement.groupElement("context"));
+
+    /** False if librdmacm opened the device and will close it. */
+    private final boolean owned;
+
+    final MemorySegment pollCq;
+    final MemorySegment requestNotify;
+    final MemorySegment postSend;
+    final MemorySegment postReceive;
+    final MemorySegment postSrqReceive;
+    private final int asyncFd;
+
+    private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
+        super("context", handle, name, parents);
+        this.owned = owned;
+        MemorySegment ops = ibv_context.ops(handle);
+        this.pollCq = ibv_context_ops.poll_cq(ops);
+        this.requestNotify = ibv_context_ops.req_notify_cq(ops);
+        this.postSend = ibv_context_ops.post_send(ops);
+        this.postReceive = ibv_context_ops.post_recv(ops);
+        this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
+        this.asyncFd = ibv_context.async_fd(handle);
+        Verbs.makeNonBlocking(asyncFd);
+    }
+
+    static DeviceContext own(MemorySegment handle, String name) {
+        return new DeviceContext(handle.reinterpret(ibv_context.sizeof()), name, true);
+    }
+
+    /** Wraps a context that librdmacm opened and will close. */
+    static DeviceContext borrow(MemorySegment handle, @Nullable NativeResource... parents) {
+        MemorySegment context = handle.reinterpret(ibv_context.sizeof());
+        MemorySegment device = ibv_context.device(context).reinterpret(ibv_device.sizeof());
+        String name = Native.string(ibv_device.name(device), rdma_h.IBV_SYSFS_NAME_MAX());
+        return new DeviceContext(context, name, false, parents);
+    }
+
+    /** Returns what the device can do. */
+    public DeviceAttributes attributes() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_device_attr.allocate(arena);
+            Verbs.run(Verbs.QUERY_DEVICE, "ibv_query_device", deviceName(), handle, attr);
+            return new DeviceAttributes(
+                    ibv_device_attr.fw_ver(attr).getString(0),
+                    Verbs.network(ibv_device_attr.node_guid(attr)),
+                    ibv_device_attr.vendor_id(attr),
+                    ibv_device_attr.vendor_part_id(attr),
+                    ibv_device_attr.hw_ver(attr),
+                    ibv_device_attr.max_mr_size(attr),
+                    ibv_device_attr.max_qp(attr),
+                    ibv_device_attr.max_qp_wr(attr),
+                    ibv_device_attr.max_sge(attr),
+                    ibv_device_attr.max_cq(attr),
+                    ibv_device_attr.max_cqe(attr),
+                    ibv_device_attr.max_mr(attr),
+                    ibv_device_attr.max_pd(attr),
+                    ibv_device_attr.max_qp_rd_atom(attr),
+                    ibv_device_attr.max_qp_init_rd_atom(attr),
+                    AtomicCapability.of(ibv_device_attr.atomic_cap(attr)),
+                    ibv_device_attr.max_mcast_grp(attr),
+                    ibv_device_attr.max_mcast_qp_attach(attr),
+                    ibv_device_attr.max_ah(attr),
+                    ibv_device_attr.max_srq(attr),
+                    ibv_device_attr.max_srq_wr(attr),
+                    ibv_device_attr.max_srq_sge(attr),
+                    ibv_device_attr.max_pkeys(attr) & 0xffff,
+                    ibv_device_attr.phys_port_cnt(attr) & 0xff,
+                    ibv_device_attr.device_cap_flags(attr));
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Queries a port.
+     *
+     * @param port from 1
+     * @return its state and limits
+     * @throws RdmaException if there is no such port
+     */
+    public PortAttributes port(int port) {
+        checkPort(port);
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_port_attr.allocate(arena);
+            String operands = deviceName() + ", port " + port;
+            MemorySegment function = queryPort();
+            int result = (int) Verbs.QUERY_PORT.invokeExact(
+                    function, Native.errnoState(), handle, (byte) port, attr, ibv_port_attr.sizeof());
+            Verbs.check(result, "ibv_query_port", operands);
+            int width = ibv_port_attr.active_width(attr) & 0xff;
+            int speed = ibv_port_attr.active_speed(attr) & 0xff;
+            return new PortAttributes(
+                    PortState.of(ibv_port_attr.state(attr)),
+                    Mtu.of(ibv_port_attr.max_mtu(attr)),
+                    Mtu.of(ibv_port_attr.active_mtu(attr)),
+                    LinkLayer.of(ibv_port_attr.link_layer(attr) & 0xff),
+                    ibv_port_attr.gid_tbl_len(attr),
+                    ibv_port_attr.max_msg_sz(attr),
+                    ibv_port_attr.pkey_tbl_len(attr) & 0xffff,
+                    ibv_port_attr.lid(attr) & 0xffff,
+                    ibv_port_attr.sm_lid(attr) & 0xffff,
+                    ibv_port_attr.lmc(attr) & 0xff,
+                    PortAttributes.lanes(width),
+                    speed,
+                    PortAttributes.lanes(width) * PortAttributes.laneGbps(speed),
+                    ibv_port_attr.phys_state(attr) & 0xff,
+                    ibv_port_attr.port_cap_flags(attr),
+                    ibv_port_attr.flags(attr) & 0xff);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_port", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * The exported symbol fills the struct of an older ABI, without the link layer. The present function sits in the
+     * verbs_context around the ibv_context, which is there if abi_compat is all ones.
+     */
+    private MemorySegment queryPort() {
+        if (ibv_context.abi_compat(handle).address() == -1L) {
+            MemorySegment outer =
+                    MemorySegment.ofAddress(address - CONTEXT_OFFSET).reinterpret(verbs_context.sizeof());
+            MemorySegment function = verbs_context.query_port(outer);
+            if (verbs_context.sz(outer) >= verbs_context.sizeof() && function.address() != 0) {
+                return function;
+            }
+        }
+        throw new RdmaException("the provider of " + deviceName()
+                + " has no verbs_context.query_port: rdma-core 17 or newer is needed");
+    }
+
+    /**
+     * Lists the valid entries of a port's GID table.
+     *
+     * @param port from 1
+     * @return the entries in order of their index; empty if the port has no address
+     */
+    public List<GidEntry> gidTable(int port) {
+        int length = Math.max(1, port(port).gidTableLength());
+        int ports = Math.max(1, attributes().physicalPorts());
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            long max = (long) length * ports;
+            MemorySegment entries = ibv_gid_entry.allocateArray(max, arena);
+            long found = (long) Verbs.QUERY_GID_TABLE.invokeExact(
+                    Native.errnoState(), handle, entries, max, 0, ibv_gid_entry.sizeof());
+            if (found < 0) {
+                throw new RdmaException("ibv_query_gid_table", deviceName(), (int) -found);
+            }
+            List<GidEntry> table = new ArrayList<>();
+            for (long i = 0; i < found; i++) {
+                MemorySegment entry = ibv_gid_entry.asSlice(entries, i);
+                if (ibv_gid_entry.port_num(entry) == port) {
+                    table.add(new GidEntry(
+                            Structs.gid(ibv_gid_entry.gid(entry)),
+                            ibv_gid_entry.gid_index(entry),
+                            port,
+                            GidType.of(ibv_gid_entry.gid_type(entry)),
+                            ibv_gid_entry.ndev_ifindex(entry)));
+                }
+            }
+            return List.copyOf(table);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_gid_table", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Returns one GID of a port.
+     *
+     * @param port from 1
+     * @param index the index in the table, from 0
+     * @return the GID
+     * @throws RdmaException if the entry is not in use; the message lists those that are
+     */
+    public Gid gid(int port, int index) {
+        List<GidEntry> table = gidTable(port);
+        return table.stream()
+                .filter(entry -> entry.index() == index)
+                .map(GidEntry::gid)
+                .findFirst()
+                .orElseThrow(() -> new RdmaException("port " + port + " of " + deviceName() + " has no GID at index "
+                        + index + "; it has " + table));
+    }
+
+    /** Allocates a protection domain (ibv_alloc_pd(3)). */
+    public ProtectionDomain allocateProtectionDomain() {
+        return ProtectionDomain.allocate(this);
+    }
+
+    /** Creates a completion channel (ibv_create_comp_channel(3)). */
+    public CompletionChannel createCompletionChannel() {
+        return CompletionChannel.create(this);
+    }
+
+    /**
+     * Creates a completion queue without a channel, to be polled (ibv_create_cq(3)).
+     *
+     * @param entries the least number of entries, from 1
+     * @return the queue; it may have more entries
+     */
+    public CompletionQueue createCompletionQueue(int entries) {
+        return CompletionQueue.create(this, entries, null);
+    }
+
+    /**
+     * Creates a completion queue whose events come through a channel (ibv_create_cq(3)).
+     *
+     * @param entries the least number of entries, from 1
+     * @param channel a channel of this device
+     * @return the queue; it may have more entries
+     */
+    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) {
+        return CompletionQueue.create(this, entries, channel);
+    }
+
+    /** Takes the next asynchronous event, if there is one now (ibv_get_async_event(3)). */
+    public Optional<AsyncEvent> pollAsyncEvent() {
+        begin();
+        try {
+            return takeAsyncEvent(System.nanoTime());
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Waits for an asynchronous event.
+     *
+     * @param timeout the longest time to wait
+     * @return the event, acknowledged
+     * @throws RdmaTimeoutException if none came
+     */
+    public AsyncEvent awaitAsyncEvent(Duration timeout) {
+        long deadline = Verbs.deadline(timeout);
+        String awaited = "asynchronous event of " + deviceName();
+        while (true) {
+            begin();
+            try {
+                Optional<AsyncEvent> event = takeAsyncEvent(deadline);
+                if (event.isPresent()) {
+                    return event.get();
+                }
+            } finally {
+                end();
+            }
+            Verbs.failIfInterrupted(awaited);
+            if (System.nanoTime() - deadline >= 0) {
+                throw new RdmaTimeoutException(awaited, timeout, "");
+            }
+        }
+    }
+
+    private Optional<AsyncEvent> takeAsyncEvent(long deadline) {
+        if (!Verbs.awaitReadable(asyncFd, deadline)) {
+            return Optional.empty();
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment event = ibv_async_event.allocate(arena);
+            int result = (int) Verbs.GET_ASYNC_EVENT.invokeExact(Native.errnoState(), handle, event);
+            if (result != 0) {
+                if (Native.errno() == rdma_h.EAGAIN()) {
+                    return Optional.empty();
+                }
+                throw Native.failure("ibv_get_async_event", deviceName());
+            }
+            int code = ibv_async_event.event_type(event);
+            AsyncEvent.Type type = AsyncEvent.Type.of(code);
+            MemorySegment element = ibv_async_event.element(event);
+            int port = type.ofPort() ? ibv_async_event.element.port_num(element) : 0;
+            String affected = port != 0 ? "port " + port : deviceName();
+            if (type.ofCompletionQueue() || type.ofQueuePair() || type.ofSharedReceiveQueue()) {
+                VerbsObject object =
+                        byAddress(ibv_async_event.element.cq(element).address());
+                affected = object == null ? "an object of " + deviceName() + " that is closed" : object.describe();
+            }
+            // Before anybody can destroy the object, which waits for this for ever.
+            rdma_h.ibv_ack_async_event(event);
+            return Optional.of(new AsyncEvent(type, code, affected, port));
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_get_async_event", e);
+        }
+    }
+
+    static void checkPort(int port) {
+        if (port < 1 || port > 255) {
+            throw new IllegalArgumentException("a port is 1 to 255, not " + port);
+        }
+    }
+
+    @Override
+    protected void release() {
+        if (owned) {
+            Verbs.run(Verbs.CLOSE_DEVICE, "ibv_close_device", deviceName(), handle);
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "context " + deviceName();
+    }
+}

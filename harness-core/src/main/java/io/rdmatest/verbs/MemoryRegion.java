@@ -1,0 +1,191 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.ffi.ibv_mr;
+import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * Registered memory that the device reads and writes (ibv_reg_mr(3); IBTA volume 1, section 10.6).
+ *
+ * <p>The region owns its memory and frees it only after the device let go of it. Access through {@link #bytes()} is
+ * checked by the JVM: outside of the region it throws, and so it does after the region is closed.
+ */
+public final class MemoryRegion extends VerbsObject {
+
+    private static final System.Logger LOG = System.getLogger(MemoryRegion.class.getName());
+
+    private final ProtectionDomain protectionDomain;
+    private final Arena arena;
+    private final MemorySegment memory;
+    private final Set<Access> access;
+    private final int lkey;
+    private final int rkey;
+
+    private MemoryRegion(
+            ProtectionDomain protectionDomain, MemorySegment handle, Arena arena, MemorySegment memory, int access) {
+        super("mr", handle, protectionDomain.deviceName(), protectionDomain);
+        this.protectionDomain = protectionDomain;
+        this.arena = arena;
+        this.memory = memory;
+        this.access = Collections.unmodifiableSet(Access.ofMask(access));
+        this.lkey = ibv_mr.lkey(handle);
+        this.rkey = ibv_mr.rkey(handle);
+    }
+
+    static MemoryRegion register(ProtectionDomain pd, long size, Access... access) {
+        if (size < 1) {
+            throw new IllegalArgumentException("a memory region has at least 1 byte, not " + size);
+        }
+        int mask = Access.mask(Arrays.asList(access));
+        String operands = pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access);
+        Arena arena = Arena.ofShared();
+        boolean registered = false;
+        pd.begin();
+        try {
+            MemorySegment memory = allocate(arena, size, operands);
+            MemorySegment handle = (MemorySegment)
+                    Verbs.REG_MR.invokeExact(Native.errnoState(), pd.handle, memory, size, memory.address(), mask);
+            if (handle.address() == 0) {
+                throw failure(operands, Native.errno());
+            }
+            MemorySegment mr = handle.reinterpret(ibv_mr.sizeof());
+            try {
+                MemoryRegion region = new MemoryRegion(pd, mr, arena, memory, mask);
+                registered = true;
+                return region;
+            } catch (IllegalStateException e) {
+                Verbs.run(Verbs.DEREG_MR, "ibv_dereg_mr", operands, mr);
+                throw e;
+            }
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_reg_mr", e);
+        } finally {
+            pd.end();
+            if (!registered) {
+                arena.close();
+            }
+        }
+    }
+
+    private static MemorySegment allocate(Arena arena, long size, String operands) {
+        try {
+            return arena.allocate(size, Verbs.PAGE_SIZE);
+        } catch (OutOfMemoryError e) {
+            RdmaException failure = new RdmaException("there is no memory for ibv_reg_mr(" + operands
+                    + "): raise -XX:MaxDirectMemorySize of the JVM (" + e.getMessage() + ")");
+            failure.initCause(e);
+            throw failure;
+        }
+    }
+
+    private static RdmaException failure(String operands, int errno) {
+        return switch (Errno.name(errno)) {
+            case "ENOMEM" ->
+                new RdmaException(
+                        "ibv_reg_mr",
+                        operands,
+                        errno,
+                        "The limit of locked memory is " + Verbs.memlockLimit()
+                                + ": raise it with 'ulimit -l unlimited' or memlock in limits.conf, or register less.");
+            case "EINVAL" ->
+                new RdmaException(
+                        "ibv_reg_mr",
+                        operands,
+                        errno,
+                        "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too; the size must be within the device's"
+                                + " maxMrSize.");
+            default -> new RdmaException("ibv_reg_mr", operands, errno);
+        };
+    }
+
+    /** Returns the key for local use. */
+    public int lkey() {
+        return lkey;
+    }
+
+    /** Returns the key that a peer needs for remote access. */
+    public int rkey() {
+        return rkey;
+    }
+
+    /** Returns the address of the first byte, as a peer names it. */
+    public long address() {
+        return memory.address();
+    }
+
+    /**
+     * Returns the address of a byte, as a peer names it.
+     *
+     * @param offset from 0 to the size
+     * @throws IndexOutOfBoundsException outside of the region
+     */
+    public long address(long offset) {
+        return memory.address() + Objects.checkIndex(offset, memory.byteSize() + 1);
+    }
+
+    /** Returns the size in bytes. */
+    public long size() {
+        return memory.byteSize();
+    }
+
+    /** Returns what may be done to the region. */
+    public Set<Access> access() {
+        return access;
+    }
+
+    /** Returns the protection domain. */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /** Returns the memory; access throws once the region is closed. */
+    public MemorySegment bytes() {
+        return memory;
+    }
+
+    /**
+     * Returns a part of the memory as a buffer of native byte order.
+     *
+     * @param offset where it begins
+     * @param length bytes
+     * @return the buffer; access throws once the region is closed
+     * @throws IndexOutOfBoundsException outside of the region
+     */
+    public ByteBuffer buffer(long offset, int length) {
+        return memory.asSlice(offset, length).asByteBuffer().order(ByteOrder.nativeOrder());
+    }
+
+    /**
+     * Sets every byte.
+     *
+     * @param value the value
+     */
+    public void fill(byte value) {
+        memory.fill(value);
+    }
+
+    @Override
+    protected void release() {
+        Verbs.run(Verbs.DEREG_MR, "ibv_dereg_mr", describe(), handle);
+        try {
+            arena.close();
+        } catch (IllegalStateException e) {
+            // Somebody holds the memory in a native call of their own: better lost than torn away.
+            LOG.log(System.Logger.Level.WARNING, "the memory of " + describe() + " stays allocated: it is in use", e);
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "mr " + deviceName() + "/0x" + Integer.toHexString(lkey);
+    }
+}

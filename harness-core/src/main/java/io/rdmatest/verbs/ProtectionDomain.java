@@ -1,0 +1,147 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.ffi.ibv_ah_attr;
+import io.rdmatest.ffi.ibv_grh;
+import io.rdmatest.ffi.ibv_pd;
+import io.rdmatest.ffi.ibv_wc;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** A protection domain: what is built on it works together (ibv_alloc_pd(3); IBTA volume 1, section 10.2.3). */
+public final class ProtectionDomain extends VerbsObject {
+
+    private final DeviceContext context;
+    private final int number;
+
+    private ProtectionDomain(DeviceContext context, MemorySegment handle) {
+        super("pd", handle, context.deviceName(), context);
+        this.context = context;
+        this.number = ibv_pd.handle(handle);
+    }
+
+    static ProtectionDomain allocate(DeviceContext context) {
+        context.begin();
+        try {
+            MemorySegment handle = Verbs.create(Verbs.ALLOC_PD, "ibv_alloc_pd", context.deviceName(), context.handle)
+                    .reinterpret(ibv_pd.sizeof());
+            try {
+                return new ProtectionDomain(context, handle);
+            } catch (IllegalStateException e) {
+                Verbs.run(Verbs.DEALLOC_PD, "ibv_dealloc_pd", context.deviceName(), handle);
+                throw e;
+            }
+        } finally {
+            context.end();
+        }
+    }
+
+    /** Returns the device. */
+    public DeviceContext context() {
+        return context;
+    }
+
+    /**
+     * Allocates memory on page boundaries and registers it (ibv_reg_mr(3)). It is zeroed.
+     *
+     * @param size bytes, from 1
+     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
+     * @return the memory region
+     * @throws io.rdmatest.RdmaException if the device or the limit of locked memory refuses it; the message says which
+     *     limit holds
+     */
+    public MemoryRegion registerMemory(long size, Access... access) {
+        return MemoryRegion.register(this, size, access);
+    }
+
+    /**
+     * Creates a queue pair in the state RESET (ibv_create_qp(3)).
+     *
+     * @param attributes type, queues and capacities
+     * @return the queue pair
+     */
+    public QueuePair createQueuePair(QueuePairAttributes attributes) {
+        return QueuePair.create(this, attributes);
+    }
+
+    /**
+     * Creates a shared receive queue (ibv_create_srq(3)).
+     *
+     * @param maxWr outstanding receives, from 1
+     * @param maxSge scatter elements of a receive, from 1
+     * @return the queue; its capacities may be larger
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(int maxWr, int maxSge) {
+        return SharedReceiveQueue.create(this, maxWr, maxSge);
+    }
+
+    /**
+     * Creates an address handle (ibv_create_ah(3)).
+     *
+     * @param attributes the destination
+     * @return the address handle
+     */
+    public AddressHandle createAddressHandle(AddressHandleAttributes attributes) {
+        String operands = describe() + ", " + attributes;
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_ah_attr.allocate(arena);
+            Structs.addressHandle(attr, attributes);
+            MemorySegment handle = Verbs.create(Verbs.CREATE_AH, "ibv_create_ah", operands, this.handle, attr);
+            return AddressHandle.wrap(this, handle);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Creates an address handle back to the sender of a received datagram (ibv_create_ah_from_wc(3)).
+     *
+     * @param completion the receive's completion
+     * @param buffer the memory that it was received into
+     * @param offset where the receive buffer begins: its first 40 bytes hold the global route header
+     * @param port the local port, from 1
+     * @return the address handle
+     * @throws IllegalArgumentException if the completion is a failure
+     * @throws IndexOutOfBoundsException if the header is not inside of the memory region
+     */
+    public AddressHandle createAddressHandle(WorkCompletion completion, MemoryRegion buffer, long offset, int port) {
+        if (!completion.isSuccess()) {
+            throw new IllegalArgumentException("a failed completion has no sender: " + completion.status());
+        }
+        DeviceContext.checkPort(port);
+        String operands = describe() + ", completion " + completion.wrId() + ", port " + port;
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment grh = arena.allocate(ibv_grh.sizeof(), 8);
+            grh.copyFrom(buffer.bytes().asSlice(offset, ibv_grh.sizeof()));
+            MemorySegment wc = ibv_wc.allocate(arena);
+            ibv_wc.status(wc, completion.statusCode());
+            ibv_wc.opcode(wc, completion.opcodeCode());
+            ibv_wc.byte_len(wc, completion.byteLength());
+            ibv_wc.qp_num(wc, completion.qpNumber());
+            ibv_wc.src_qp(wc, completion.sourceQp());
+            ibv_wc.wc_flags(wc, completion.flags());
+            ibv_wc.slid(wc, (short) completion.sourceLid());
+            ibv_wc.sl(wc, (byte) completion.serviceLevel());
+            ibv_wc.dlid_path_bits(wc, (byte) completion.pathBits());
+            MemorySegment handle = (MemorySegment)
+                    Verbs.CREATE_AH_FROM_WC.invokeExact(Native.errnoState(), this.handle, wc, grh, (byte) port);
+            return AddressHandle.wrap(this, Verbs.made(handle, "ibv_create_ah_from_wc", operands));
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_create_ah_from_wc", e);
+        } finally {
+            end();
+        }
+    }
+
+    @Override
+    protected void release() {
+        Verbs.run(Verbs.DEALLOC_PD, "ibv_dealloc_pd", describe(), handle);
+    }
+
+    @Override
+    public String describe() {
+        return "pd " + deviceName() + "/" + number;
+    }
+}

@@ -1,0 +1,686 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.ibv_gid;
+import io.rdmatest.ffi.ibv_qp;
+import io.rdmatest.ffi.ibv_qp_attr;
+import io.rdmatest.ffi.ibv_qp_cap;
+import io.rdmatest.ffi.ibv_qp_init_attr;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A queue pair (ibv_create_qp(3); IBTA volume 1, section 10.2.4).
+ *
+ * <p>The {@code post…} methods with operands post one request each; {@link #post(SendRequests)} posts prepared lists
+ * with one downcall and no allocation. A send gives a completion on success only if it is {@link SendFlag#SIGNALED} or
+ * the queue pair signals all; a failed one always does.
+ */
+public final class QueuePair extends VerbsObject {
+
+    private final ProtectionDomain protectionDomain;
+    private final QueuePairAttributes attributes;
+    private final Consumer<MemorySegment> destroy;
+    private final int number;
+    private final int maxSendWr;
+    private final int maxReceiveWr;
+    private final int maxInline;
+    private final SendRequests singleSend = SendRequests.allocate(1);
+    private final ReceiveRequests singleReceive = ReceiveRequests.allocate(1);
+
+    private QueuePair(
+            ProtectionDomain protectionDomain,
+            QueuePairAttributes attributes,
+            MemorySegment handle,
+            Consumer<MemorySegment> destroy,
+            MemorySegment capabilities,
+            @Nullable NativeResource... parents) {
+        super("qp", handle, protectionDomain.deviceName(), parents);
+        this.protectionDomain = protectionDomain;
+        this.attributes = attributes;
+        this.destroy = destroy;
+        this.number = ibv_qp.qp_num(handle);
+        this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
+        this.maxReceiveWr = ibv_qp_cap.max_recv_wr(capabilities);
+        this.maxInline = ibv_qp_cap.max_inline_data(capabilities);
+        reportEventsAs();
+    }
+
+    static QueuePair create(ProtectionDomain pd, QueuePairAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = ibv_qp_init_attr.allocate(arena);
+            String operands = pd.describe() + ", " + attributes.type() + ", max_send_wr " + attributes.maxSendWr()
+                    + ", max_recv_wr " + attributes.maxReceiveWr() + ", max_send_sge " + attributes.maxSendSge()
+                    + ", max_recv_sge " + attributes.maxReceiveSge() + ", max_inline_data " + attributes.maxInline();
+            return create(
+                    pd,
+                    attributes,
+                    () -> {
+                        Structs.queuePair(init, attributes);
+                        return Verbs.create(Verbs.CREATE_QP, "ibv_create_qp", operands, pd.handle, init);
+                    },
+                    handle -> Verbs.run(Verbs.DESTROY_QP, "ibv_destroy_qp", operands, handle),
+                    ibv_qp_init_attr.cap(init));
+        }
+    }
+
+    static QueuePair create(
+            ProtectionDomain pd,
+            QueuePairAttributes attributes,
+            Supplier<MemorySegment> create,
+            Consumer<MemorySegment> destroy,
+            MemorySegment capabilities,
+            @Nullable NativeResource... parents) {
+        List<VerbsObject> uses = new ArrayList<>(List.of(pd, attributes.sendQueue(), attributes.receiveQueue()));
+        long context = pd.context().address;
+        require(attributes.sendQueue().context().address == context, attributes.sendQueue(), pd);
+        require(attributes.receiveQueue().context().address == context, attributes.receiveQueue(), pd);
+        SharedReceiveQueue srq = attributes.srq();
+        if (srq != null) {
+            require(srq.protectionDomain().context().address == context, srq, pd);
+            uses.add(srq);
+        }
+        @Nullable NativeResource[] above = new NativeResource[uses.size() + parents.length];
+        for (int i = 0; i < above.length; i++) {
+            above[i] = i < uses.size() ? uses.get(i) : parents[i - uses.size()];
+        }
+        return holding(uses, 0, () -> {
+            MemorySegment handle = create.get().reinterpret(ibv_qp.sizeof());
+            try {
+                return new QueuePair(pd, attributes, handle, destroy, capabilities, above);
+            } catch (IllegalStateException e) {
+                destroy.accept(handle);
+                throw e;
+            }
+        });
+    }
+
+    private static void require(boolean sameDevice, VerbsObject object, ProtectionDomain pd) {
+        if (!sameDevice) {
+            throw new IllegalArgumentException(object.describe() + " is not of the device of " + pd.describe());
+        }
+    }
+
+    private static <T> T holding(List<VerbsObject> objects, int from, Supplier<T> action) {
+        if (from == objects.size()) {
+            return action.get();
+        }
+        objects.get(from).begin();
+        try {
+            return holding(objects, from + 1, action);
+        } finally {
+            objects.get(from).end();
+        }
+    }
+
+    /** Returns the number, 24 bits, by which the peer knows it. */
+    public int number() {
+        return number;
+    }
+
+    /** Returns the service. */
+    public QpType type() {
+        return attributes.type();
+    }
+
+    /** Returns the protection domain. */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /** Returns the queue for completions of sends. */
+    public CompletionQueue sendQueue() {
+        return attributes.sendQueue();
+    }
+
+    /** Returns the queue for completions of receives. */
+    public CompletionQueue receiveQueue() {
+        return attributes.receiveQueue();
+    }
+
+    /** Returns the shared receive queue; null if the queue pair has its own. */
+    public @Nullable SharedReceiveQueue srq() {
+        return attributes.srq();
+    }
+
+    /** Returns how many sends can be outstanding; at least what was asked for. */
+    public int maxSendWr() {
+        return maxSendWr;
+    }
+
+    /** Returns how many receives can be outstanding; at least what was asked for. */
+    public int maxReceiveWr() {
+        return maxReceiveWr;
+    }
+
+    /** Returns how many bytes can be sent inline; at least what was asked for. */
+    public int maxInline() {
+        return maxInline;
+    }
+
+    /** Asks the device for the state (ibv_query_qp(3)). */
+    public QpState state() {
+        return query(1).state();
+    }
+
+    /** Asks the device for all attributes (ibv_query_qp(3)). */
+    public QueuePairModification query() {
+        return query(QueuePairModification.ALL);
+    }
+
+    private QueuePairModification query(int mask) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_qp_attr.allocate(arena);
+            MemorySegment init = ibv_qp_init_attr.allocate(arena);
+            int result = (int) Verbs.QUERY_QP.invokeExact(Native.errnoState(), handle, attr, mask, init);
+            Verbs.check(result, "ibv_query_qp", describe());
+            return QueuePairModification.read(attr, mask);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_qp", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Changes attributes, the state among them (ibv_modify_qp(3)).
+     *
+     * @param modification the values
+     * @throws RdmaException if the transition is not allowed or a value is missing or out of range
+     */
+    public void modify(QueuePairModification modification) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_qp_attr.allocate(arena);
+            modification.write(attr);
+            Verbs.run(
+                    Verbs.MODIFY_QP,
+                    "ibv_modify_qp",
+                    describe() + ", " + modification,
+                    handle,
+                    attr,
+                    modification.mask());
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Goes from RESET to INIT, for a connected service.
+     *
+     * @param port the local port, from 1
+     * @param pkeyIndex the index of the partition key, usually 0
+     * @param access what the peer may do
+     */
+    public void toInit(int port, int pkeyIndex, Access... access) {
+        modify(QueuePairModification.to(QpState.INIT)
+                .port(port)
+                .pkeyIndex(pkeyIndex)
+                .access(access)
+                .build());
+    }
+
+    /**
+     * Brings a UD queue pair from RESET to RTS.
+     *
+     * @param port the local port, from 1
+     * @param pkeyIndex the index of the partition key, usually 0
+     * @param qkey the key that senders have to name
+     * @param sendPsn the first packet sequence number, 24 bits
+     */
+    public void toReadyToSendDatagrams(int port, int pkeyIndex, int qkey, int sendPsn) {
+        modify(QueuePairModification.to(QpState.INIT)
+                .port(port)
+                .pkeyIndex(pkeyIndex)
+                .qkey(qkey)
+                .build());
+        modify(QueuePairModification.to(QpState.RTR).build());
+        modify(QueuePairModification.to(QpState.RTS).sendPsn(sendPsn).build());
+    }
+
+    /**
+     * Goes from INIT to RTR.
+     *
+     * @param values destination, MTU, PSN and the rest; the state is set here
+     */
+    public void toReadyToReceive(QueuePairModification.Builder values) {
+        modify(values.state(QpState.RTR).build());
+    }
+
+    /**
+     * Goes from RTR to RTS.
+     *
+     * @param values timeouts, retries, PSN and the rest; the state is set here
+     */
+    public void toReadyToSend(QueuePairModification.Builder values) {
+        modify(values.state(QpState.RTS).build());
+    }
+
+    /** Goes to ERR: outstanding work is flushed. */
+    public void toError() {
+        modify(QueuePairModification.to(QpState.ERR).build());
+    }
+
+    /** Goes to RESET: outstanding work is forgotten without completions. */
+    public void reset() {
+        modify(QueuePairModification.to(QpState.RESET).build());
+    }
+
+    /**
+     * Posts all requests of a list with one downcall (ibv_post_send(3)).
+     *
+     * @param requests each of them set
+     * @throws PostException if not all were posted
+     * @throws IllegalArgumentException if a request is not of this queue pair's service
+     * @throws IllegalStateException if a request is not set, or memory or a destination is closed
+     */
+    public void post(SendRequests requests) {
+        post(requests, 0, requests.capacity());
+    }
+
+    /**
+     * Posts a part of a list with one downcall (ibv_post_send(3)).
+     *
+     * @param requests the list
+     * @param from the first to post
+     * @param count how many, from 1
+     * @throws PostException if not all were posted; its index counts from {@code from}
+     * @throws IllegalArgumentException if a request is not of this queue pair's service
+     * @throws IllegalStateException if a request is not set, or memory or a destination is closed
+     */
+    public void post(SendRequests requests, int from, int count) {
+        requests.post(this, protectionDomain.context().postSend, from, count);
+    }
+
+    /**
+     * Posts all receives of a list with one downcall (ibv_post_recv(3)).
+     *
+     * @param requests each of them set
+     * @throws PostException if not all were posted
+     * @throws IllegalStateException if the queue pair receives from a shared queue, or memory is closed
+     */
+    public void post(ReceiveRequests requests) {
+        post(requests, 0, requests.capacity());
+    }
+
+    /**
+     * Posts a part of a list of receives with one downcall (ibv_post_recv(3)).
+     *
+     * @param requests the list
+     * @param from the first to post
+     * @param count how many, from 1
+     * @throws PostException if not all were posted; its index counts from {@code from}
+     * @throws IllegalStateException if the queue pair receives from a shared queue, or memory is closed
+     */
+    public void post(ReceiveRequests requests, int from, int count) {
+        SharedReceiveQueue srq = attributes.srq();
+        if (srq != null) {
+            throw new IllegalStateException(describe() + " receives from " + srq.describe() + ": post there");
+        }
+        requests.post("ibv_post_recv", this, protectionDomain.context().postReceive, from, count);
+    }
+
+    /**
+     * Posts a SEND.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes; 0 sends an empty message
+     * @param flags how it is carried out
+     */
+    public void postSend(long wrId, MemoryRegion region, long offset, int length, SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.send(0, wrId, region, offset, length, flags));
+        }
+    }
+
+    /**
+     * Posts a SEND with immediate data.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes; 0 sends an empty message
+     * @param immediate host order
+     * @param flags how it is carried out
+     */
+    public void postSendWithImmediate(
+            long wrId, MemoryRegion region, long offset, int length, int immediate, SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.sendWithImmediate(0, wrId, region, offset, length, immediate, flags));
+        }
+    }
+
+    /**
+     * Posts an RDMA WRITE.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes
+     * @param remoteAddress where the peer's memory is
+     * @param rkey the key of the peer's memory
+     * @param flags how it is carried out
+     */
+    public void postWrite(
+            long wrId, MemoryRegion region, long offset, int length, long remoteAddress, int rkey, SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.write(0, wrId, region, offset, length, remoteAddress, rkey, flags));
+        }
+    }
+
+    /**
+     * Posts an RDMA WRITE with immediate data, which consumes a receive of the peer.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes
+     * @param remoteAddress where the peer's memory is
+     * @param rkey the key of the peer's memory
+     * @param immediate host order
+     * @param flags how it is carried out
+     */
+    public void postWriteWithImmediate(
+            long wrId,
+            MemoryRegion region,
+            long offset,
+            int length,
+            long remoteAddress,
+            int rkey,
+            int immediate,
+            SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.writeWithImmediate(0, wrId, region, offset, length, remoteAddress, rkey, immediate, flags));
+        }
+    }
+
+    /**
+     * Posts an RDMA READ.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory to read into
+     * @param offset where it begins in the region
+     * @param length bytes
+     * @param remoteAddress where the peer's memory is
+     * @param rkey the key of the peer's memory
+     * @param flags how it is carried out
+     */
+    public void postRead(
+            long wrId, MemoryRegion region, long offset, int length, long remoteAddress, int rkey, SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.read(0, wrId, region, offset, length, remoteAddress, rkey, flags));
+        }
+    }
+
+    /**
+     * Posts an atomic fetch and add of 8 bytes.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory for the value that was there before
+     * @param offset where it begins in the region
+     * @param remoteAddress where the peer's memory is, a multiple of 8
+     * @param rkey the key of the peer's memory
+     * @param add what is added
+     * @param flags how it is carried out
+     */
+    public void postFetchAndAdd(
+            long wrId, MemoryRegion region, long offset, long remoteAddress, int rkey, long add, SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.fetchAndAdd(0, wrId, region, offset, remoteAddress, rkey, add, flags));
+        }
+    }
+
+    /**
+     * Posts an atomic compare and swap of 8 bytes.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory for the value that was there before
+     * @param offset where it begins in the region
+     * @param remoteAddress where the peer's memory is, a multiple of 8
+     * @param rkey the key of the peer's memory
+     * @param expected the value that must be there
+     * @param swap the value that then replaces it
+     * @param flags how it is carried out
+     */
+    public void postCompareAndSwap(
+            long wrId,
+            MemoryRegion region,
+            long offset,
+            long remoteAddress,
+            int rkey,
+            long expected,
+            long swap,
+            SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.compareAndSwap(0, wrId, region, offset, remoteAddress, rkey, expected, swap, flags));
+        }
+    }
+
+    /**
+     * Posts a SEND of a datagram; UD only.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes, at most the path MTU
+     * @param destination where to
+     * @param remoteQp the destination's queue pair
+     * @param qkey the destination's queue key
+     * @param flags how it is carried out
+     */
+    public void postSend(
+            long wrId,
+            MemoryRegion region,
+            long offset,
+            int length,
+            AddressHandle destination,
+            int remoteQp,
+            int qkey,
+            SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.sendTo(0, wrId, region, offset, length, destination, remoteQp, qkey, flags));
+        }
+    }
+
+    /**
+     * Posts a SEND of a datagram with immediate data; UD only.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes, at most the path MTU
+     * @param destination where to
+     * @param remoteQp the destination's queue pair
+     * @param qkey the destination's queue key
+     * @param immediate host order
+     * @param flags how it is carried out
+     */
+    public void postSendWithImmediate(
+            long wrId,
+            MemoryRegion region,
+            long offset,
+            int length,
+            AddressHandle destination,
+            int remoteQp,
+            int qkey,
+            int immediate,
+            SendFlag... flags) {
+        synchronized (singleSend) {
+            post(singleSend.sendToWithImmediate(
+                    0, wrId, region, offset, length, destination, remoteQp, qkey, immediate, flags));
+        }
+    }
+
+    /**
+     * Posts a receive.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory to receive into
+     * @param offset where it begins in the region
+     * @param length bytes; UD needs 40 more than the payload
+     */
+    public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
+        synchronized (singleReceive) {
+            post(singleReceive.receive(0, wrId, region, offset, length));
+        }
+    }
+
+    /**
+     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too.
+     *
+     * @param group the group's GID
+     * @param lid the group's LID; 0 on RoCE
+     */
+    public void attachMulticast(Gid group, int lid) {
+        multicast(group, lid, true);
+    }
+
+    /**
+     * Leaves a multicast group (ibv_detach_mcast(3)).
+     *
+     * @param group the group's GID
+     * @param lid the group's LID; 0 on RoCE
+     */
+    public void detachMulticast(Gid group, int lid) {
+        multicast(group, lid, false);
+    }
+
+    private void multicast(Gid group, int lid, boolean attach) {
+        AddressHandleAttributes.range("lid", lid, 0xffff);
+        String operands = describe() + ", " + group + ", lid " + lid;
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = ibv_gid.allocate(arena);
+            Structs.gid(gid, group);
+            Verbs.run(
+                    attach ? Verbs.ATTACH_MCAST : Verbs.DETACH_MCAST,
+                    attach ? "ibv_attach_mcast" : "ibv_detach_mcast",
+                    operands,
+                    handle,
+                    gid,
+                    (short) lid);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Moves the queue pair to ERR and waits until all posted work is flushed. All completions that are met on its queues,
+     * also of other queue pairs, are taken off and returned. With a shared receive queue only the send queue is drained.
+     *
+     * @param timeout the longest time to wait
+     * @return the completions; empty if none was outstanding
+     * @throws RdmaTimeoutException if the queues are not drained in time
+     */
+    public List<WorkCompletion> drain(Duration timeout) {
+        long deadline = Verbs.deadline(timeout);
+        long mark = System.identityHashCode(this) | 0xd7a1_0000_0000_0000L;
+        List<WorkCompletion> taken = new ArrayList<>();
+        // Before ERR: rxe does not look for receives that are posted later.
+        boolean receiveDone = attributes.srq() != null || !markReceive(mark, taken);
+        toError();
+        boolean sendDone = !markSend(mark, taken);
+        while (true) {
+            int before = taken.size();
+            taken.addAll(sendQueue().take(16));
+            if (receiveQueue() != sendQueue()) {
+                taken.addAll(receiveQueue().take(16));
+            }
+            for (int i = taken.size() - 1; i >= before; i--) {
+                WorkCompletion completion = taken.get(i);
+                // The operation of a flushed request is undefined: two marks on one queue are told apart by their
+                // number.
+                if (completion.qpNumber() == number && (completion.wrId() & ~1L) == (mark & ~1L)) {
+                    taken.remove(i);
+                    if ((completion.wrId() & 1L) == 0) {
+                        sendDone = true;
+                    } else {
+                        receiveDone = true;
+                    }
+                }
+            }
+            if (sendDone && receiveDone) {
+                return taken;
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                throw new RdmaTimeoutException(
+                        "drained queues of " + describe(),
+                        timeout,
+                        "send queue " + (sendDone ? "" : "not ") + "drained, receive queue "
+                                + (receiveDone ? "" : "not ") + "drained, " + taken.size() + " completions");
+            }
+            Verbs.failIfInterrupted("drained queues of " + describe());
+            Thread.yield();
+        }
+    }
+
+    private boolean markReceive(long mark, List<WorkCompletion> taken) {
+        synchronized (singleReceive) {
+            singleReceive.empty(0, mark | 1L);
+            try {
+                post(singleReceive);
+            } catch (PostException e) {
+                // Full: what is in the queue is flushed without a mark, and the last of it can't be told. One more try.
+                taken.addAll(receiveQueue().take(16));
+                try {
+                    post(singleReceive);
+                } catch (PostException again) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    private boolean markSend(long mark, List<WorkCompletion> taken) {
+        synchronized (singleSend) {
+            if (type() == QpType.UD) {
+                // A datagram needs a destination: there is no mark without one.
+                return false;
+            }
+            singleSend.sendEmpty(0, mark & ~1L, SendFlag.SIGNALED);
+            try {
+                post(singleSend);
+                return true;
+            } catch (PostException e) {
+                taken.addAll(sendQueue().take(16));
+                try {
+                    post(singleSend);
+                    return true;
+                } catch (PostException again) {
+                    return false;
+                }
+            }
+        }
+    }
+
+    @Override
+    protected void release() {
+        reportEventsNoMore();
+        try {
+            destroy.accept(handle);
+        } catch (RdmaException e) {
+            reportEventsAs();
+            throw e;
+        }
+        singleSend.close();
+        singleReceive.close();
+    }
+
+    @Override
+    public String describe() {
+        return "qp " + deviceName() + "/" + number;
+    }
+}

@@ -1,0 +1,231 @@
+package io.rdmatest.verbs;
+
+import org.jspecify.annotations.Nullable;
+
+/** What a queue pair is created with (struct ibv_qp_init_attr; ibv_create_qp(3)). */
+public final class QueuePairAttributes {
+
+    private final Builder values;
+    private final CompletionQueue sendQueue;
+    private final CompletionQueue receiveQueue;
+
+    private QueuePairAttributes(Builder values, CompletionQueue sendQueue, CompletionQueue receiveQueue) {
+        this.values = values;
+        this.sendQueue = sendQueue;
+        this.receiveQueue = receiveQueue;
+    }
+
+    /**
+     * Begins with 16 work requests of 1 segment on each queue, no inline data, and completions only where asked for.
+     *
+     * @param type the service
+     * @return a builder; it needs a completion queue
+     */
+    public static Builder builder(QpType type) {
+        return new Builder(type);
+    }
+
+    /** Returns the service. */
+    public QpType type() {
+        return values.type;
+    }
+
+    /** Returns the queue for completions of sends. */
+    public CompletionQueue sendQueue() {
+        return sendQueue;
+    }
+
+    /** Returns the queue for completions of receives. */
+    public CompletionQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    /** Returns the shared receive queue; null if the queue pair has its own. */
+    public @Nullable SharedReceiveQueue srq() {
+        return values.srq;
+    }
+
+    /** Returns the least number of outstanding sends. */
+    public int maxSendWr() {
+        return values.maxSendWr;
+    }
+
+    /** Returns the least number of outstanding receives. */
+    public int maxReceiveWr() {
+        return values.maxReceiveWr;
+    }
+
+    /** Returns the least number of gather elements of a send. */
+    public int maxSendSge() {
+        return values.maxSendSge;
+    }
+
+    /** Returns the least number of scatter elements of a receive. */
+    public int maxReceiveSge() {
+        return values.maxReceiveSge;
+    }
+
+    /** Returns the least number of bytes that can be sent inline. */
+    public int maxInline() {
+        return values.maxInline;
+    }
+
+    /** Tells whether every send completes, signaled or not. */
+    public boolean signalAll() {
+        return values.signalAll;
+    }
+
+    /** Builds attributes. */
+    public static final class Builder {
+
+        private final QpType type;
+        private @Nullable CompletionQueue sendQueue;
+        private @Nullable CompletionQueue receiveQueue;
+        private @Nullable SharedReceiveQueue srq;
+        private int maxSendWr = 16;
+        private int maxReceiveWr = 16;
+        private int maxSendSge = 1;
+        private int maxReceiveSge = 1;
+        private int maxInline;
+        private boolean signalAll;
+
+        private Builder(QpType type) {
+            this.type = type;
+        }
+
+        private Builder(Builder other) {
+            this.type = other.type;
+            this.sendQueue = other.sendQueue;
+            this.receiveQueue = other.receiveQueue;
+            this.srq = other.srq;
+            this.maxSendWr = other.maxSendWr;
+            this.maxReceiveWr = other.maxReceiveWr;
+            this.maxSendSge = other.maxSendSge;
+            this.maxReceiveSge = other.maxReceiveSge;
+            this.maxInline = other.maxInline;
+            this.signalAll = other.signalAll;
+        }
+
+        /**
+         * Sets the completion queue of sends; also that of receives unless another is set.
+         *
+         * @param queue the queue
+         */
+        public Builder sendQueue(CompletionQueue queue) {
+            sendQueue = queue;
+            return this;
+        }
+
+        /**
+         * Sets the completion queue of receives; also that of sends unless another is set.
+         *
+         * @param queue the queue
+         */
+        public Builder receiveQueue(CompletionQueue queue) {
+            receiveQueue = queue;
+            return this;
+        }
+
+        /**
+         * Sets one completion queue for both.
+         *
+         * @param queue the queue
+         */
+        public Builder completionQueue(CompletionQueue queue) {
+            sendQueue = queue;
+            receiveQueue = queue;
+            return this;
+        }
+
+        /**
+         * Takes receives from a shared queue.
+         *
+         * @param queue the queue; null for a receive queue of its own
+         */
+        public Builder srq(@Nullable SharedReceiveQueue queue) {
+            srq = queue;
+            return this;
+        }
+
+        /**
+         * Sets the least number of outstanding sends.
+         *
+         * @param value from 0
+         */
+        public Builder maxSendWr(int value) {
+            maxSendWr = natural("maxSendWr", value);
+            return this;
+        }
+
+        /**
+         * Sets the least number of outstanding receives.
+         *
+         * @param value from 0
+         */
+        public Builder maxReceiveWr(int value) {
+            maxReceiveWr = natural("maxReceiveWr", value);
+            return this;
+        }
+
+        /**
+         * Sets the least number of gather elements of a send.
+         *
+         * @param value from 0
+         */
+        public Builder maxSendSge(int value) {
+            maxSendSge = natural("maxSendSge", value);
+            return this;
+        }
+
+        /**
+         * Sets the least number of scatter elements of a receive.
+         *
+         * @param value from 0
+         */
+        public Builder maxReceiveSge(int value) {
+            maxReceiveSge = natural("maxReceiveSge", value);
+            return this;
+        }
+
+        /**
+         * Sets the least number of bytes that can be sent inline.
+         *
+         * @param value bytes, from 0
+         */
+        public Builder maxInline(int value) {
+            maxInline = natural("maxInline", value);
+            return this;
+        }
+
+        /**
+         * Sets whether every send completes, signaled or not.
+         *
+         * @param value whether it does
+         */
+        public Builder signalAll(boolean value) {
+            signalAll = value;
+            return this;
+        }
+
+        private static int natural(String name, int value) {
+            if (value < 0) {
+                throw new IllegalArgumentException(name + " can't be negative: " + value);
+            }
+            return value;
+        }
+
+        /**
+         * Builds the attributes.
+         *
+         * @throws IllegalStateException if no completion queue is set
+         */
+        public QueuePairAttributes build() {
+            CompletionQueue sends = sendQueue != null ? sendQueue : receiveQueue;
+            CompletionQueue receives = receiveQueue != null ? receiveQueue : sendQueue;
+            if (sends == null || receives == null) {
+                throw new IllegalStateException("a queue pair needs a completion queue");
+            }
+            return new QueuePairAttributes(new Builder(this), sends, receives);
+        }
+    }
+}

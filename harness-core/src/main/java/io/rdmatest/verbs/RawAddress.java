@@ -1,0 +1,46 @@
+package io.rdmatest.verbs;
+
+/**
+ * What one side has to tell the other to connect two queue pairs without a connection manager.
+ *
+ * @param gid the GID of the local port at {@code gidIndex}
+ * @param gidIndex its index in the table
+ * @param port the local port, from 1
+ * @param qpNumber the queue pair's number, 24 bits
+ * @param psn the first packet sequence number that this side sends, 24 bits
+ * @param mtu the port's active MTU; the smaller of both sides is used
+ * @param lid the port's LID; 0 on RoCE
+ */
+public record RawAddress(Gid gid, int gidIndex, int port, int qpNumber, int psn, Mtu mtu, int lid) {
+
+    /** Checks the ranges. */
+    public RawAddress {
+        DeviceContext.checkPort(port);
+        AddressHandleAttributes.range("gidIndex", gidIndex, 255);
+        AddressHandleAttributes.range("qpNumber", qpNumber, 0xffffff);
+        AddressHandleAttributes.range("psn", psn, 0xffffff);
+        AddressHandleAttributes.range("lid", lid, 0xffff);
+    }
+
+    /**
+     * Reads the address of a queue pair from its port.
+     *
+     * @param queuePair the queue pair
+     * @param port the local port, from 1
+     * @param gidIndex the index of the GID to use
+     * @param psn the first packet sequence number to send, 24 bits
+     * @return the address, to be given to the peer
+     */
+    public static RawAddress of(QueuePair queuePair, int port, int gidIndex, int psn) {
+        DeviceContext context = queuePair.protectionDomain().context();
+        PortAttributes attributes = context.port(port);
+        return new RawAddress(
+                context.gid(port, gidIndex),
+                gidIndex,
+                port,
+                queuePair.number(),
+                psn,
+                attributes.activeMtu(),
+                attributes.lid());
+    }
+}

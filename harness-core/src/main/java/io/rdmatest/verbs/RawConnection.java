@@ -1,0 +1,273 @@
+package io.rdmatest.verbs;
+
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * Connects RC queue pairs through addresses that the sides exchanged by themselves, with an explicit GID index and
+ * without a connection manager (IBTA volume 1, section 10.3.1 for the transitions).
+ */
+public final class RawConnection {
+
+    private RawConnection() {}
+
+    /**
+     * How a raw connection behaves. Both sides may differ.
+     *
+     * @param mtu the path MTU; UNKNOWN takes the smaller of both ports'
+     * @param timeout the local ACK timeout: 4.096 us times 2^timeout, 1 to 31, 0 is for ever
+     * @param retryCount repetitions of a request without answer, 0 to 7
+     * @param rnrRetry repetitions after receiver-not-ready, 0 to 6, 7 is for ever
+     * @param minRnrTimer how long the peer waits after receiver-not-ready, a code of 0 to 31
+     * @param maxReadAtomic reads and atomics outstanding as the initiator, 0 to 255
+     * @param maxDestinationReadAtomic reads and atomics outstanding as the target, 0 to 255
+     * @param hopLimit 0 to 255
+     * @param trafficClass 0 to 255
+     * @param serviceLevel 0 to 15
+     * @param access what the peer may do
+     */
+    public record Parameters(
+            Mtu mtu,
+            int timeout,
+            int retryCount,
+            int rnrRetry,
+            int minRnrTimer,
+            int maxReadAtomic,
+            int maxDestinationReadAtomic,
+            int hopLimit,
+            int trafficClass,
+            int serviceLevel,
+            Set<Access> access) {
+
+        /**
+         * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
+         * ever every 0.64 ms, 4 reads outstanding, all access.
+         */
+        public static final Parameters DEFAULT = new Parameters(
+                Mtu.UNKNOWN,
+                14,
+                7,
+                7,
+                12,
+                4,
+                4,
+                64,
+                0,
+                0,
+                EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC));
+
+        /** Copies the set. */
+        public Parameters {
+            access = Set.copyOf(access);
+        }
+
+        /**
+         * Returns a copy with another MTU.
+         *
+         * @param value the path MTU
+         */
+        public Parameters withMtu(Mtu value) {
+            return new Parameters(
+                    value,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access);
+        }
+
+        /**
+         * Returns a copy with another ACK timeout.
+         *
+         * @param exponent 4.096 us times 2^exponent, 0 to 31
+         * @param retries repetitions, 0 to 7
+         */
+        public Parameters withTimeout(int exponent, int retries) {
+            return new Parameters(
+                    mtu,
+                    exponent,
+                    retries,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access);
+        }
+
+        /**
+         * Returns a copy with another behaviour after receiver-not-ready.
+         *
+         * @param retries repetitions, 0 to 6, 7 is for ever
+         * @param timer how long the peer waits, a code of 0 to 31
+         */
+        public Parameters withRnr(int retries, int timer) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    retries,
+                    timer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access);
+        }
+
+        /**
+         * Returns a copy with other reads and atomics outstanding.
+         *
+         * @param initiator as the initiator, 0 to 255
+         * @param target as the target, 0 to 255
+         */
+        public Parameters withReadAtomic(int initiator, int target) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    initiator,
+                    target,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access);
+        }
+
+        /**
+         * Returns a copy with other marks in the packets.
+         *
+         * @param hops the hop limit, 0 to 255
+         * @param traffic the traffic class, 0 to 255
+         * @param service the service level, 0 to 15
+         */
+        public Parameters withRouting(int hops, int traffic, int service) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hops,
+                    traffic,
+                    service,
+                    access);
+        }
+
+        /**
+         * Returns a copy with other access.
+         *
+         * @param value what the peer may do
+         */
+        public Parameters withAccess(Access... value) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    Set.copyOf(Arrays.asList(value)));
+        }
+    }
+
+    /**
+     * Brings a queue pair from RESET to INIT: receives may be posted before the peer can send.
+     *
+     * @param queuePair the queue pair
+     * @param local its own address
+     * @param parameters how the connection behaves
+     */
+    public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
+        queuePair.modify(QueuePairModification.to(QpState.INIT)
+                .port(local.port())
+                .pkeyIndex(0)
+                .access(parameters.access())
+                .build());
+    }
+
+    /**
+     * Brings a queue pair from INIT to RTS. The peer does the same with the addresses swapped.
+     *
+     * @param queuePair the queue pair, in INIT
+     * @param local its own address, as it was given to the peer
+     * @param remote the peer's address
+     * @param parameters how the connection behaves
+     */
+    public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
+        Mtu mtu = parameters.mtu();
+        if (mtu == Mtu.UNKNOWN) {
+            mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
+        }
+        AddressHandleAttributes destination = new AddressHandleAttributes(
+                local.port(),
+                remote.gid(),
+                local.gidIndex(),
+                remote.lid(),
+                parameters.serviceLevel(),
+                0,
+                0,
+                0,
+                parameters.hopLimit(),
+                parameters.trafficClass());
+        queuePair.toReadyToReceive(QueuePairModification.builder()
+                .addressVector(destination)
+                .pathMtu(mtu)
+                .destinationQp(remote.qpNumber())
+                .receivePsn(remote.psn())
+                .maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
+                .minRnrTimer(parameters.minRnrTimer()));
+        queuePair.toReadyToSend(QueuePairModification.builder()
+                .sendPsn(local.psn())
+                .timeout(parameters.timeout())
+                .retryCount(parameters.retryCount())
+                .rnrRetry(parameters.rnrRetry())
+                .maxReadAtomic(parameters.maxReadAtomic()));
+    }
+
+    /**
+     * Brings a queue pair from RESET to RTS.
+     *
+     * @param queuePair the queue pair
+     * @param local its own address, as it was given to the peer
+     * @param remote the peer's address
+     * @param parameters how the connection behaves
+     */
+    public static void connect(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
+        init(queuePair, local, parameters);
+        establish(queuePair, local, remote, parameters);
+    }
+
+    /**
+     * Connects two queue pairs of this JVM with each other, both over the same port and GID index.
+     *
+     * @param a the one, in RESET
+     * @param b the other, in RESET
+     * @param port the local port, from 1
+     * @param gidIndex the index of the GID to use
+     * @param parameters how the connection behaves
+     */
+    public static void connect(QueuePair a, QueuePair b, int port, int gidIndex, Parameters parameters) {
+        RawAddress addressOfA = RawAddress.of(a, port, gidIndex, 0x123);
+        RawAddress addressOfB = RawAddress.of(b, port, gidIndex, 0xabcdef);
+        connect(a, addressOfA, addressOfB, parameters);
+        connect(b, addressOfB, addressOfA, parameters);
+    }
+}

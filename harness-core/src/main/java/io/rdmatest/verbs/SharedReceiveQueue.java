@@ -1,0 +1,153 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.ffi.ibv_srq;
+import io.rdmatest.ffi.ibv_srq_attr;
+import io.rdmatest.ffi.ibv_srq_init_attr;
+import io.rdmatest.ffi.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** A receive queue that several queue pairs share (ibv_create_srq(3); IBTA volume 1, section 10.2.9). */
+public final class SharedReceiveQueue extends VerbsObject {
+
+    /**
+     * The capacities of a shared receive queue (struct ibv_srq_attr).
+     *
+     * @param maxWr outstanding receives
+     * @param maxSge scatter elements of a receive
+     * @param limit below how many receives an event comes; 0 if none is asked for
+     */
+    public record Attributes(int maxWr, int maxSge, int limit) {}
+
+    private final ProtectionDomain protectionDomain;
+    private final int number;
+    private final ReceiveRequests single = ReceiveRequests.allocate(1);
+
+    private SharedReceiveQueue(ProtectionDomain protectionDomain, MemorySegment handle) {
+        super("srq", handle, protectionDomain.deviceName(), protectionDomain);
+        this.protectionDomain = protectionDomain;
+        this.number = ibv_srq.handle(handle);
+        reportEventsAs();
+    }
+
+    static SharedReceiveQueue create(ProtectionDomain pd, int maxWr, int maxSge) {
+        if (maxWr < 1 || maxSge < 1) {
+            throw new IllegalArgumentException(
+                    "a shared receive queue has at least 1 receive of 1 element, not " + maxWr + " of " + maxSge);
+        }
+        String operands = pd.describe() + ", max_wr " + maxWr + ", max_sge " + maxSge;
+        pd.begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = ibv_srq_init_attr.allocate(arena);
+            MemorySegment attr = ibv_srq_init_attr.attr(init);
+            ibv_srq_attr.max_wr(attr, maxWr);
+            ibv_srq_attr.max_sge(attr, maxSge);
+            MemorySegment srq = Verbs.create(Verbs.CREATE_SRQ, "ibv_create_srq", operands, pd.handle, init)
+                    .reinterpret(ibv_srq.sizeof());
+            try {
+                return new SharedReceiveQueue(pd, srq);
+            } catch (IllegalStateException e) {
+                Verbs.run(Verbs.DESTROY_SRQ, "ibv_destroy_srq", operands, srq);
+                throw e;
+            }
+        } finally {
+            pd.end();
+        }
+    }
+
+    /** Returns the protection domain. */
+    public ProtectionDomain protectionDomain() {
+        return protectionDomain;
+    }
+
+    /**
+     * Posts one receive (ibv_post_srq_recv(3)).
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory to receive into
+     * @param offset where it begins in the region
+     * @param length bytes
+     * @throws IndexOutOfBoundsException outside of the region
+     * @throws PostException if the queue is full
+     */
+    public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
+        synchronized (single) {
+            single.receive(0, wrId, region, offset, length);
+            post(single);
+        }
+    }
+
+    /**
+     * Posts a list of receives with one downcall (ibv_post_srq_recv(3)).
+     *
+     * @param requests all of its requests, each of them set
+     * @throws PostException if not all were posted
+     */
+    public void post(ReceiveRequests requests) {
+        post(requests, 0, requests.capacity());
+    }
+
+    /**
+     * Posts a part of a list of receives with one downcall (ibv_post_srq_recv(3)).
+     *
+     * @param requests the list
+     * @param from the first to post
+     * @param count how many, from 1
+     * @throws PostException if not all were posted
+     */
+    public void post(ReceiveRequests requests, int from, int count) {
+        requests.post("ibv_post_srq_recv", this, protectionDomain.context().postSrqReceive, from, count);
+    }
+
+    /**
+     * Asks for one {@link AsyncEvent.Type#SRQ_LIMIT_REACHED} when fewer receives are left (ibv_modify_srq(3)).
+     *
+     * @param limit from 1 to the capacity
+     */
+    public void arm(int limit) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_srq_attr.allocate(arena);
+            ibv_srq_attr.srq_limit(attr, limit);
+            Verbs.run(
+                    Verbs.MODIFY_SRQ,
+                    "ibv_modify_srq",
+                    describe() + ", srq_limit " + limit,
+                    handle,
+                    attr,
+                    rdma_h.IBV_SRQ_LIMIT());
+        } finally {
+            end();
+        }
+    }
+
+    /** Returns the capacities and the limit (ibv_query_srq(3)). */
+    public Attributes attributes() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_srq_attr.allocate(arena);
+            Verbs.run(Verbs.QUERY_SRQ, "ibv_query_srq", describe(), handle, attr);
+            return new Attributes(ibv_srq_attr.max_wr(attr), ibv_srq_attr.max_sge(attr), ibv_srq_attr.srq_limit(attr));
+        } finally {
+            end();
+        }
+    }
+
+    @Override
+    protected void release() {
+        reportEventsNoMore();
+        try {
+            Verbs.run(Verbs.DESTROY_SRQ, "ibv_destroy_srq", describe(), handle);
+        } catch (RdmaException e) {
+            reportEventsAs();
+            throw e;
+        }
+        single.close();
+    }
+
+    @Override
+    public String describe() {
+        return "srq " + deviceName() + "/" + number;
+    }
+}

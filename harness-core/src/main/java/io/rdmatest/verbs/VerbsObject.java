@@ -1,0 +1,52 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.NativeResource;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+
+/** A native object of libibverbs: the pointer, and the context that it belongs to. */
+abstract class VerbsObject extends NativeResource {
+
+    /** Completion queues, queue pairs and shared receive queues by address: asynchronous events name them so. */
+    private static final ConcurrentMap<Long, VerbsObject> BY_ADDRESS = new ConcurrentHashMap<>();
+
+    final MemorySegment handle;
+    final long address;
+    private final String deviceName;
+
+    VerbsObject(String kind, MemorySegment handle, String deviceName, @Nullable NativeResource... parents) {
+        super(kind, parents);
+        this.handle = handle;
+        this.address = handle.address();
+        this.deviceName = deviceName;
+    }
+
+    /** Keeps the native object alive until {@link #end()}; throws if it is closed. */
+    final void begin() {
+        enter();
+    }
+
+    final void end() {
+        exit();
+    }
+
+    final void reportEventsAs() {
+        BY_ADDRESS.put(address, this);
+    }
+
+    /** Must come before the object is destroyed: its address may be used again at once. */
+    final void reportEventsNoMore() {
+        BY_ADDRESS.remove(address, this);
+    }
+
+    static @Nullable VerbsObject byAddress(long address) {
+        return BY_ADDRESS.get(address);
+    }
+
+    /** Returns the name of the device, for example {@code rxe0}. */
+    public final String deviceName() {
+        return deviceName;
+    }
+}

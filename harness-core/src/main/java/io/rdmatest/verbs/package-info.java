@@ -1,0 +1,10 @@
+/**
+ * libibverbs as an object model: devices, protection domains, memory regions, completion queues, queue pairs.
+ *
+ * <p>Parents are factories of their children and can't be closed before them. Numbers that travel in network order
+ * (immediate data, GUIDs) are given and returned in host order.
+ */
+@NullMarked
+package io.rdmatest.verbs;
+
+import org.jspecify.annotations.NullMarked;
