@@ -36,7 +36,9 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     private final String kind;
-    private final List<NativeResource> parents;
+    /** Replaced under {@link Ledger#LOCK}. */
+    private volatile List<NativeResource> parents;
+
     private final Throwable origin = new Throwable();
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
@@ -138,6 +140,25 @@ public abstract class NativeResource implements AutoCloseable {
     /** Tells whether the object has been closed. */
     public final boolean isClosed() {
         return closed;
+    }
+
+    /**
+     * Replaces a parent, for an object that the native library moved from one to the other.
+     *
+     * @param from a parent of this object
+     * @param to the parent that takes its place
+     * @throws IllegalStateException if the new parent is closed
+     */
+    protected final void moveToParent(NativeResource from, NativeResource to) {
+        synchronized (Ledger.LOCK) {
+            if ((to.uses & CLOSING) != 0) {
+                throw new IllegalStateException(to.kind + " is closed: " + kind + " can't be moved to it");
+            }
+            parents =
+                    parents.stream().map(parent -> parent == from ? to : parent).toList();
+            from.children.remove(this);
+            to.children.add(this);
+        }
     }
 
     /**

@@ -1,0 +1,67 @@
+package io.rdmatest.cm;
+
+import io.rdmatest.internal.VerbsBridge;
+import io.rdmatest.verbs.DeviceContext;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The device contexts that librdmacm opened, with the number of ids on each.
+ *
+ * <p>librdmacm closes a context when the last id on a removed device goes. What was built on the context would then
+ * point nowhere, so the last id can't be closed before it.
+ */
+final class CmContexts {
+
+    private static final Map<Long, CmContexts> KNOWN = new HashMap<>();
+
+    private int ids;
+    private @Nullable DeviceContext context;
+
+    private CmContexts() {}
+
+    /** Counts an id that was bound to a device. */
+    static void acquire(long address) {
+        synchronized (KNOWN) {
+            KNOWN.computeIfAbsent(address, key -> new CmContexts()).ids++;
+        }
+    }
+
+    /**
+     * Counts an id off.
+     *
+     * @throws IllegalStateException if it is the last one and something built on the context is live
+     */
+    static void release(long address) {
+        synchronized (KNOWN) {
+            CmContexts entry = KNOWN.get(address);
+            if (entry == null) {
+                return;
+            }
+            if (entry.ids == 1) {
+                if (entry.context != null) {
+                    entry.context.close();
+                }
+                KNOWN.remove(address);
+            } else {
+                entry.ids--;
+            }
+        }
+    }
+
+    /** Returns the shared object for a context on which an id is. */
+    static DeviceContext context(long address, MemorySegment segment) {
+        synchronized (KNOWN) {
+            CmContexts entry = KNOWN.get(address);
+            if (entry == null) {
+                throw new IllegalStateException("no id is bound to this device");
+            }
+            if (entry.context == null || entry.context.isClosed()) {
+                entry.context = VerbsBridge.get().borrow(segment);
+            }
+            return entry.context;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+package io.rdmatest.cm;
+
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.internal.Errno;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that happened to an id (struct rdma_cm_event, rdma_get_cm_event(3)).
+ *
+ * <p>An event is a copy: it was acknowledged before it was handed out and needs no closing.
+ */
+public final class CmEvent {
+
+    private final int number;
+    private final CmId id;
+    private final @Nullable CmId listenId;
+    private final int status;
+    private final byte[] privateData;
+    private final @Nullable ConnectionParameters connection;
+    private final @Nullable UdParameters ud;
+
+    CmEvent(
+            int number,
+            CmId id,
+            @Nullable CmId listenId,
+            int status,
+            byte[] privateData,
+            @Nullable ConnectionParameters connection,
+            @Nullable UdParameters ud) {
+        this.number = number;
+        this.id = id;
+        this.listenId = listenId;
+        this.status = status;
+        this.privateData = privateData;
+        this.connection = connection;
+        this.ud = ud;
+    }
+
+    /** Returns what happened; {@link Type#UNKNOWN} for an event that this release does not know. */
+    public Type type() {
+        return Type.of(number);
+    }
+
+    /** Returns the event's number in librdmacm, also for an unknown event. */
+    public int number() {
+        return number;
+    }
+
+    /** Returns the id; of a CONNECT_REQUEST the new id, which belongs to the receiver from now on. */
+    public CmId id() {
+        return id;
+    }
+
+    /** Returns the listening id that a CONNECT_REQUEST came in by; null for every other event. */
+    public @Nullable CmId listenId() {
+        return listenId;
+    }
+
+    /** Returns 0, a negative errno, or a reason code of the transport; {@link #statusText()} explains it. */
+    public int status() {
+        return status;
+    }
+
+    /**
+     * Returns a copy of what the peer sent along; may be empty.
+     *
+     * <p>On InfiniBand and RoCE the length is that of the message's whole area, filled up with zeros.
+     */
+    public byte[] privateData() {
+        return privateData.clone();
+    }
+
+    /** Returns the parameters of a connection event of a connected port space; null otherwise. */
+    public @Nullable ConnectionParameters connection() {
+        return connection;
+    }
+
+    /** Returns the datagram parameters of an event of a datagram port space; null otherwise. */
+    public @Nullable UdParameters ud() {
+        return ud;
+    }
+
+    /** Explains the status and says what usually cures it; empty if there is nothing to say. */
+    public String statusText() {
+        return explain(number, status);
+    }
+
+    /**
+     * Requires this event to be of a type.
+     *
+     * @param wanted the type
+     * @return this event
+     * @throws UnexpectedCmEventException if it is of another type
+     */
+    public CmEvent require(Type wanted) {
+        if (number != wanted.number) {
+            throw new UnexpectedCmEventException(wanted.cName(), cName(number), status, statusText(), privateData);
+        }
+        return this;
+    }
+
+    static String cName(int number) {
+        Type type = Type.of(number);
+        return type == Type.UNKNOWN ? "RDMA_CM_EVENT " + number : type.cName();
+    }
+
+    private static String explain(int number, int status) {
+        if (status == 0) {
+            return "";
+        }
+        Type type = Type.of(number);
+        if (status < 0) {
+            String text = Errno.name(status) + ", " + Errno.text(status);
+            String cure = switch (type) {
+                case UNREACHABLE ->
+                    "the peer's connection manager did not answer: check that the host is up and that its address is"
+                            + " on an RDMA device";
+                case ADDR_ERROR, ROUTE_ERROR -> Errno.cure("rdma_resolve_addr", -status);
+                default -> "";
+            };
+            return cure.isEmpty() ? text : text + ": " + cure;
+        }
+        return switch (type) {
+            case REJECTED -> rejectReason(status);
+            case UNREACHABLE -> sidrStatus(status);
+            default -> Errno.name(status) + ", " + Errno.text(status);
+        };
+    }
+
+    /** IBTA volume 1, section 12.6.7.2: the reasons that are seen in practice; iWARP reports an errno instead. */
+    private static String rejectReason(int reason) {
+        return switch (reason) {
+            case 1 -> "no queue pair available at the peer";
+            case 3 -> "no resources available at the peer";
+            case 4 -> "timeout at the peer";
+            case 5 -> "unsupported request";
+            case 6 -> "invalid communication id";
+            case 8 -> "invalid service id: no listener on this port at the peer";
+            case 9 -> "invalid transport service type: the peer listens in another port space";
+            case 10 -> "stale connection: the peer still knows an old connection of this queue pair";
+            case 12, 13 -> "invalid GID or LID of the primary path: check the GID index and the routes";
+            case 28 -> "rejected by the peer's program";
+            case 111 -> "connection refused: no listener on this port at the peer";
+            default -> "reject reason " + reason;
+        };
+    }
+
+    /** IBTA volume 1, section 12.11.2: the status of a service id resolution response. */
+    private static String sidrStatus(int status) {
+        return switch (status) {
+            case 1 -> "service id not supported: no listener on this port at the peer";
+            case 2 -> "rejected by the peer's program";
+            case 3 -> "no queue pair available at the peer";
+            case 4 -> "redirected to another port";
+            case 5 -> "the peer does not support this version";
+            default -> "SIDR status " + status;
+        };
+    }
+
+    @Override
+    public String toString() {
+        return cName(number) + " on " + id.describe()
+                + (status == 0 ? "" : ", status " + status + " (" + statusText() + ")");
+    }
+
+    /** The events of librdmacm (rdma_get_cm_event(3)). */
+    public enum Type {
+        /** The address is resolved to a device. */
+        ADDR_RESOLVED(0),
+        /** The address can't be resolved. */
+        ADDR_ERROR(1),
+        /** The route is resolved. */
+        ROUTE_RESOLVED(2),
+        /** The route can't be resolved. */
+        ROUTE_ERROR(3),
+        /** A peer asks for a connection or a datagram service: the event brings a new id. */
+        CONNECT_REQUEST(4),
+        /** The peer accepted, and the id has no queue pair of its own: establish follows. */
+        CONNECT_RESPONSE(5),
+        /** Connecting failed. */
+        CONNECT_ERROR(6),
+        /** The peer does not answer. */
+        UNREACHABLE(7),
+        /** The peer rejected. */
+        REJECTED(8),
+        /** The connection is there, or the datagram service is known. */
+        ESTABLISHED(9),
+        /** The connection is over. */
+        DISCONNECTED(10),
+        /** The device is going away: close everything on it. */
+        DEVICE_REMOVAL(11),
+        /** The multicast group is joined. */
+        MULTICAST_JOIN(12),
+        /** The multicast group can't be joined, or was lost. */
+        MULTICAST_ERROR(13),
+        /** The network device of this id got another hardware address. */
+        ADDR_CHANGE(14),
+        /** The queue pair of a closed connection may be used again. */
+        TIMEWAIT_EXIT(15),
+        /** An address lookup of rdma_resolve_addrinfo is done (rdma-core 60). */
+        ADDRINFO_RESOLVED(16),
+        /** An address lookup of rdma_resolve_addrinfo failed (rdma-core 60). */
+        ADDRINFO_ERROR(17),
+        /** A program wrote this event itself (rdma-core 60). */
+        USER(18),
+        /** Internal to librdmacm (rdma-core 60). */
+        INTERNAL(19),
+        /** An event that this release does not know: {@link CmEvent#number()} tells which. */
+        UNKNOWN(-1);
+
+        private static final Type[] VALUES = values();
+
+        private final int number;
+
+        Type(int number) {
+            this.number = number;
+        }
+
+        /** Returns the number in librdmacm; −1 for {@link #UNKNOWN}. */
+        public int number() {
+            return number;
+        }
+
+        /** Returns the C name, for example {@code RDMA_CM_EVENT_ESTABLISHED}. */
+        public String cName() {
+            return "RDMA_CM_EVENT_" + name();
+        }
+
+        /**
+         * Returns the type of a number.
+         *
+         * @param number an event number of librdmacm
+         * @return the type, or {@link #UNKNOWN}
+         */
+        public static Type of(int number) {
+            return number >= 0 && number < VALUES.length - 1 ? VALUES[number] : UNKNOWN;
+        }
+    }
+}

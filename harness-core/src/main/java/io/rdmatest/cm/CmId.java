@@ -1,0 +1,929 @@
+package io.rdmatest.cm;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.ffi.ibv_qp_attr;
+import io.rdmatest.ffi.ibv_qp_init_attr;
+import io.rdmatest.ffi.rdma_addr;
+import io.rdmatest.ffi.rdma_cm_id;
+import io.rdmatest.ffi.rdma_cm_join_mc_attr_ex;
+import io.rdmatest.ffi.rdma_conn_param;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.rdma_ib_addr;
+import io.rdmatest.ffi.rdma_route;
+import io.rdmatest.internal.VerbsBridge;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.QueuePairModification;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A communication identifier: what a socket is to TCP (struct rdma_cm_id, rdma_create_id(3)).
+ *
+ * <p>The active side resolves the address, then the route, makes a queue pair, connects and waits for ESTABLISHED. The
+ * passive side binds, listens, waits for CONNECT_REQUEST, makes a queue pair on the new id, accepts, and waits for
+ * ESTABLISHED on it. Operations start something and return; what becomes of it arrives as an event, unless the method
+ * takes a timeout, in which case it waits for the event.
+ *
+ * <p>A step taken too early or twice is an {@link IllegalStateException} or an {@link RdmaException} with EINVAL, never a
+ * crash. Before the id its queue pair and its multicast memberships must be closed; the last id on a device also
+ * outlives what was built on {@link #context()}.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class CmId extends NativeResource {
+
+    private static final AtomicLong NUMBERS = new AtomicLong();
+    private static final AtomicLong TOKENS = new AtomicLong();
+
+    private final long number = NUMBERS.incrementAndGet();
+    private final MemorySegment id;
+    private final PortSpace portSpace;
+    /** Changes with the locks of both channels held. */
+    private volatile EventChannel channel;
+    /** The address of the ibv_context, 0 before the id is bound to a device; changes with the channel's lock held. */
+    private volatile long device;
+
+    private volatile String addresses = "";
+    /** Guarded by the channel's lock. */
+    private @Nullable QueuePair queuePair;
+    /** The groups joined or being joined; guarded by the channel's lock. */
+    private final Set<Object> groups = new HashSet<>();
+
+    /** The channel's lock is held. */
+    CmId(EventChannel channel, MemorySegment address, PortSpace portSpace) {
+        super("cm-id", channel);
+        this.channel = channel;
+        this.id = address.reinterpret(rdma_cm_id.sizeof());
+        this.portSpace = portSpace;
+        refresh();
+    }
+
+    // ---- what it is ----
+
+    /** Returns the port space. */
+    public PortSpace portSpace() {
+        return portSpace;
+    }
+
+    /** Returns the channel that the id's events arrive at. */
+    public EventChannel channel() {
+        return channel;
+    }
+
+    /** Tells whether the id is bound to a device: after binding to an address of it, or after resolving one. */
+    public boolean hasDevice() {
+        return device != 0;
+    }
+
+    /**
+     * Returns the device that the id is bound to.
+     *
+     * <p>The context belongs to librdmacm and is shared by all ids on the device. Queue pairs of rdma_cm need a protection
+     * domain of this context. What is built on it must be closed before the last id on the device.
+     *
+     * @throws IllegalStateException if the id is not bound to a device yet
+     */
+    public DeviceContext context() {
+        return locked(() -> CmContexts.context(requireDevice("its device"), rdma_cm_id.verbs(id)));
+    }
+
+    /**
+     * Returns the device's port, from 1.
+     *
+     * @throws IllegalStateException if the id is not bound to a device yet
+     */
+    public int port() {
+        return locked(() -> {
+            long ignored = requireDevice("its port");
+            return Byte.toUnsignedInt(rdma_cm_id.port_num(id));
+        });
+    }
+
+    /** Returns the queue pair made by {@link #createQueuePair}, if it is not closed. */
+    public Optional<QueuePair> queuePair() {
+        return locked(() -> Optional.ofNullable(queuePair));
+    }
+
+    /**
+     * Returns the local address.
+     *
+     * @throws IllegalStateException if the id has none of IP yet
+     */
+    public InetSocketAddress localAddress() {
+        return locked(() -> required(CmAddresses.decode(rdma_addr.src_storage(address())), "local"));
+    }
+
+    /**
+     * Returns the remote address.
+     *
+     * @throws IllegalStateException if the id has none of IP yet
+     */
+    public InetSocketAddress remoteAddress() {
+        return locked(() -> required(CmAddresses.decode(rdma_addr.dst_storage(address())), "remote"));
+    }
+
+    /** Returns the local port number (rdma_get_src_port(3)); 0 before the id is bound. */
+    public int localPort() {
+        return locked(() -> port(rdma_addr.src_storage(address())));
+    }
+
+    /** Returns the remote port number (rdma_get_dst_port(3)); 0 before the address is resolved. */
+    public int remotePort() {
+        return locked(() -> port(rdma_addr.dst_storage(address())));
+    }
+
+    /**
+     * Returns the GID that the id sends from.
+     *
+     * @throws IllegalStateException if the id is not bound to a device yet
+     */
+    public Gid localGid() {
+        return locked(() -> {
+            long ignored = requireDevice("its GID");
+            return Gid.of(CmAddresses.bytes(rdma_ib_addr.sgid(infiniband()), 0, 16));
+        });
+    }
+
+    /**
+     * Returns the GID that the id sends to; zero before the address is resolved.
+     *
+     * @throws IllegalStateException if the id is not bound to a device yet
+     */
+    public Gid remoteGid() {
+        return locked(() -> {
+            long ignored = requireDevice("its GID");
+            return Gid.of(CmAddresses.bytes(rdma_ib_addr.dgid(infiniband()), 0, 16));
+        });
+    }
+
+    // ---- addresses ----
+
+    /**
+     * Binds the id to a local address (rdma_bind_addr(3)).
+     *
+     * @param address with port 0 the kernel chooses one; a wildcard address binds to no device yet
+     * @throws RdmaException EADDRNOTAVAIL or ENODEV if the address is not one of an RDMA device of this host,
+     *     EADDRINUSE if the port is taken, EINVAL if the id is bound already
+     */
+    public void bind(InetSocketAddress address) {
+        withArena(arena -> {
+            Rdmacm.bind(id, CmAddresses.encode(arena, address), CmAddresses.text(address));
+            refresh();
+        });
+    }
+
+    /**
+     * Binds the id to a native InfiniBand address (rdma_bind_addr(3)).
+     *
+     * @param address a GID of a port of this host
+     * @throws RdmaException ENODEV if no InfiniBand port has this GID; RoCE devices are addressed by IP
+     */
+    public void bind(IbAddress address) {
+        withArena(arena -> {
+            Rdmacm.bind(id, address.encode(arena), address.toString());
+            refresh();
+        });
+    }
+
+    /**
+     * Listens for requests (rdma_listen(3)).
+     *
+     * @param backlog how many requests may wait unanswered, at least 0; 0 leaves it to the kernel
+     * @throws RdmaException EINVAL if the id is not bound, or listens already; EADDRINUSE if the port is taken
+     */
+    public void listen(int backlog) {
+        if (backlog < 0) {
+            throw new IllegalArgumentException("backlog can't be negative: " + backlog);
+        }
+        locked(() -> {
+            Rdmacm.listen(id, backlog, describe() + ", backlog " + backlog);
+            refresh();
+            return true;
+        });
+    }
+
+    /**
+     * Finds the device and the GIDs that lead to a target, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     *
+     * @param source the local address to send from; null leaves it to the routes. For a fixed local port
+     *     {@link #bind(InetSocketAddress)} first and give null
+     * @param target the peer, or a multicast address
+     * @param timeout how long at most
+     * @throws RdmaTimeoutException if the target does not answer (ARP, neighbour discovery)
+     * @throws RdmaException ENETUNREACH or EHOSTUNREACH without a route, ENODEV if the route does not lead through an RDMA
+     *     device, EADDRNOTAVAIL if the source is not an address of this host
+     * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
+     */
+    public void resolveAddress(@Nullable InetAddress source, InetSocketAddress target, Duration timeout) {
+        int millis = millis(timeout);
+        discard(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR);
+        withArena(arena -> Rdmacm.resolveAddress(
+                id,
+                source == null ? MemorySegment.NULL : CmAddresses.encode(arena, new InetSocketAddress(source, 0)),
+                CmAddresses.encode(arena, target),
+                millis,
+                (source == null ? "" : "from " + source.getHostAddress() + " ") + "to " + CmAddresses.text(target)));
+        finish(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR, CmAddresses.text(target), timeout);
+    }
+
+    /**
+     * Finds the device that leads to a native InfiniBand address, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     *
+     * @param source the local address; null leaves it to the library
+     * @param target the peer
+     * @param timeout how long at most
+     * @throws RdmaException ENODEV if the host has no InfiniBand port; RoCE devices are addressed by IP
+     * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
+     */
+    public void resolveAddress(@Nullable IbAddress source, IbAddress target, Duration timeout) {
+        int millis = millis(timeout);
+        discard(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR);
+        withArena(arena -> Rdmacm.resolveAddress(
+                id,
+                source == null ? MemorySegment.NULL : source.encode(arena),
+                target.encode(arena),
+                millis,
+                "to " + target));
+        finish(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR, target.toString(), timeout);
+    }
+
+    /**
+     * Finds the path to the resolved address, and waits for ROUTE_RESOLVED (rdma_resolve_route(3)).
+     *
+     * @param timeout how long at most
+     * @throws IllegalStateException if the address is not resolved yet
+     * @throws RdmaTimeoutException if the subnet administrator does not answer
+     * @throws UnexpectedCmEventException ROUTE_ERROR if there is no path
+     */
+    public void resolveRoute(Duration timeout) {
+        int millis = millis(timeout);
+        discard(CmEvent.Type.ROUTE_RESOLVED, CmEvent.Type.ROUTE_ERROR);
+        locked(() -> {
+            long ignored = requireDevice("resolveRoute");
+            Rdmacm.resolveRoute(id, millis, describe());
+            return true;
+        });
+        finish(CmEvent.Type.ROUTE_RESOLVED, CmEvent.Type.ROUTE_ERROR, "route of " + describe(), timeout);
+    }
+
+    private void finish(CmEvent.Type wanted, CmEvent.Type error, String target, Duration timeout) {
+        CmEvent event = channel.awaitMatching(
+                this,
+                mine().and(raw -> raw.number() == wanted.number()
+                        || raw.number() == error.number()
+                        || raw.number() == CmEvent.Type.DEVICE_REMOVAL.number()),
+                wanted.cName() + " for " + target,
+                timeout);
+        if (event.type() == error && event.status() == -rdma_h.ETIMEDOUT()) {
+            throw new RdmaTimeoutException(
+                    wanted.cName() + " for " + target + " on " + describe(),
+                    timeout,
+                    "the kernel gave up: " + event.statusText());
+        }
+        CmEvent ignored = event.require(wanted);
+    }
+
+    /** Drops what an earlier attempt left, so that it is not taken for the answer to the next one. */
+    private void discard(CmEvent.Type... types) {
+        for (CmEvent.Type type : types) {
+            Predicate<RawEvent> stale = mine().and(raw -> raw.number() == type.number());
+            while (requireOpen().pollMatching(stale) != null) {
+                // until none is left
+            }
+        }
+    }
+
+    // ---- queue pairs ----
+
+    /**
+     * Makes the id's queue pair, whose states the library then drives (rdma_create_qp(3)).
+     *
+     * <p>A connected queue pair is in INIT afterwards, so that receives can be posted before the connection stands; a
+     * datagram one is ready to send.
+     *
+     * @param protectionDomain one of {@link #context()}
+     * @param attributes type RC for TCP, UD for UDP and IPOIB
+     * @throws IllegalStateException if the id is not bound to a device yet or has a queue pair already
+     * @throws IllegalArgumentException if the protection domain is of another context, or the type does not fit
+     * @throws RdmaException ENOMEM or EINVAL if the device can't make such a queue pair
+     */
+    public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
+        return locked(() -> {
+            long context = requireDevice("createQueuePair");
+            if (queuePair != null) {
+                throw new IllegalStateException(describe() + " has a queue pair already: " + queuePair.describe());
+            }
+            boolean datagram = attributes.type() == QpType.UD;
+            if (portSpace != PortSpace.IB && datagram != portSpace.isDatagram()) {
+                throw new IllegalArgumentException(
+                        "an id of port space " + portSpace + " can't have a queue pair of type " + attributes.type());
+            }
+            try (Arena arena = Arena.ofConfined()) {
+                VerbsBridge bridge = VerbsBridge.get();
+                MemorySegment pd = bridge.pointer(protectionDomain);
+                if (bridge.pointer(protectionDomain.context()).address() != context) {
+                    throw new IllegalArgumentException(protectionDomain.describe() + " is of another context than "
+                            + describe() + ": allocate it from the id's context()");
+                }
+                MemorySegment initial = ibv_qp_init_attr.allocate(arena);
+                bridge.write(initial, attributes);
+                queuePair = bridge.createQueuePair(
+                        protectionDomain,
+                        attributes,
+                        () -> {
+                            Rdmacm.createQp(id, pd, initial, describe() + ", " + attributes);
+                            return rdma_cm_id.qp(id);
+                        },
+                        this::destroyQueuePair,
+                        ibv_qp_init_attr.cap(initial),
+                        this);
+                return queuePair;
+            }
+        });
+    }
+
+    /** What rdma_destroy_qp does, except that a refusal is not lost. */
+    private void destroyQueuePair() {
+        boolean done = lockedEvenInClosing(() -> {
+            Rdmacm.destroyQp(rdma_cm_id.qp(id), "of " + describe());
+            rdma_cm_id.qp(id, MemorySegment.NULL);
+            queuePair = null;
+            return true;
+        });
+    }
+
+    /**
+     * Asks for what an external queue pair needs to reach a state with this connection (rdma_init_qp_attr(3), rdma-core 23).
+     *
+     * @param state INIT after the address is resolved or the request came; RTR and RTS after CONNECT_REQUEST or
+     *     CONNECT_RESPONSE
+     * @throws IllegalStateException if the id is not bound to a device yet
+     * @throws RdmaException EINVAL if the attributes are not known yet
+     */
+    public QueuePairModification initQueuePairAttributes(QpState state) {
+        if (state == QpState.UNKNOWN) {
+            throw new IllegalArgumentException("no queue pair can be brought to state UNKNOWN");
+        }
+        return locked(() -> {
+            long ignored = requireDevice("initQueuePairAttributes");
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment attributes = ibv_qp_attr.allocate(arena);
+                ibv_qp_attr.qp_state(attributes, state.ordinal());
+                MemorySegment mask = arena.allocate(ValueLayout.JAVA_INT);
+                Rdmacm.initQpAttributes(id, attributes, mask, describe() + ", " + state);
+                return VerbsBridge.get().modification(attributes, mask.get(ValueLayout.JAVA_INT, 0));
+            }
+        });
+    }
+
+    // ---- connections ----
+
+    /**
+     * Starts connecting (rdma_connect(3)); ESTABLISHED follows, or CONNECT_RESPONSE on an id without a queue pair of its
+     * own, or REJECTED, UNREACHABLE, CONNECT_ERROR. In the UDP port space this asks for the service id's queue pair, and
+     * ESTABLISHED brings {@link CmEvent#ud()}.
+     *
+     * @param parameters private data of at most 56 bytes (TCP) or 180 (UDP); 36 more with native InfiniBand addresses
+     * @throws IllegalStateException if the address is not resolved yet, or a connection has neither queue pair nor number
+     * @throws IllegalArgumentException if there is too much private data
+     * @throws RdmaException EINVAL if the route is not resolved, or a depth exceeds the device's limit
+     */
+    public void connect(ConnectionParameters parameters) {
+        withArena(arena -> {
+            long ignored = requireDevice("connect");
+            checkLength("a connection request", parameters.privateDataLength(), portSpace.requestLimit(isNative()));
+            if (!portSpace.isDatagram()) {
+                requireQueuePair("connect", parameters);
+            }
+            Rdmacm.connect(id, encode(arena, parameters), describe() + ", " + parameters);
+        });
+    }
+
+    /**
+     * Connects and waits for the answer.
+     *
+     * @param parameters as of {@link #connect(ConnectionParameters)}
+     * @param timeout how long at most; the connection manager itself gives up after about a minute
+     * @return ESTABLISHED, or CONNECT_RESPONSE on a connected id without a queue pair of its own
+     * @throws RdmaTimeoutException if no answer comes
+     * @throws UnexpectedCmEventException REJECTED, UNREACHABLE or CONNECT_ERROR
+     */
+    public CmEvent connect(ConnectionParameters parameters, Duration timeout) {
+        boolean external = !portSpace.isDatagram() && queuePair().isEmpty();
+        connect(parameters);
+        return expectEvent(external ? CmEvent.Type.CONNECT_RESPONSE : CmEvent.Type.ESTABLISHED, timeout);
+    }
+
+    /**
+     * Accepts the request that brought this id (rdma_accept(3)). ESTABLISHED follows in a connected port space, nothing in
+     * a datagram one.
+     *
+     * @param parameters private data of at most 196 bytes (TCP) or 136 (UDP)
+     * @throws IllegalStateException if the id is not one of a request, or has neither queue pair nor number
+     * @throws IllegalArgumentException if there is too much private data
+     * @throws RdmaException EINVAL if the request is answered already or gone
+     */
+    public void accept(ConnectionParameters parameters) {
+        withArena(arena -> {
+            long ignored = requireDevice("accept");
+            checkLength("an acceptance", parameters.privateDataLength(), portSpace.replyLimit());
+            requireQueuePair("accept", parameters);
+            Rdmacm.accept(id, encode(arena, parameters), describe() + ", " + parameters);
+        });
+    }
+
+    /**
+     * Rejects the request that brought this id (rdma_reject(3)); the peer gets REJECTED, or UNREACHABLE in the UDP port
+     * space.
+     *
+     * @param privateData at most 148 bytes (TCP) or 136 (UDP); may be empty
+     * @throws IllegalArgumentException if there is too much private data
+     * @throws RdmaException EINVAL if the id is not one of an unanswered request
+     */
+    public void reject(byte[] privateData) {
+        withArena(arena -> {
+            checkLength("a rejection", privateData.length, portSpace.rejectLimit());
+            MemorySegment data = privateData.length == 0
+                    ? MemorySegment.NULL
+                    : arena.allocateFrom(ValueLayout.JAVA_BYTE, privateData);
+            Rdmacm.reject(id, data, privateData.length, describe());
+        });
+    }
+
+    /**
+     * Completes the connection of an external queue pair after CONNECT_RESPONSE, when it is ready to send
+     * (rdma_establish(3), rdma-core 23).
+     *
+     * @throws IllegalStateException if the id has a queue pair of its own: the library then does this by itself
+     * @throws RdmaException EINVAL if no response came
+     */
+    public void establish() {
+        locked(() -> {
+            long ignored = requireDevice("establish");
+            if (queuePair != null) {
+                throw new IllegalStateException(
+                        describe() + " has a queue pair of its own: it is established by the library");
+            }
+            Rdmacm.establish(id, describe());
+            return true;
+        });
+    }
+
+    /**
+     * Ends the connection (rdma_disconnect(3)): the id's own queue pair goes to ERR, outstanding work is flushed, and both
+     * sides get DISCONNECTED.
+     *
+     * @throws IllegalStateException if the id is not bound to a device
+     * @throws RdmaException EINVAL if it is not connected
+     */
+    public void disconnect() {
+        locked(() -> {
+            long ignored = requireDevice("disconnect");
+            Rdmacm.disconnect(id, describe());
+            return true;
+        });
+    }
+
+    // ---- events ----
+
+    /**
+     * Waits for the next event of this id; those of other ids on the channel stay where they are. The requests that come
+     * in are events of the listening id.
+     *
+     * @param timeout how long at most
+     * @throws RdmaTimeoutException if none comes
+     * @throws IllegalStateException if the id is closed, also by another thread during the wait
+     */
+    public CmEvent awaitEvent(Duration timeout) {
+        return channel.awaitMatching(this, mine(), "connection manager event", timeout);
+    }
+
+    /** Returns the next event of this id, or empty if there is none now. */
+    public Optional<CmEvent> pollEvent() {
+        return Optional.ofNullable(requireOpen().pollMatching(mine()));
+    }
+
+    /**
+     * Waits for the next event of this id and requires it to be of a type.
+     *
+     * @param wanted the type
+     * @param timeout how long at most
+     * @throws UnexpectedCmEventException if the id's next event is of another type; it is then consumed
+     * @throws RdmaTimeoutException if none comes
+     */
+    public CmEvent expectEvent(CmEvent.Type wanted, Duration timeout) {
+        return channel.awaitMatching(this, mine(), wanted.cName(), timeout).require(wanted);
+    }
+
+    private Predicate<RawEvent> mine() {
+        long address = id.address();
+        return raw -> raw.recipient() == address;
+    }
+
+    // ---- options ----
+
+    /**
+     * Sets the type of service of the id's packets (rdma_set_option(3), RDMA_OPTION_ID_TOS). Of effect before the route is
+     * resolved.
+     *
+     * @param typeOfService 0 to 255: the whole octet, DSCP in the upper six bits
+     */
+    public void setTypeOfService(int typeOfService) {
+        ConnectionParameters.checkRange("typeOfService", typeOfService, 0, 255);
+        setByte(rdma_h.RDMA_OPTION_ID_TOS(), typeOfService, "TOS " + typeOfService);
+    }
+
+    /**
+     * Allows the local port to be shared with other ids that allow it (RDMA_OPTION_ID_REUSEADDR). Of effect before binding.
+     *
+     * @param reuse whether to allow it
+     */
+    public void setReuseAddress(boolean reuse) {
+        setInt(rdma_h.RDMA_OPTION_ID_REUSEADDR(), reuse ? 1 : 0, "REUSEADDR " + reuse);
+    }
+
+    /**
+     * Restricts a wildcard listener to its own address family (RDMA_OPTION_ID_AFONLY). Of effect before binding.
+     *
+     * @param only whether to restrict it
+     */
+    public void setAfOnly(boolean only) {
+        setInt(rdma_h.RDMA_OPTION_ID_AFONLY(), only ? 1 : 0, "AFONLY " + only);
+    }
+
+    /**
+     * Sets how long the queue pair waits for an acknowledgement before it sends again (RDMA_OPTION_ID_ACK_TIMEOUT). Of
+     * effect before the queue pair is ready to send.
+     *
+     * @param exponent 0 to 31: 4.096 µs · 2^exponent, where 0 is without end
+     * @throws RdmaException ENOSYS or EINVAL on a kernel before 5.1 or for a datagram id
+     */
+    public void setAckTimeout(int exponent) {
+        ConnectionParameters.checkRange("exponent", exponent, 0, 31);
+        setByte(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), exponent, "ACK_TIMEOUT " + exponent);
+    }
+
+    private void setByte(int option, int value, String operands) {
+        withArena(arena -> Rdmacm.setOption(
+                id, option, arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) value), describe() + ", " + operands));
+    }
+
+    private void setInt(int option, int value, String operands) {
+        withArena(arena -> Rdmacm.setOption(
+                id, option, arena.allocateFrom(ValueLayout.JAVA_INT, value), describe() + ", " + operands));
+    }
+
+    /**
+     * Moves the id, with the events that nobody took yet, to another channel (rdma_migrate_id(3)).
+     *
+     * @param to where events arrive from now on
+     * @throws IllegalStateException if the other channel is closed
+     */
+    public void migrate(EventChannel to) {
+        Objects.requireNonNull(to, "to");
+        enter();
+        try {
+            to.enterCall();
+            try {
+                boolean moved;
+                do {
+                    moved = tryMigrate(channel, to);
+                } while (!moved);
+            } finally {
+                to.exitCall();
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    private boolean tryMigrate(EventChannel from, EventChannel to) {
+        // The lower number first, so that two migrations in opposite directions can't wait for each other.
+        ReentrantLock first = from.number() < to.number() ? from.lock() : to.lock();
+        ReentrantLock second = from.number() < to.number() ? to.lock() : from.lock();
+        first.lock();
+        try {
+            second.lock();
+            try {
+                if (channel != from) {
+                    return false;
+                }
+                if (from == to) {
+                    return true;
+                }
+                moveToParent(from, to);
+                try {
+                    Rdmacm.migrate(id, to.segment(), describe() + ", " + to.describe());
+                } catch (RuntimeException | Error e) {
+                    moveToParent(to, from);
+                    throw e;
+                }
+                from.handOver(id, this, to);
+                channel = to;
+                return true;
+            } finally {
+                second.unlock();
+            }
+        } finally {
+            first.unlock();
+        }
+    }
+
+    // ---- multicast ----
+
+    /**
+     * Joins a multicast group and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)). A queue pair that the id has is
+     * attached to the group, unless it only sends.
+     *
+     * @param group an IPv4 or IPv6 multicast address; on RoCE v2 an IPv4 address becomes the MGID ::ffff:a.b.c.d
+     * @param flag whether to receive
+     * @param timeout how long at most
+     * @throws IllegalStateException if the id is not bound to a device, or is in this group already
+     * @throws RdmaException EINVAL for an id of a connected port space; send-only needs rdma-core 16 (ENOTSUP, EOPNOTSUPP)
+     * @throws UnexpectedCmEventException MULTICAST_ERROR if the group can't be joined or the queue pair not attached
+     * @throws RdmaTimeoutException if nobody answers
+     */
+    public MulticastMembership joinMulticast(InetAddress group, JoinFlag flag, Duration timeout) {
+        if (!group.isMulticastAddress() && !group.isAnyLocalAddress()) {
+            throw new IllegalArgumentException(group.getHostAddress() + " is not a multicast address");
+        }
+        return join(
+                group,
+                group.getHostAddress(),
+                arena -> CmAddresses.encode(arena, new InetSocketAddress(group, 0)),
+                flag,
+                timeout);
+    }
+
+    /**
+     * Joins a multicast group by its MGID and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)).
+     *
+     * @param mgid the group, used unchanged; all zero lets the subnet administrator choose one (InfiniBand only)
+     * @param flag whether to receive
+     * @param timeout how long at most
+     * @throws IllegalStateException if the id is not bound to a device, or is in this group already
+     * @throws UnexpectedCmEventException MULTICAST_ERROR if the group can't be joined or the queue pair not attached
+     * @throws RdmaTimeoutException if nobody answers
+     */
+    public MulticastMembership joinMulticast(Gid mgid, JoinFlag flag, Duration timeout) {
+        boolean roce = context().port(port()).linkLayer() == LinkLayer.ETHERNET;
+        // The kernel knows native addresses on InfiniBand only; on RoCE an IPv6 address is taken for the MGID as it is.
+        return join(
+                mgid,
+                mgid.toString(),
+                arena -> roce
+                        ? CmAddresses.encodeIp6(arena, mgid.bytes())
+                        : IbAddress.of(mgid).encode(arena),
+                flag,
+                timeout);
+    }
+
+    private interface Encoding {
+        MemorySegment encode(Arena arena);
+    }
+
+    private MulticastMembership join(Object key, String name, Encoding group, JoinFlag flag, Duration timeout) {
+        Objects.requireNonNull(flag, "flag");
+        long ignored = EventChannel.nanos(timeout);
+        long token = TOKENS.incrementAndGet();
+        withArena(arena -> {
+            long ignoredDevice = requireDevice("joinMulticast");
+            if (!groups.add(key)) {
+                throw new IllegalStateException(describe() + " is in group " + name + " already");
+            }
+            try {
+                startJoin(arena, group.encode(arena), flag, token, name);
+            } catch (RuntimeException | Error e) {
+                boolean known = groups.remove(key);
+                throw e;
+            }
+        });
+        boolean joined = false;
+        try {
+            CmEvent event = channel.awaitMatching(
+                    this,
+                    mine().and(raw -> raw.token() == token || raw.number() == CmEvent.Type.DEVICE_REMOVAL.number()),
+                    CmEvent.Type.MULTICAST_JOIN.cName() + " for " + name,
+                    timeout);
+            UdParameters ud = event.require(CmEvent.Type.MULTICAST_JOIN).ud();
+            MulticastMembership membership = locked(() -> new MulticastMembership(
+                    this,
+                    flag == JoinFlag.FULL_MEMBER ? queuePair : null,
+                    name,
+                    flag,
+                    Objects.requireNonNull(ud),
+                    () -> leave(key, group, name)));
+            joined = true;
+            return membership;
+        } finally {
+            if (!joined && !isClosed()) {
+                leave(key, group, name);
+            }
+        }
+    }
+
+    private void startJoin(Arena arena, MemorySegment address, JoinFlag flag, long token, String name) {
+        MemorySegment context = MemorySegment.ofAddress(token);
+        String operands = describe() + ", group " + name + ", " + flag;
+        if (flag == JoinFlag.FULL_MEMBER && !Rdmacm.hasJoinEx()) {
+            Rdmacm.join(id, address, context, operands);
+            return;
+        }
+        MemorySegment attributes = rdma_cm_join_mc_attr_ex.allocate(arena);
+        rdma_cm_join_mc_attr_ex.comp_mask(
+                attributes, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
+        rdma_cm_join_mc_attr_ex.join_flags(attributes, flag.value());
+        rdma_cm_join_mc_attr_ex.addr(attributes, address);
+        Rdmacm.joinEx(id, attributes, context, operands);
+    }
+
+    private void leave(Object key, Encoding group, String name) {
+        withArena(arena -> {
+            Rdmacm.leave(id, group.encode(arena), describe() + ", group " + name);
+            boolean known = groups.remove(key);
+        });
+    }
+
+    // ---- machinery ----
+
+    /** Takes note of an event that was read. The channel's lock is held. */
+    void noteEvent(RawEvent raw) {
+        if (raw.number() == CmEvent.Type.ADDR_RESOLVED.number()) {
+            refresh();
+        }
+    }
+
+    EventChannel requireOpen() {
+        if (isClosed()) {
+            throw new IllegalStateException(describe() + " is closed");
+        }
+        return channel;
+    }
+
+    /** Reads what the last call changed. The channel's lock is held. */
+    private void refresh() {
+        MemorySegment verbs = rdma_cm_id.verbs(id);
+        if (device == 0 && verbs.address() != 0) {
+            CmContexts.acquire(verbs.address());
+            device = verbs.address();
+        }
+        InetSocketAddress local = CmAddresses.decode(rdma_addr.src_storage(address()));
+        InetSocketAddress remote = CmAddresses.decode(rdma_addr.dst_storage(address()));
+        addresses = (local == null ? "" : " " + CmAddresses.text(local))
+                + (remote == null || remote.getPort() == 0 ? "" : " -> " + CmAddresses.text(remote));
+    }
+
+    private MemorySegment address() {
+        return rdma_route.addr(rdma_cm_id.route(id));
+    }
+
+    private MemorySegment infiniband() {
+        return rdma_addr.addr.ibaddr(rdma_addr.addr(address()));
+    }
+
+    private boolean isNative() {
+        return CmAddresses.family(rdma_addr.src_storage(address())) == rdma_h.AF_IB();
+    }
+
+    private static int port(MemorySegment storage) {
+        InetSocketAddress address = CmAddresses.decode(storage);
+        return address != null ? address.getPort() : IbAddress.port(storage);
+    }
+
+    private InetSocketAddress required(@Nullable InetSocketAddress address, String which) {
+        if (address == null) {
+            throw new IllegalStateException(describe() + " has no " + which + " IP address");
+        }
+        return address;
+    }
+
+    private long requireDevice(String what) {
+        long context = device;
+        if (context == 0) {
+            throw new IllegalStateException(describe() + " is not bound to a device, which " + what
+                    + " needs: bind it to an address of an RDMA interface or resolve an address first");
+        }
+        return context;
+    }
+
+    private void requireQueuePair(String what, ConnectionParameters parameters) {
+        if (queuePair == null && parameters.qpNumber() == 0) {
+            throw new IllegalStateException(
+                    what + " of " + describe() + " needs a queue pair: create one on the id, or give the"
+                            + " number of an external one in the parameters");
+        }
+    }
+
+    private void checkLength(String message, int length, int limit) {
+        if (length > limit) {
+            throw new IllegalArgumentException(message + " of port space " + portSpace + " carries at most " + limit
+                    + " bytes of private data, not " + length);
+        }
+    }
+
+    private static int millis(Duration timeout) {
+        return (int) Math.clamp(EventChannel.nanos(timeout) / 1_000_000, 1L, Integer.MAX_VALUE);
+    }
+
+    private static MemorySegment encode(Arena arena, ConnectionParameters parameters) {
+        MemorySegment native_ = rdma_conn_param.allocate(arena);
+        byte[] data = parameters.privateData();
+        if (data.length > 0) {
+            rdma_conn_param.private_data(native_, arena.allocateFrom(ValueLayout.JAVA_BYTE, data));
+        }
+        rdma_conn_param.private_data_len(native_, (byte) data.length);
+        rdma_conn_param.responder_resources(native_, (byte) parameters.responderResources());
+        rdma_conn_param.initiator_depth(native_, (byte) parameters.initiatorDepth());
+        rdma_conn_param.flow_control(native_, (byte) (parameters.flowControl() ? 1 : 0));
+        rdma_conn_param.retry_count(native_, (byte) parameters.retryCount());
+        rdma_conn_param.rnr_retry_count(native_, (byte) parameters.rnrRetryCount());
+        rdma_conn_param.srq(native_, (byte) (parameters.srq() ? 1 : 0));
+        rdma_conn_param.qp_num(native_, parameters.qpNumber());
+        return native_;
+    }
+
+    private interface Call {
+        void run(Arena arena);
+    }
+
+    private void withArena(Call call) {
+        boolean done = locked(() -> {
+            try (Arena arena = Arena.ofConfined()) {
+                call.run(arena);
+                return true;
+            }
+        });
+    }
+
+    /** Runs a call with the id open and its channel's lock held. */
+    private <T> T locked(Supplier<T> call) {
+        enter();
+        try {
+            return lockedEvenInClosing(call);
+        } finally {
+            exit();
+        }
+    }
+
+    private <T> T lockedEvenInClosing(Supplier<T> call) {
+        while (true) {
+            EventChannel here = channel;
+            here.lock().lock();
+            try {
+                if (here == channel) {
+                    return call.get();
+                }
+            } finally {
+                here.lock().unlock();
+            }
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "cm-id " + number + " " + portSpace + addresses;
+    }
+
+    @Override
+    protected void release() {
+        boolean done = lockedEvenInClosing(() -> {
+            if (device != 0) {
+                CmContexts.release(device);
+            }
+            try {
+                channel.forget(id);
+                Rdmacm.destroyId(id, describe());
+            } catch (RuntimeException | Error e) {
+                channel.restore(id, this);
+                if (device != 0) {
+                    CmContexts.acquire(device);
+                }
+                throw e;
+            }
+            return true;
+        });
+    }
+}

@@ -1,0 +1,423 @@
+package io.rdmatest.cm;
+
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.ffi.pollfd;
+import io.rdmatest.ffi.rdma_cm_event;
+import io.rdmatest.ffi.rdma_event_channel;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the events of ids arrive (rdma_create_event_channel(3)).
+ *
+ * <p>The channel's file descriptor is non-blocking, and waits poll it in slices, so that every wait ends by its
+ * deadline, by an interrupt, or when another thread closes the channel. An event is copied and acknowledged as soon as
+ * it is read, and is then kept until somebody asks for it: either {@link #await(Duration)} for any id, or
+ * {@link CmId#expectEvent(CmEvent.Type, Duration)} for one id, which leaves the events of other ids where they are.
+ *
+ * <p>The new id of a connection request that nobody took is rejected and destroyed with the listening id.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class EventChannel extends NativeResource {
+
+    /** How long a wait stays in poll(2) at most before it looks at interrupts and at closing. */
+    private static final int SLICE_MILLIS = 100;
+
+    private static final int REMEMBERED = 16;
+    private static final AtomicLong NUMBERS = new AtomicLong();
+
+    private final long number = NUMBERS.incrementAndGet();
+    private final MemorySegment channel;
+    private final int fd;
+    private final Arena arena = Arena.ofShared();
+    /** Where rdma_get_cm_event leaves the event; guarded by {@link #lock}. */
+    private final MemorySegment eventOut = arena.allocate(ValueLayout.ADDRESS);
+    /** For the one thread that is in poll(2). */
+    private final MemorySegment pollfds = pollfd.allocate(arena);
+
+    /**
+     * Held in every native call on this channel and its ids. librdmacm looks into ids and their queue pairs while it
+     * reads an event, so that nothing may be destroyed meanwhile.
+     */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private final Condition arrived = lock.newCondition();
+    /** Whether a thread is in poll(2) for all others; guarded by {@link #lock}. */
+    private boolean polling;
+    /** The ids that report here, by address; guarded by {@link #lock}. */
+    private final Map<Long, CmId> ids = new HashMap<>();
+    /** Events that nobody asked for yet, in order of arrival; guarded by {@link #lock}. */
+    private final Deque<RawEvent> pending = new ArrayDeque<>();
+    /** The last events, for messages; guarded by {@link #lock}. */
+    private final Deque<String> recent = new ArrayDeque<>();
+
+    private EventChannel(MemorySegment channel, int fd) {
+        super("cm-channel");
+        this.channel = channel;
+        this.fd = fd;
+        pollfd.fd(pollfds, fd);
+        pollfd.events(pollfds, (short) rdma_h.POLLIN());
+    }
+
+    /**
+     * Creates a channel.
+     *
+     * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
+     * @throws RdmaException ENODEV if there is no RDMA device, ENOENT if the kernel has no rdma_ucm, EACCES without the
+     *     permission to open it
+     */
+    public static EventChannel create() {
+        Native.requireLibraries();
+        MemorySegment channel = Rdmacm.createEventChannel();
+        try {
+            int fd = rdma_event_channel.fd(channel);
+            Rdmacm.makeNonBlocking(fd);
+            return new EventChannel(channel, fd);
+        } catch (RuntimeException | Error e) {
+            Rdmacm.destroyEventChannel(channel);
+            throw e;
+        }
+    }
+
+    /**
+     * Creates an id whose events arrive here (rdma_create_id(3)).
+     *
+     * @param portSpace decides the type of service and of queue pair
+     * @throws IllegalStateException if the channel is closed
+     */
+    public CmId createId(PortSpace portSpace) {
+        Objects.requireNonNull(portSpace, "portSpace");
+        return locked(() -> {
+            try (Arena out = Arena.ofConfined()) {
+                MemorySegment address = out.allocate(ValueLayout.ADDRESS);
+                Rdmacm.createId(channel, address, portSpace);
+                return adopt(address.get(ValueLayout.ADDRESS, 0), portSpace);
+            }
+        });
+    }
+
+    /** Makes the object for a native id, or destroys the native id. The lock is held. */
+    private CmId adopt(MemorySegment address, PortSpace portSpace) {
+        try {
+            CmId id = new CmId(this, address, portSpace);
+            ids.put(address.address(), id);
+            return id;
+        } catch (RuntimeException | Error e) {
+            Rdmacm.destroyId(address, "");
+            throw e;
+        }
+    }
+
+    /**
+     * Waits for the next event of any id.
+     *
+     * @param timeout how long at most
+     * @throws RdmaTimeoutException if none comes
+     * @throws IllegalStateException if the channel is closed, also by another thread during the wait
+     * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
+     */
+    public CmEvent await(Duration timeout) {
+        return awaitMatching(null, event -> true, "connection manager event", timeout);
+    }
+
+    /** Returns the next event of any id, or empty if there is none now. */
+    public Optional<CmEvent> poll() {
+        return Optional.ofNullable(pollMatching(event -> true));
+    }
+
+    /**
+     * Waits for the next event of any id and requires it to be of a type.
+     *
+     * @param wanted the type
+     * @param timeout how long at most
+     * @throws UnexpectedCmEventException if the next event is of another type; it is then consumed
+     * @throws RdmaTimeoutException if none comes
+     */
+    public CmEvent expect(CmEvent.Type wanted, Duration timeout) {
+        return awaitMatching(null, event -> true, wanted.cName(), timeout).require(wanted);
+    }
+
+    /** Returns the last events of this channel, the oldest first, whether taken or not; for messages. */
+    public List<String> recentEvents() {
+        lock.lock();
+        try {
+            return List.copyOf(recent);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns the ids that report here. */
+    public List<CmId> ids() {
+        lock.lock();
+        try {
+            return List.copyOf(ids.values());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "cm-channel " + number;
+    }
+
+    @Override
+    protected void release() {
+        lock.lock();
+        try {
+            Rdmacm.destroyEventChannel(channel);
+        } finally {
+            lock.unlock();
+        }
+        arena.close();
+    }
+
+    // ---- for the other classes of this package ----
+
+    long number() {
+        return number;
+    }
+
+    ReentrantLock lock() {
+        return lock;
+    }
+
+    MemorySegment segment() {
+        return channel;
+    }
+
+    void enterCall() {
+        enter();
+    }
+
+    void exitCall() {
+        exit();
+    }
+
+    /** Runs a call with the channel open and the lock held. */
+    <T> T locked(Supplier<T> call) {
+        enter();
+        try {
+            lock.lock();
+            try {
+                return call.get();
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    @Nullable
+    CmEvent pollMatching(Predicate<RawEvent> matching) {
+        return locked(() -> {
+            readAll();
+            return take(matching);
+        });
+    }
+
+    /**
+     * Waits for an event.
+     *
+     * @param id whose event it is: the wait ends when the id is closed and follows it to another channel; null for any
+     */
+    CmEvent awaitMatching(@Nullable CmId id, Predicate<RawEvent> matching, String awaited, Duration timeout) {
+        long begin = System.nanoTime();
+        long budget = nanos(timeout);
+        EventChannel here = this;
+        while (true) {
+            if (id != null) {
+                id.requireOpen();
+                here = id.channel();
+            }
+            long remaining = budget - (System.nanoTime() - begin);
+            CmEvent event = here.step(matching, remaining);
+            if (event != null) {
+                return event;
+            }
+            if (remaining <= 0) {
+                throw new RdmaTimeoutException(
+                        awaited + (id == null ? " on " + here.describe() : " on " + id.describe()),
+                        timeout,
+                        here.lastSeen());
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                throw new RdmaException("interrupted while waiting for " + awaited + " on "
+                        + (id == null ? here.describe() : id.describe()) + "; " + here.lastSeen());
+            }
+        }
+    }
+
+    /** Looks once, and waits for one slice if there is nothing. One thread polls, the others wait for it. */
+    private @Nullable CmEvent step(Predicate<RawEvent> matching, long remaining) {
+        enter();
+        try {
+            lock.lock();
+            try {
+                readAll();
+                CmEvent event = take(matching);
+                if (event != null || remaining <= 0) {
+                    return event;
+                }
+                if (polling) {
+                    long nanos = Math.min(remaining, TimeUnit.MILLISECONDS.toNanos(SLICE_MILLIS));
+                    try {
+                        long ignored = arrived.awaitNanos(nanos);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return null;
+                }
+                polling = true;
+            } finally {
+                lock.unlock();
+            }
+            try {
+                long millis = Math.min(TimeUnit.NANOSECONDS.toMillis(remaining) + 1, SLICE_MILLIS);
+                Rdmacm.poll(pollfds, (int) millis);
+            } finally {
+                lock.lock();
+                try {
+                    polling = false;
+                    arrived.signalAll();
+                } finally {
+                    lock.unlock();
+                }
+            }
+            return null;
+        } finally {
+            exit();
+        }
+    }
+
+    private String lastSeen() {
+        lock.lock();
+        try {
+            return recent.isEmpty() ? "no event came at all" : "last events: " + String.join("; ", recent);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Reads, copies and acknowledges all that is there. The lock is held. */
+    private void readAll() {
+        boolean any = false;
+        while (Rdmacm.getEvent(channel, eventOut)) {
+            MemorySegment event = eventOut.get(ValueLayout.ADDRESS, 0).reinterpret(rdma_cm_event.sizeof());
+            RawEvent raw;
+            try {
+                raw = RawEvent.copy(event);
+            } finally {
+                Rdmacm.ackEvent(event);
+            }
+            any = true;
+            remember(raw);
+            CmId id = ids.get(raw.recipient());
+            if (id != null) {
+                id.noteEvent(raw);
+                pending.add(raw);
+            }
+        }
+        if (any) {
+            arrived.signalAll();
+        }
+    }
+
+    private void remember(RawEvent raw) {
+        if (recent.size() == REMEMBERED) {
+            String ignored = recent.removeFirst();
+        }
+        CmId id = ids.get(raw.recipient());
+        recent.addLast(CmEvent.cName(raw.number()) + " on " + (id == null ? "an unknown id" : id.describe())
+                + (raw.status() == 0 ? "" : ", status " + raw.status()));
+    }
+
+    private @Nullable CmEvent take(Predicate<RawEvent> matching) {
+        for (Iterator<RawEvent> events = pending.iterator(); events.hasNext(); ) {
+            RawEvent raw = events.next();
+            if (matching.test(raw)) {
+                events.remove();
+                return raw.handOut(ids, this::adopt);
+            }
+        }
+        return null;
+    }
+
+    /** Forgets an id that is about to be destroyed and destroys the requests that came in by it. The lock is held. */
+    void forget(MemorySegment id) {
+        for (RawEvent raw : removePending(id.address())) {
+            if (raw.listenId() != 0) {
+                Rdmacm.destroyId(MemorySegment.ofAddress(raw.id()), "of a connection request that nobody took");
+            }
+        }
+        CmId ignored = ids.remove(id.address());
+    }
+
+    /** Takes an id back that could not be destroyed. The lock is held. */
+    void restore(MemorySegment address, CmId id) {
+        ids.put(address.address(), id);
+    }
+
+    /** Moves an id with its events, after the native id has been moved. Both locks are held. */
+    void handOver(MemorySegment address, CmId id, EventChannel to) {
+        for (RawEvent raw : removePending(address.address())) {
+            if (raw.listenId() != 0) {
+                Rdmacm.migrate(MemorySegment.ofAddress(raw.id()), to.channel, "request of " + id.describe());
+            }
+            to.pending.add(raw);
+        }
+        CmId ignored = ids.remove(address.address());
+        to.ids.put(address.address(), id);
+        to.arrived.signalAll();
+        arrived.signalAll();
+    }
+
+    private List<RawEvent> removePending(long recipient) {
+        List<RawEvent> removed = new ArrayList<>();
+        for (Iterator<RawEvent> events = pending.iterator(); events.hasNext(); ) {
+            RawEvent raw = events.next();
+            if (raw.recipient() == recipient) {
+                events.remove();
+                removed.add(raw);
+            }
+        }
+        return removed;
+    }
+
+    static long nanos(Duration timeout) {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("a timeout can't be negative: " + timeout);
+        }
+        try {
+            return timeout.toNanos();
+        } catch (ArithmeticException e) {
+            return Long.MAX_VALUE;
+        }
+    }
+}

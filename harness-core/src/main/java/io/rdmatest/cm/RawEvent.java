@@ -1,0 +1,127 @@
+package io.rdmatest.cm;
+
+import io.rdmatest.ffi.ibv_ah_attr;
+import io.rdmatest.ffi.rdma_cm_event;
+import io.rdmatest.ffi.rdma_cm_id;
+import io.rdmatest.ffi.rdma_conn_param;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.rdma_ud_param;
+import io.rdmatest.internal.VerbsBridge;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The copy of an event, before somebody asks for it.
+ *
+ * <p>The new id of a connection request has no object yet: as long as nobody took the request it belongs to the channel
+ * and is no child of it, so that it never stands in the way of closing.
+ *
+ * @param number the event's number
+ * @param status the event's status
+ * @param id the address of the id
+ * @param listenId the address of the listening id of a connection request; else 0
+ * @param token what the caller of a join passed; else 0
+ */
+record RawEvent(
+        int number,
+        int status,
+        long id,
+        long listenId,
+        long token,
+        byte[] privateData,
+        @Nullable ConnectionParameters connection,
+        @Nullable UdParameters ud) {
+
+    private static final byte[] NOTHING = {};
+
+    /** Copies an event that is not acknowledged yet. */
+    static RawEvent copy(MemorySegment event) {
+        int number = rdma_cm_event.event(event);
+        CmEvent.Type type = CmEvent.Type.of(number);
+        MemorySegment id = rdma_cm_event.id(event).reinterpret(rdma_cm_id.sizeof());
+        boolean datagram = rdma_cm_id.qp_type(id) == rdma_h.IBV_QPT_UD();
+        MemorySegment parameters = rdma_cm_event.param(event);
+        MemorySegment ud = rdma_cm_event.param.ud(parameters);
+        MemorySegment conn = rdma_cm_event.param.conn(parameters);
+        byte[] privateData = NOTHING;
+        ConnectionParameters connection = null;
+        UdParameters udParameters = null;
+        long token = 0;
+        switch (type) {
+            case ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR -> {}
+            case MULTICAST_JOIN, MULTICAST_ERROR -> {
+                // librdmacm hands the caller's context back through the pointer that is otherwise private data.
+                token = rdma_ud_param.private_data(ud).address();
+                udParameters = type == CmEvent.Type.MULTICAST_JOIN ? udParameters(ud) : null;
+            }
+            default -> {
+                if (datagram) {
+                    privateData = data(rdma_ud_param.private_data(ud), rdma_ud_param.private_data_len(ud));
+                    udParameters = udParameters(ud);
+                } else {
+                    privateData = data(rdma_conn_param.private_data(conn), rdma_conn_param.private_data_len(conn));
+                    connection = connection(conn, privateData);
+                }
+            }
+        }
+        return new RawEvent(
+                number,
+                rdma_cm_event.status(event),
+                id.address(),
+                type == CmEvent.Type.CONNECT_REQUEST
+                        ? rdma_cm_event.listen_id(event).address()
+                        : 0,
+                token,
+                privateData,
+                connection,
+                udParameters);
+    }
+
+    private static byte[] data(MemorySegment address, byte length) {
+        int size = Byte.toUnsignedInt(length);
+        return address.address() == 0 || size == 0
+                ? NOTHING
+                : address.reinterpret(size).toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    private static ConnectionParameters connection(MemorySegment conn, byte[] privateData) {
+        return ConnectionParameters.builder()
+                .privateData(privateData)
+                .responderResources(Byte.toUnsignedInt(rdma_conn_param.responder_resources(conn)))
+                .initiatorDepth(Byte.toUnsignedInt(rdma_conn_param.initiator_depth(conn)))
+                .flowControl(rdma_conn_param.flow_control(conn) != 0)
+                .retryCount(rdma_conn_param.retry_count(conn) & 7)
+                .rnrRetryCount(rdma_conn_param.rnr_retry_count(conn) & 7)
+                .srq(rdma_conn_param.srq(conn) != 0)
+                .qpNumber(rdma_conn_param.qp_num(conn) & 0xFFFFFF)
+                .build();
+    }
+
+    private static UdParameters udParameters(MemorySegment ud) {
+        MemorySegment address = rdma_ud_param.ah_attr(ud);
+        return new UdParameters(
+                rdma_ud_param.qp_num(ud),
+                rdma_ud_param.qkey(ud),
+                ibv_ah_attr.port_num(address) == 0 ? null : VerbsBridge.get().addressHandleAttributes(address));
+    }
+
+    /** Returns the address of the id whose event this is: of a connection request, the listening one. */
+    long recipient() {
+        return listenId == 0 ? id : listenId;
+    }
+
+    CmEvent handOut(Map<Long, CmId> ids, BiFunction<MemorySegment, PortSpace, CmId> adopt) {
+        CmId recipient = ids.get(recipient());
+        if (recipient == null) {
+            throw new IllegalStateException(CmEvent.cName(number) + " of an id that is destroyed");
+        }
+        if (listenId == 0) {
+            return new CmEvent(number, recipient, null, status, privateData, connection, ud);
+        }
+        CmId made = adopt.apply(MemorySegment.ofAddress(id), recipient.portSpace());
+        return new CmEvent(number, made, recipient, status, privateData, connection, ud);
+    }
+}

@@ -1,0 +1,89 @@
+package io.rdmatest.cm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Addresses of the device under test, and what every test of this package waits at most. */
+final class CmFixture {
+
+    static final Duration SHORT = Duration.ofMillis(300);
+    static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+    static final InetAddress IP4 = address("rdma.test.ip4", "10.77.0.1");
+    static final InetAddress IP6 = address("rdma.test.ip6", "fd77::1");
+    /** On the same network, and nobody has it. */
+    static final InetAddress NOBODY = address("rdma.test.nobody", "10.77.0.99");
+
+    private static final AtomicInteger NEXT_QP_NUMBER = new AtomicInteger(0x100000);
+
+    private CmFixture() {}
+
+    private static InetAddress address(String property, String byDefault) {
+        try {
+            return InetAddress.getByName(System.getProperty(property, byDefault));
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException(property, e);
+        }
+    }
+
+    static InetSocketAddress any(InetAddress address) {
+        return new InetSocketAddress(address, 0);
+    }
+
+    static CmId listener(EventChannel channel, PortSpace portSpace, InetAddress address) {
+        CmId listener = channel.createId(portSpace);
+        listener.bind(any(address));
+        listener.listen(16);
+        return listener;
+    }
+
+    /** An id with its route resolved to a listener. */
+    static CmId resolved(EventChannel channel, CmId listener) {
+        CmId client = channel.createId(listener.portSpace());
+        client.resolveAddress(null, listener.localAddress(), TIMEOUT);
+        client.resolveRoute(TIMEOUT);
+        return client;
+    }
+
+    /**
+     * Parameters for connections in which no queue pair takes part. The connection manager looks at the number only to
+     * tell connections apart: one that is still in timewait is refused as stale, so every use gets another number.
+     */
+    static ConnectionParameters.Builder withoutQueuePair() {
+        return ConnectionParameters.builder()
+                .qpNumber(NEXT_QP_NUMBER.getAndIncrement())
+                .responderResources(1)
+                .initiatorDepth(1);
+    }
+
+    static byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i + 1);
+        }
+        return bytes;
+    }
+
+    static void assertBegins(byte[] actual, byte[] expected) {
+        assertThat(Arrays.copyOf(actual, expected.length)).isEqualTo(expected);
+        assertThat(Arrays.copyOfRange(actual, expected.length, actual.length))
+                .isEqualTo(new byte[actual.length - expected.length]);
+    }
+
+    /** Fails if a test left something, and closes it, so that only that test fails. */
+    static void assertLedgerEmpty() {
+        List<NativeResource> left = Ledger.live();
+        String description = Ledger.describe(left);
+        left.reversed().forEach(NativeResource::close);
+        assertThat(left).as(description).isEmpty();
+    }
+}
