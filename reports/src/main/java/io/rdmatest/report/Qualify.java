@@ -1,0 +1,409 @@
+package io.rdmatest.report;
+
+import io.rdmatest.report.JournalEvent.Kind;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** The command {@code ./qualify}: runs the scenarios and shows how they are getting on. */
+@Command(
+        name = "./qualify",
+        mixinStandardHelpOptions = true,
+        version = "rdmatest 0.1.0",
+        sortOptions = false,
+        description = {
+            "Qualifies an RDMA fabric: runs the scenarios and writes an Allure report and qualification.json.",
+            "Without an active RDMA device, they run on soft-RoCE in a virtual machine."
+        },
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            "0:every scenario passed or was skipped with a reason",
+            "1:a scenario failed or is broken, or was not run",
+            "2:wrong usage",
+            "3:nothing could be run on this host"
+        })
+public final class Qualify implements Callable<Integer> {
+
+    private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
+
+    @Option(names = "--fabric", paramLabel = "NAME|PATH", description = "The fabric to qualify (default: auto).")
+    private @Nullable String fabric;
+
+    @Option(names = "--device", paramLabel = "NAME", description = "The RDMA device, as name or name/port.")
+    private @Nullable String device;
+
+    @Option(
+            names = "--scenario",
+            paramLabel = "PATTERN",
+            description = "Run only scenarios whose Class.method or name contains PATTERN; * stands for anything."
+                    + " Can be repeated.")
+    private List<String> scenarios = new ArrayList<>();
+
+    @Option(names = "--list", description = "List the scenarios and end.")
+    private boolean list;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "1800",
+            description = "End the run after so many seconds (default: ${DEFAULT-VALUE}).")
+    private int timeoutSeconds;
+
+    @Option(names = "--output", paramLabel = "DIR", description = "Where the report goes (default: reports/target).")
+    private @Nullable Path output;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Show what the scenarios print.")
+    private boolean verbose;
+
+    private final Path project = Path.of(System.getProperty("rdma.project", "")).toAbsolutePath();
+    private final boolean unicode =
+            String.valueOf(System.getProperty("stdout.encoding")).startsWith("UTF-8");
+    private final boolean terminal =
+            System.console() != null && System.console().isTerminal();
+    private final PrintStream out = System.out;
+    private final List<String> childSaid = new ArrayList<>();
+    private final Object display = new Object();
+    private int ended;
+    private String total = "?";
+    private @Nullable String running;
+    private long runningSince = System.nanoTime();
+    private @Nullable String trouble;
+    private @Nullable Process child;
+    private volatile boolean timedOut;
+    private boolean closed;
+    private int status = 1;
+
+    /** Creates the command; picocli fills in its options. */
+    public Qualify() {}
+
+    /**
+     * Runs the command.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new Qualify())
+                .setParameterExceptionHandler((e, ignored) -> {
+                    System.err.println("./qualify: " + e.getMessage());
+                    System.err.println("./qualify --help shows the options.");
+                    return 2;
+                })
+                .setExecutionExceptionHandler((e, line, parsed) -> {
+                    System.err.println("./qualify: " + e.getMessage());
+                    return 3;
+                })
+                .execute(args));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        if (timeoutSeconds <= 0) {
+            return usage("--timeout " + timeoutSeconds + " is not a number of seconds above 0");
+        }
+        if (list || !scenarios.isEmpty()) {
+            List<String> found = ScenarioRunner.list(scenarios);
+            if (found.isEmpty()) {
+                return usage("no scenario matches " + String.join(", ", scenarios) + "; ./qualify --list shows all");
+            }
+            if (list) {
+                found.forEach(out::println);
+                return 0;
+            }
+        }
+        Path target = project.resolve("reports").resolve("target");
+        Path reports = output == null ? target : output.toAbsolutePath();
+        try {
+            Files.createDirectories(reports);
+        } catch (IOException e) {
+            return usage("--output " + reports + " cannot be written to: " + e);
+        }
+        // In the project folder even with --output: only that is shared with the virtual machine.
+        Path journal = target.resolve("qualify-journal");
+        Path results = target.resolve("qualify-results");
+        ReportGenerator.deleteRecursively(journal);
+        ReportGenerator.deleteRecursively(results);
+        ReportGenerator generator =
+                new ReportGenerator(journal, results, target.resolve("allure-commandline"), reports);
+
+        // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
+        Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");
+        Process started = start(journal, results);
+        Runtime.getRuntime().addShutdownHook(onInterrupt);
+        try (ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(work -> {
+            Thread thread = new Thread(work, "qualify-clock");
+            thread.setDaemon(true);
+            return thread;
+        })) {
+            var deadline = clock.schedule(
+                    () -> {
+                        timedOut = true;
+                        endChild();
+                    },
+                    timeoutSeconds,
+                    TimeUnit.SECONDS);
+            var ticking = clock.scheduleAtFixedRate(this::showLive, 250, 250, TimeUnit.MILLISECONDS);
+            Thread errors = Thread.ofVirtual().start(() -> read(started.errorReader(StandardCharsets.UTF_8)));
+            read(new BufferedReader(new InputStreamReader(started.getInputStream(), StandardCharsets.UTF_8)));
+            errors.join(END_OF_CHILD);
+            if (!started.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS)) {
+                endChild();
+            }
+            deadline.cancel(false);
+            ticking.cancel(false);
+            clock.shutdownNow();
+        }
+        finish(journal, generator, false);
+        return status;
+    }
+
+    private Process start(Path journal, Path results) throws IOException {
+        Path java = Path.of(System.getProperty(
+                "rdma.java", project.resolve("fabric-config/rdma-jdk/bin/java").toString()));
+        if (!Files.isExecutable(java)) {
+            throw new IOException(java + " is not there or cannot be executed");
+        }
+        List<String> command = new ArrayList<>(List.of(
+                java.toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:ErrorFile=" + project.resolve("reports/target") + "/hs_err_pid%p.log",
+                "-Xshare:auto",
+                "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
+                "-D" + ReportConfiguration.PROGRESS + "=true",
+                "-Dallure.results.directory=" + results));
+        for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
+            if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
+                command.add("-D" + property.getKey() + "=" + property.getValue());
+            }
+        }
+        if (fabric != null) {
+            command.add("-Drdma.fabric=" + fabric);
+        }
+        if (device != null) {
+            command.add("-Drdma.device=" + device);
+        }
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
+        command.addAll(scenarios);
+        child = new ProcessBuilder(command).redirectInput(new File("/dev/null")).start();
+        return child;
+    }
+
+    private void read(BufferedReader lines) {
+        try (lines) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                int at = line.indexOf(ReportConfiguration.PROGRESS_PREFIX);
+                if (at >= 0) {
+                    show(JournalEvent.parse(line.substring(at + ReportConfiguration.PROGRESS_PREFIX.length())));
+                } else {
+                    synchronized (display) {
+                        childSaid.add(line);
+                        if (verbose) {
+                            print("    " + line);
+                        }
+                    }
+                }
+            }
+        } catch (IOException e) {
+            // The pipe breaks when the child is killed; the journal says how far it got.
+            synchronized (display) {
+                childSaid.add("output ended: " + e.getMessage());
+            }
+        }
+    }
+
+    private void show(JournalEvent event) {
+        synchronized (display) {
+            if (event.expected() != null) {
+                total = event.expected() + (event.open() != null && event.open() > 0 ? "+" : "");
+            }
+            if (event.event() == Kind.TROUBLE) {
+                trouble = event.reason();
+            } else if (event.event() == Kind.RUN_STARTED) {
+                print("Running " + total + " scenarios" + (total.endsWith("+") ? " (more as they unfold)" : ""));
+            } else if (event.event() == Kind.STARTED && event.isTest()) {
+                running = event.name();
+                runningSince = System.nanoTime();
+                if (!terminal) {
+                    print(count(ended + 1) + (unicode ? "▶ " : "> ") + event.name());
+                }
+            } else if (event.event() == Kind.SKIPPED || event.event() == Kind.FINISHED && event.isTest()) {
+                ended++;
+                long millis = event.event() == Kind.SKIPPED ? 0 : (System.nanoTime() - runningSince) / 1_000_000;
+                Verdict verdict = event.verdict() == null ? Verdict.BROKEN : event.verdict();
+                print("%s%s %-7s %8s  %s"
+                        .formatted(count(ended), mark(verdict), verdict, Units.seconds(millis), event.name()));
+                if (verdict != Verdict.PASSED && event.reason() != null) {
+                    print("          " + firstLine(event.reason()));
+                }
+                running = null;
+            }
+        }
+    }
+
+    private String count(int number) {
+        return "[%3d/%s] ".formatted(number, total);
+    }
+
+    private String mark(Verdict verdict) {
+        return switch (verdict) {
+            case PASSED -> unicode ? "✔" : "+";
+            case FAILED -> unicode ? "✘" : "X";
+            case BROKEN -> unicode ? "✘" : "!";
+            case SKIPPED -> unicode ? "○" : "-";
+        };
+    }
+
+    private void print(String line) {
+        out.println((terminal ? "\r\033[K" : "") + line);
+    }
+
+    private void showLive() {
+        synchronized (display) {
+            if (terminal && !closed) {
+                String what = running == null ? "starting" : running;
+                String text =
+                        "%s%s  %.0f s".formatted(count(ended + 1), what, (System.nanoTime() - runningSince) / 1e9);
+                out.print("\r\033[K" + text.substring(0, Math.min(text.length(), 79)));
+                out.flush();
+            }
+        }
+    }
+
+    private void endChild() {
+        Process process = child;
+        if (process == null) {
+            return;
+        }
+        List<ProcessHandle> family = process.descendants().toList();
+        process.destroy();
+        try {
+            process.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        process.destroyForcibly();
+        family.forEach(ProcessHandle::destroyForcibly);
+    }
+
+    /** Writes what is to be written; once, whether the run ended by itself or was interrupted. */
+    private synchronized void finish(Path journal, ReportGenerator generator, boolean interrupted) {
+        if (closed) {
+            return;
+        }
+        endChild();
+        synchronized (display) {
+            closed = true;
+            if (terminal) {
+                out.print("\r\033[K");
+            }
+        }
+        try {
+            Run run = Run.of(Journal.read(journal));
+            if (trouble != null || run.scenarios().isEmpty()) {
+                status = 3;
+                if (interrupted) {
+                    System.err.println("./qualify: interrupted before the first scenario");
+                    return;
+                }
+                String said = String.join(
+                        System.lineSeparator(),
+                        childSaid.subList(Math.max(0, childSaid.size() - 15), childSaid.size()));
+                System.err.println("./qualify: "
+                        + (trouble != null
+                                ? trouble
+                                : timedOut
+                                        ? "no scenario started within " + timeoutSeconds + " s"
+                                        : said.isEmpty() ? "no scenario was run" : said));
+                return;
+            }
+            table(run);
+            if (interrupted) {
+                out.println("Interrupted; the report shows what was run until then.");
+            } else if (timedOut) {
+                out.println("Ended after " + timeoutSeconds + " s (--timeout).");
+            }
+            generator.generate(run);
+            out.println("Report   " + generator.report());
+            out.println("Summary  " + generator.summary());
+            status = run.isGood() && !timedOut ? 0 : 1;
+        } catch (IOException | UncheckedIOException e) {
+            status = 3;
+            System.err.println("./qualify: no report: " + e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void table(Run run) {
+        out.println();
+        int width = run.scenarios().stream()
+                .mapToInt(scenario -> scenario.name.length())
+                .max()
+                .orElse(8);
+        int shown = Math.clamp(width, 8, 72);
+        String row = "%-" + shown + "s  %-7s  %9s  %s";
+        out.println(row.formatted("scenario", "verdict", "time", "measured"));
+        for (Run.Scenario scenario : run.scenarios()) {
+            String name =
+                    scenario.name.length() > shown ? scenario.name.substring(0, shown - 3) + "..." : scenario.name;
+            out.println(
+                    row.formatted(name, scenario.verdict, Units.seconds(scenario.durationMillis), measured(scenario)));
+        }
+        out.println();
+        out.println("%d scenarios: %s".formatted(run.scenarios().size(), run.counts()));
+        long notRun = run.scenarios().stream()
+                .filter(scenario -> Run.NOT_RUN.equals(scenario.reason))
+                .count();
+        if (notRun > 0) {
+            out.println(notRun + " of them were not run, because the run ended before their turn.");
+        }
+    }
+
+    private static String measured(Run.Scenario scenario) {
+        if (scenario.verdict != Verdict.PASSED && scenario.reason != null) {
+            return firstLine(scenario.reason);
+        }
+        Map<String, Measurements.Value> values = scenario.collected.values();
+        String shown = Stream.concat(
+                        values.entrySet().stream()
+                                .filter(value -> value.getKey().endsWith(" p50")),
+                        values.entrySet().stream())
+                .findFirst()
+                .map(value -> value.getKey() + " " + value.getValue())
+                .orElse("");
+        if (scenario.bytesVerified > 0) {
+            return shown + (shown.isEmpty() ? "" : ", ") + Units.bytes(scenario.bytesVerified) + " verified";
+        }
+        return shown;
+    }
+
+    private static String firstLine(String text) {
+        String line = text.strip().lines().findFirst().orElse("");
+        return line.length() > 160 ? line.substring(0, 157) + "..." : line;
+    }
+
+    private static int usage(String message) {
+        System.err.println("./qualify: " + message);
+        return 2;
+    }
+}

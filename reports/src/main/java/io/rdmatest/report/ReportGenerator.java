@@ -1,0 +1,284 @@
+package io.rdmatest.report;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Makes the Allure report and {@code qualification.json} of a run from its journals and Allure results. */
+@Command(
+        name = "generate",
+        mixinStandardHelpOptions = true,
+        description = "Makes the report and qualification.json from journals and Allure results.")
+public final class ReportGenerator implements Callable<Integer> {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
+    private static final String SCHEMA = "qualification.schema.json";
+
+    @Option(names = "--journal", required = true, description = "Directory of the journals.")
+    private Path journal = Path.of("");
+
+    @Option(names = "--results", required = true, description = "Directory of the Allure results.")
+    private Path results = Path.of("");
+
+    @Option(names = "--commandline", required = true, description = "Unpacked allure-commandline.")
+    private Path commandline = Path.of("");
+
+    @Option(names = "--output", required = true, description = "Where allure-report/ and qualification.json go.")
+    private Path output = Path.of("");
+
+    @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
+    private boolean allowEmpty;
+
+    /** Creates a generator that takes its configuration from the command line. */
+    public ReportGenerator() {}
+
+    ReportGenerator(Path journal, Path results, Path commandline, Path output) {
+        this.journal = journal;
+        this.results = results;
+        this.commandline = commandline;
+        this.output = output;
+    }
+
+    /**
+     * Runs the generator.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new ReportGenerator())
+                .setExecutionExceptionHandler((e, line, parsed) -> {
+                    line.getErr().println("rdmatest: no report: " + e.getMessage());
+                    return 3;
+                })
+                .execute(args));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        Run run = Run.of(Journal.read(journal));
+        if (run.scenarios().isEmpty()) {
+            System.out.println("rdmatest: no report: no test has left a journal in " + journal);
+            return allowEmpty ? 0 : 3;
+        }
+        generate(run);
+        System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
+        System.out.println("rdmatest: report  " + report());
+        System.out.println("rdmatest: summary " + summary());
+        return 0;
+    }
+
+    Path report() {
+        return output.resolve("allure-report").resolve("index.html");
+    }
+
+    Path summary() {
+        return output.resolve("qualification.json");
+    }
+
+    void generate(Run run) throws IOException, InterruptedException {
+        Files.createDirectories(output);
+        Files.createDirectories(results);
+        // The summary first: it must be there even if Allure's generator fails.
+        writeSummary(run);
+        writeEnvironment(run);
+        MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
+        writeExecutor(run);
+        for (Run.Scenario scenario : run.scenarios()) {
+            if (scenario.isUnfinished() || Run.NOT_RUN.equals(scenario.reason)) {
+                writeSyntheticResult(scenario);
+            }
+        }
+        Path history = output.resolve("allure-history");
+        copyDirectory(history, results.resolve("history"));
+        // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
+        Path scratch = Files.createTempDirectory("rdmatest-allure");
+        try {
+            allure(scratch, false);
+            copyDirectory(scratch.resolve("history"), history);
+            allure(report().getParent(), true);
+        } finally {
+            deleteRecursively(scratch);
+        }
+    }
+
+    private void writeSummary(Run run) throws IOException {
+        Path whole = Files.createTempFile(output, "qualification", ".tmp");
+        MAPPER.writeValue(whole.toFile(), run);
+        // Readers see the old summary or the new one, never half of one.
+        Files.move(whole, summary(), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        try (InputStream schema = ReportGenerator.class.getResourceAsStream(SCHEMA)) {
+            if (schema == null) {
+                throw new IllegalStateException(SCHEMA + " is missing beside " + ReportGenerator.class);
+            }
+            Files.copy(schema, output.resolve(SCHEMA), StandardCopyOption.REPLACE_EXISTING);
+        }
+    }
+
+    private void writeEnvironment(Run run) throws IOException {
+        Properties properties = new Properties();
+        properties.putAll(run.environment());
+        properties.put("scenarios", run.scenarios().size() + ": " + run.counts());
+        properties.put(
+                "bytes verified",
+                Units.bytes(run.scenarios().stream()
+                        .mapToLong(scenario -> scenario.bytesVerified)
+                        .sum()));
+        try (Writer writer =
+                Files.newBufferedWriter(results.resolve("environment.properties"), StandardCharsets.UTF_8)) {
+            properties.store(writer, null);
+        }
+    }
+
+    private void writeExecutor(Run run) throws IOException {
+        long order = Instant.now().getEpochSecond();
+        MAPPER.writeValue(
+                results.resolve("executor.json").toFile(),
+                Map.of(
+                        "name",
+                        "rdmatest on " + run.environment().getOrDefault("device", "no device"),
+                        "type",
+                        "rdmatest",
+                        "buildName",
+                        run.counts(),
+                        "buildOrder",
+                        order,
+                        "reportName",
+                        title(run)));
+    }
+
+    private static String title(Run run) {
+        return "rdmatest: " + run.environment().getOrDefault("device", "no device") + ", " + run.counts();
+    }
+
+    private void writeSyntheticResult(Run.Scenario scenario) throws IOException {
+        String name = scenario.name.substring(scenario.name.indexOf(": ") + 1).strip();
+        String simpleName = ScenarioNames.simpleName(scenario.className);
+        ObjectNode result = MAPPER.createObjectNode();
+        String uuid = UUID.nameUUIDFromBytes(scenario.id.getBytes(StandardCharsets.UTF_8))
+                .toString();
+        result.put("uuid", uuid);
+        result.put("historyId", uuid);
+        result.put("name", name);
+        result.put("fullName", scenario.className + "." + (scenario.method == null ? name : scenario.method));
+        result.put("status", scenario.verdict.toString());
+        result.put("stage", "finished");
+        result.putObject("statusDetails").put("message", scenario.reason);
+        result.put("start", scenario.startMillis);
+        result.put("stop", scenario.startMillis + scenario.durationMillis);
+        ArrayNode labels = result.putArray("labels");
+        Map<String, String> pairs = new LinkedHashMap<>();
+        pairs.put("suite", simpleName);
+        pairs.put("testClass", scenario.className);
+        pairs.put("package", scenario.className);
+        pairs.put("framework", "junit-platform");
+        pairs.forEach((key, value) -> labels.addObject().put("name", key).put("value", value));
+        ArrayNode parameters = result.putArray("parameters");
+        scenario.parameters.forEach(
+                (key, value) -> parameters.addObject().put("name", key).put("value", value));
+        MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result);
+    }
+
+    private void allure(Path directory, boolean singleFile) throws IOException, InterruptedException {
+        Path home = home();
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xshare:auto",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                home.resolve("lib") + "/*:" + home.resolve("lib").resolve("config"),
+                "io.qameta.allure.CommandLine",
+                "generate",
+                "--quiet",
+                "--clean",
+                "--name",
+                "rdmatest"));
+        if (singleFile) {
+            command.add("--single-file");
+        }
+        command.addAll(List.of("--output", directory.toString(), results.toString()));
+        Path log = Files.createTempFile("rdmatest-allure", ".log");
+        try {
+            ProcessBuilder builder =
+                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+            // Without it, the finished page calls home when it is opened.
+            builder.environment().put("ALLURE_NO_ANALYTICS", "true");
+            builder.environment().put("APP_HOME", home.toString());
+            Process process = builder.start();
+            if (!process.waitFor(GENERATOR_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+                throw new IOException("Allure's generator did not end within " + GENERATOR_TIMEOUT);
+            }
+            if (process.exitValue() != 0) {
+                throw new IOException("Allure's generator ended with %d: %s"
+                        .formatted(process.exitValue(), Files.readString(log).strip()));
+            }
+        } finally {
+            Files.deleteIfExists(log);
+        }
+    }
+
+    /** The distribution lies in a folder that carries its version. */
+    private Path home() throws IOException {
+        if (Files.isDirectory(commandline)) {
+            try (Stream<Path> entries = Files.list(commandline)) {
+                for (Path entry : entries.toList()) {
+                    if (Files.isDirectory(entry.resolve("lib"))) {
+                        return entry.toAbsolutePath();
+                    }
+                }
+            }
+        }
+        throw new IOException("no Allure command line in " + commandline + "; build the reports module first");
+    }
+
+    private static void copyDirectory(Path from, Path to) throws IOException {
+        if (!Files.isDirectory(from)) {
+            return;
+        }
+        Files.createDirectories(to);
+        try (Stream<Path> files = Files.list(from)) {
+            for (Path file : files.toList()) {
+                Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
+            }
+        }
+    }
+
+    static void deleteRecursively(Path directory) throws IOException {
+        if (!Files.exists(directory)) {
+            return;
+        }
+        try (Stream<Path> paths = Files.walk(directory)) {
+            paths.sorted((a, b) -> b.compareTo(a)).forEach(path -> {
+                try {
+                    Files.delete(path);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+    }
+}

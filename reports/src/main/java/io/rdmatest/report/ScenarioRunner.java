@@ -1,0 +1,119 @@
+package io.rdmatest.report;
+
+import io.rdmatest.fabric.Fabric;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.discovery.ClassNameFilter;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/**
+ * The JVM in which scenarios run: on this host where it has an RDMA device, else in the virtual machine.
+ *
+ * <p>Says what happens through the journal, which it repeats on standard output.
+ */
+final class ScenarioRunner {
+
+    static final String SCENARIOS = "io.rdmatest.scenarios";
+
+    /** System property: the package whose classes are the scenarios. */
+    static final String PACKAGE = "rdma.scenarios.package";
+
+    static final int TROUBLE = 3;
+
+    private ScenarioRunner() {}
+
+    /**
+     * Runs the scenarios that match a pattern.
+     *
+     * @param args the patterns; none for all scenarios
+     */
+    public static void main(String[] args) {
+        int status = 0;
+        try {
+            preflight();
+            LauncherFactory.create().execute(request(Arrays.asList(args)));
+        } catch (RuntimeException | LinkageError e) {
+            status = TROUBLE;
+            trouble(e);
+        }
+        // Ends the JVM even if a scenario has left a thread that is stuck in a native call.
+        System.exit(status);
+    }
+
+    /** Looks for the device once, so that a wrong name is one message and not as many as there are scenarios. */
+    private static void preflight() {
+        if (System.getProperty(PACKAGE) == null) {
+            Fabric.load().local();
+        }
+    }
+
+    private static void trouble(Throwable e) {
+        Throwable cause = e;
+        while ((cause.getMessage() == null || cause instanceof ExceptionInInitializerError)
+                && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        String message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+        try (Journal journal = new Journal(ReportConfiguration.directory(), true)) {
+            journal.write(JournalEvent.trouble(message));
+        } catch (IOException io) {
+            System.err.println(message);
+        }
+    }
+
+    static LauncherDiscoveryRequest request(List<String> patterns) {
+        List<Pattern> wanted = patterns.stream().map(ScenarioRunner::glob).toList();
+        PostDiscoveryFilter filter = descriptor -> {
+            if (wanted.isEmpty() || !(descriptor.getSource().orElse(null) instanceof MethodSource source)) {
+                return FilterResult.included("no method");
+            }
+            String name = ScenarioNames.simpleName(source.getClassName()) + "." + source.getMethodName() + " "
+                    + descriptor.getDisplayName();
+            return FilterResult.includedIf(
+                    wanted.stream().anyMatch(pattern -> pattern.matcher(name).find()));
+        };
+        return LauncherDiscoveryRequestBuilder.request()
+                .selectors(DiscoverySelectors.selectPackage(System.getProperty(PACKAGE, SCENARIOS)))
+                .filters(ClassNameFilter.includeClassNamePatterns(".*Scenarios"))
+                .filters(filter)
+                .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
+                .build();
+    }
+
+    /** Lists what would run, by class and method; needs no device. */
+    static List<String> list(List<String> patterns) {
+        TestPlan plan = LauncherFactory.create().discover(request(patterns));
+        List<String> names = new ArrayList<>();
+        for (TestIdentifier root : plan.getRoots()) {
+            for (TestIdentifier identifier : plan.getDescendants(root)) {
+                if (identifier.getSource().orElse(null) instanceof MethodSource source) {
+                    names.add("%-52s %s"
+                            .formatted(
+                                    ScenarioNames.simpleName(source.getClassName()) + "." + source.getMethodName(),
+                                    ScenarioNames.name(plan, identifier)));
+                }
+            }
+        }
+        return names;
+    }
+
+    private static Pattern glob(String pattern) {
+        StringBuilder regex = new StringBuilder();
+        for (String literal : pattern.toLowerCase(Locale.ROOT).split("\\*", -1)) {
+            regex.append(regex.isEmpty() ? "" : ".*").append(Pattern.quote(literal));
+        }
+        return Pattern.compile(regex.toString(), Pattern.CASE_INSENSITIVE);
+    }
+}
