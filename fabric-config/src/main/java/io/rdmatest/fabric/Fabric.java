@@ -76,7 +76,7 @@ public final class Fabric {
         }
         Node old = local();
         // An address belongs to the device it was written for.
-        Node changed = new Node(old.name(), matcher.group(1), port, old.gid(), null, old.launch());
+        Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch());
         List<Node> replaced = new ArrayList<>(nodes);
         replaced.set(nodes.indexOf(old), changed);
         return new Fabric(name, source, replaced);

@@ -15,6 +15,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -128,7 +129,7 @@ final class FabricFiles {
     }
 
     /** Reads the bundled files: name to text. They lie in a folder, or in the jar of this class. */
-    private static TreeMap<String, String> bundled() {
+    private static Map<String, String> bundled() {
         URL auto = FabricFiles.class.getResource("fabrics/" + FabricConfiguration.DEFAULT_FABRIC + SUFFIX);
         if (auto == null) {
             return new TreeMap<>();
@@ -149,8 +150,8 @@ final class FabricFiles {
         }
     }
 
-    private static TreeMap<String, String> texts(Path folder) throws IOException {
-        TreeMap<String, String> texts = new TreeMap<>();
+    private static Map<String, String> texts(Path folder) throws IOException {
+        Map<String, String> texts = new TreeMap<>();
         for (Path file : list(folder)) {
             texts.put(stems(List.of(file)).getFirst(), Files.readString(file));
         }

@@ -41,6 +41,7 @@ final class FabricReader {
 
     private final String source;
     private final List<Problem> problems = new ArrayList<>();
+    private String fabric = "";
 
     private FabricReader(String source) {
         this.source = source;
@@ -60,12 +61,11 @@ final class FabricReader {
 
     private Fabric read(String text) {
         org.snakeyaml.engine.v2.nodes.Node root = compose(text);
-        String name = "";
         List<Node> nodes = List.of();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
                 mapping(root, "a fabric", List.of("fabric", "nodes"), List.of("fabric", "nodes"));
         if (keys != null) {
-            name = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
+            fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
             nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes")) : List.of();
         }
         if (!problems.isEmpty()) {
@@ -74,7 +74,7 @@ final class FabricReader {
                     .map(problem -> source + ":" + problem.line() + ":" + problem.column() + ": " + problem.text())
                     .toList());
         }
-        return new Fabric(name, source, nodes);
+        return new Fabric(fabric, source, nodes);
     }
 
     private org.snakeyaml.engine.v2.nodes.Node compose(String text) {
@@ -192,7 +192,7 @@ final class FabricReader {
         }
         return problems.size() > before
                 ? Optional.empty()
-                : Optional.of(new Node(name, device, port, gid, address, launch));
+                : Optional.of(new Node(fabric, name, device, port, gid, address, launch));
     }
 
     private GidSelector gid(org.snakeyaml.engine.v2.nodes.Node value) {

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A place that a role of a scenario runs on: a device and port of this host, or another host that a command reaches.
  *
+ * @param fabric the name of the fabric that the node belongs to
  * @param name unique in its fabric: letters, digits, dot, underscore, hyphen
  * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}
  * @param port the port of the device, 1 … 255, or 0 for the first active one
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param launch the command that gives a stdin and a stdout to a JVM on that node; empty for this host
  */
 public record Node(
+        String fabric,
         String name,
         String device,
         int port,
@@ -28,6 +30,7 @@ public record Node(
 
     /** Copies the command. */
     public Node {
+        Objects.requireNonNull(fabric, "fabric");
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(gid, "gid");

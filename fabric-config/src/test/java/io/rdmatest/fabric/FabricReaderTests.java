@@ -1,0 +1,192 @@
+package io.rdmatest.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.net.InetAddress;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class FabricReaderTests {
+
+    @Test
+    void readsEveryKey() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab-rack-42
+                nodes:
+                  - name: a                       # this host
+                    device: mlx5_0
+                    port: 2
+                    gid: { type: RoCEv2, family: ipv4 }
+                    address: 192.0.2.11
+                  - name: b
+                    gid: { index: 3 }
+                    launch: [ssh, root@b.example, -p, 2222]
+                    address: 2001:db8::12
+                  - { name: c, device: auto, port: auto, gid: auto, address: auto }
+                """);
+
+        assertThat(fabric.name()).isEqualTo("lab-rack-42");
+        assertThat(fabric.source()).isEqualTo("lab.yaml");
+        assertThat(fabric.nodes())
+                .containsExactly(
+                        new Node(
+                                "lab-rack-42",
+                                "a",
+                                "mlx5_0",
+                                2,
+                                new GidSelector(OptionalInt.empty(), GidSelector.Type.ROCE_V2, GidSelector.Family.IPV4),
+                                InetAddress.ofLiteral("192.0.2.11"),
+                                List.of()),
+                        new Node(
+                                "lab-rack-42",
+                                "b",
+                                "auto",
+                                0,
+                                GidSelector.ofIndex(3),
+                                InetAddress.ofLiteral("2001:db8::12"),
+                                List.of("ssh", "root@b.example", "-p", "2222")),
+                        new Node("lab-rack-42", "c", "auto", 0, GidSelector.AUTO, null, List.of()));
+        assertThat(fabric.local().name()).isEqualTo("a");
+        assertThat(fabric.remoteNodes()).extracting(Node::name).containsExactly("b");
+        assertThat(fabric.notice()).contains("lab-rack-42", "not started on launched nodes yet", "b", "runs on a");
+    }
+
+    static Stream<Arguments> brokenFiles() {
+        return Stream.of(
+                broken("", "f.yaml:1:1: the file is empty; a fabric has the keys fabric and nodes"),
+                broken(
+                        "just text",
+                        "f.yaml:1:1: a fabric must be a mapping with the keys fabric, nodes, not 'just text'"),
+                broken("- a", "f.yaml:1:1: a fabric must be a mapping with the keys fabric, nodes, not a list"),
+                broken("fabric: x", "f.yaml:1:1: key 'nodes' is missing in a fabric; it needs fabric, nodes"),
+                broken("nodes: [{name: a}]", "f.yaml:1:1: key 'fabric' is missing in a fabric; it needs fabric, nodes"),
+                broken(
+                        "fabric: x\nnodes: []",
+                        "f.yaml:2:8: nodes must be a list of at least one node, not an empty list"),
+                broken(
+                        "fabric: x\nnodes: {a: 1}",
+                        "f.yaml:2:8: nodes must be a list of at least one node, not a mapping"),
+                broken(
+                        "fabric: x\nnodes:\n  - a\n",
+                        "f.yaml:3:5: a node must be a mapping with the keys name, device, port, gid, address, launch, not"
+                                + " 'a'"),
+                broken(
+                        "fabric: x y\nnodes: [{name: a}]",
+                        "f.yaml:1:9: fabric 'x y' is not a name: 1 to 63 letters, digits, '.', '_', '-', beginning with a"
+                                + " letter or digit"),
+                broken(
+                        "fabric:\nnodes: [{name: a}]",
+                        "f.yaml:1:8: fabric nothing is not a name: 1 to 63 letters, digits, '.', '_', '-', beginning with"
+                                + " a letter or digit"),
+                node(
+                        "devcie: mlx5_0",
+                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: name, device, port, gid, address, launch"
+                                + " (did you mean 'device'?)"),
+                node("name: b", "f.yaml:4:5: key 'name' appears twice in a node"),
+                node("device: [a]", "f.yaml:4:13: device a list is neither 'auto' nor a device name such as mlx5_0"),
+                node(
+                        "device: mlx5 0",
+                        "f.yaml:4:13: device 'mlx5 0' is neither 'auto' nor a device name such as mlx5_0"),
+                node("port: 0", "f.yaml:4:11: port '0' is out of range; allowed: 1 … 255 or auto"),
+                node("port: 256", "f.yaml:4:11: port '256' is out of range; allowed: 1 … 255 or auto"),
+                node("port: one", "f.yaml:4:11: port 'one' is out of range; allowed: 1 … 255 or auto"),
+                node(
+                        "port: 99999999999999999999",
+                        "f.yaml:4:11: port '99999999999999999999' is out of range; allowed: 1 … 255 or auto"),
+                node("gid: 3", "f.yaml:4:10: gid must be a mapping with the keys type, family, index, not '3'"),
+                node("gid: {}", "f.yaml:4:10: gid selects nothing; give type and family, or index, or write gid: auto"),
+                node(
+                        "gid: { type: RoCEv3 }",
+                        "f.yaml:4:18: gid type 'RoCEv3' is unknown; allowed: IB, RoCEv1, RoCEv2 (did you mean 'RoCEv1'?)"),
+                node("gid: { family: inet }", "f.yaml:4:20: gid family 'inet' is unknown; allowed: ipv4, ipv6"),
+                node("gid: { index: 256 }", "f.yaml:4:19: gid index '256' is out of range; allowed: 0 … 255"),
+                node("gid: { index: -1 }", "f.yaml:4:19: gid index '-1' is out of range; allowed: 0 … 255"),
+                node(
+                        "gid: { index: 1, type: RoCEv2 }",
+                        "f.yaml:4:19: gid has index and also type; an index stands alone"),
+                node("gid: { idx: 1 }", "f.yaml:4:12: unknown key 'idx' in gid; allowed: type, family, index"),
+                node(
+                        "address: a.example",
+                        "f.yaml:4:14: address 'a.example' is not an IP address; allowed: auto, IPv4 such as 192.0.2.11,"
+                                + " IPv6 such as 2001:db8::11"),
+                node(
+                        "launch: ssh b",
+                        "f.yaml:4:13: launch must be a list of a command and its arguments, such as [ssh,"
+                                + " root@b.example], not 'ssh b'"),
+                node("launch: [ssh, [b]]", "f.yaml:4:19: launch has a list where a word of the command is expected"),
+                node("launch: ['', b]", "f.yaml:4:14: launch begins with an empty word; the first one is the command"),
+                broken(
+                        "fabric: x\nnodes:\n  - name: a\n    launch: [ssh, a]\n",
+                        "f.yaml:3:3: every node has launch; one node must be this host, that is, have none"),
+                broken(
+                        "fabric: x\nnodes:\n  - name: a\n  - name: a\n",
+                        "f.yaml:4:11: name 'a' is taken by the node in line 3; names are unique in a fabric"),
+                broken(
+                        "fabric: x\nnodes:\n  - device: rxe0\n",
+                        "f.yaml:3:5: key 'name' is missing in a node; it needs name"));
+    }
+
+    private static Arguments broken(String text, String... problems) {
+        return Arguments.of(text, List.of(problems));
+    }
+
+    private static Arguments node(String line, String... problems) {
+        return broken("fabric: x\nnodes:\n  - name: a\n    " + line + "\n", problems);
+    }
+
+    @ParameterizedTest
+    @MethodSource("brokenFiles")
+    void saysWhatIsWrongAndWhere(String text, List<String> problems) {
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", text))
+                .isInstanceOfSatisfying(
+                        FabricException.class, e -> assertThat(e.problems()).containsExactlyElementsOf(problems));
+    }
+
+    @ParameterizedTest
+    @MethodSource("notYaml")
+    void saysWhereTheYamlEnds(String text, String begin) {
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", text))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith(begin)
+                .hasMessageMatching(".+");
+    }
+
+    static Stream<Arguments> notYaml() {
+        return Stream.of(
+                Arguments.of("fabric: x\nnodes: [", "f.yaml:2:9: not YAML: "),
+                Arguments.of("fabric: x\n\tnodes: 1", "f.yaml:2:1: not YAML: "),
+                Arguments.of("fabric: *nothing", "f.yaml:1:9: not YAML: "),
+                Arguments.of("a: 1\n---\nb: 2", "f.yaml:2:1: not YAML: "));
+    }
+
+    @Test
+    void collectsAllProblemsOfAFileInItsOrder() {
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", """
+                fabrik: x
+                nodes:
+                  - name: a
+                    port: 900
+                    gid: { type: v2, family: 4 }
+                  - name: a
+                    address: nowhere
+                """))
+                .isInstanceOfSatisfying(
+                        FabricException.class,
+                        e -> assertThat(e.problems())
+                                .extracting(problem -> problem.substring(0, problem.indexOf(": ")))
+                                .containsExactly(
+                                        "f.yaml:1:1",
+                                        "f.yaml:1:1",
+                                        "f.yaml:4:11",
+                                        "f.yaml:5:18",
+                                        "f.yaml:5:30",
+                                        "f.yaml:6:11",
+                                        "f.yaml:7:14"));
+    }
+}

@@ -1,0 +1,81 @@
+package io.rdmatest.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FabricTests {
+
+    @Test
+    void knowsTheShippedFabricsAndEachOfThemIsValid() {
+        assertThat(Fabric.available()).contains("auto", "rxe-ipv6", "two-hosts.example");
+        for (String name : Fabric.available()) {
+            assertThat(Fabric.load(name).name()).isEqualTo(name);
+        }
+    }
+
+    @Test
+    void autoIsOneLocalNodeWithNothingFixed() {
+        Fabric auto = Fabric.load("auto");
+        assertThat(auto.nodes()).containsExactly(auto.local());
+        assertThat(auto.local().device()).isEqualTo(Node.AUTO);
+        assertThat(auto.notice()).isEmpty();
+    }
+
+    @Test
+    void anUnknownNameIsAnsweredWithTheKnownOnes() {
+        assertThatThrownBy(() -> Fabric.load("lab-rack-43"))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("no fabric named 'lab-rack-43'; available: auto, ")
+                .hasMessageContaining("two-hosts.example");
+    }
+
+    @Test
+    void aPathIsReadAsItIsGiven(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("mine.yaml"), "fabric: mine\nnodes: [{name: n1, device: rxe0}]\n");
+        assertThat(Fabric.load(file.toString()).local().device()).isEqualTo("rxe0");
+    }
+
+    @Test
+    void namesTheFileOfAProblem(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("mine.yaml"), "fabric: mine\nnodes: 3\n");
+        assertThatThrownBy(() -> Fabric.load(file.toString()))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith(file + ":2:8: nodes must be");
+        Files.write(file, new byte[] {(byte) 0xff, (byte) 0xfe, 0x41});
+        assertThatThrownBy(() -> Fabric.load(file.toString())).hasMessage(file + ": not text in UTF-8");
+        assertThatThrownBy(() -> Fabric.load(folder + "/none.yaml"))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("no fabric file '" + folder + "/none.yaml'");
+        assertThatThrownBy(() -> Fabric.load(folder + "/"))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("can't be read");
+        assertThatThrownBy(() -> Fabric.load(" ")).hasMessageContaining("rdma.fabric is empty; available: ");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rxe0,rxe0,0", "mlx5_1/2,mlx5_1,2", "auto,auto,0"})
+    void theDeviceCanBeOverridden(String override, String device, int port) {
+        Node local = Fabric.load("rxe-ipv6").withDevice(override).local();
+        assertThat(local.device()).isEqualTo(device);
+        assertThat(local.port()).isEqualTo(port);
+        assertThat(local.gid().family()).isEqualTo(GidSelector.Family.IPV6);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe0/", "rxe0/0", "rxe0/256", "rxe0/one", "/1", "a b", "rxe0/1/2"})
+    void anOverrideOfAnotherFormIsRefused(String override) {
+        Fabric auto = Fabric.load("auto");
+        assertThatThrownBy(() -> auto.withDevice(override))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith("rdma.device=" + override + " is not a device: expected");
+    }
+}
