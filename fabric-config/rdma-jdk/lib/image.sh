@@ -4,7 +4,7 @@
 #   CACHE/packages/PACKAGE.deb, .sha256   the kernel package as the distribution signs for it
 #   CACHE/images/KEY/                     vmlinux, initramfs, manifest (checksums); KEY names package and recipe
 #   CACHE/templates/KEY/                  snapshots, see vm.pl
-#   CACHE/current                         the image in use and what it was decided from
+#   CACHE/current-RECIPE                  the image in use and what it was decided from; one for each version of this project
 #
 # Everything is made under a temporary name and renamed when complete and checked, by one process at a time (CACHE/lock).
 # So what has its final name is whole, unless something damaged it later; the manifest tells.
@@ -24,8 +24,7 @@ readonly NEEDED_MEGABYTES=400
 ready_image() {
     local cache image
     cache=$(cache_directory)
-    if [ -n "$cache" ] && read -r image _ 2>/dev/null <"$cache/current" \
-        && [ "${image##*-}" = "$(recipe)" ] && looks_whole "$cache/images/$image"; then
+    if [ -n "$cache" ] && read -r image _ 2>/dev/null <"$cache/current-$(recipe)" && looks_whole "$cache/images/$image"; then
         printf '%s\n' "$cache/images/$image"
         return
     fi
@@ -85,8 +84,7 @@ prepare_image_locked() {
             || fail "the program '$program' is missing on this host; run: $RDMA_JDK/bin/setup"
     done
     wanted=$(lists_state)
-    if read -r image known 2>/dev/null <"$cache/current" && [ "$known" = "$wanted" ] \
-        && [ "${image##*-}" = "$(recipe)" ] && is_whole "$cache/images/$image"; then
+    if read -r image known 2>/dev/null <"$cache/current-$(recipe)" && [ "$known" = "$wanted" ] && is_whole "$cache/images/$image"; then
         printf '%s\n' "$cache/images/$image"
         return
     fi
@@ -103,7 +101,7 @@ prepare_image_locked() {
         mv "$work" "$cache/images/$image" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
     fi
     printf '%s %s\n' "$image" "$wanted" >"$cache/current.new" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
-    mv "$cache/current.new" "$cache/current"
+    mv "$cache/current.new" "$cache/current-$(recipe)"
     prune "$cache" "$image" "$package"
     printf '%s\n' "$cache/images/$image"
 }
@@ -124,19 +122,19 @@ require_space() {
         || fail "the disk of the cache $1 is full: $NEEDED_MEGABYTES MB are needed, $free MB are free. Free some, or set RDMA_VM_CACHE to a folder on another disk"
 }
 
-# Older images and packages go, except those that a running VM may still read.
+# What was not used for two weeks goes, except what a running VM may still read. Not earlier: another checkout of this
+# project may use the same cache.
 prune() {
     local cache=$1 image=$2 package=$3 old
-    for old in "$cache"/images/*; do
-        if [ "${old##*/}" != "$image" ] && unused "$old"; then rm -rf "$old"; fi
+    touch "$cache/images/$image" "$package"
+    find "$cache/images" "$cache/packages" "$cache/templates" -mindepth 1 -maxdepth 1 -mtime +14 | while read -r old; do
+        if [ ! -d "$old" ] || unused "$old"; then rm -rf "$old"; fi
     done
-    for old in "$cache"/packages/*; do
-        case $old in "$cache/packages/$(basename "$package")"*) ;; *) rm -f "$old" ;; esac
-    done
+    find "$cache" -maxdepth 1 -type f \( -name 'current-*' -o -name 'kvm-*' \) -mtime +14 -delete
 }
 
 # A VM keeps a shared lock on its image's manifest.
-unused() { flock -n "$1/manifest" true 2>/dev/null; }
+unused() { [ ! -e "$1/manifest" ] || flock -n "$1/manifest" true 2>/dev/null; }
 
 # --- the kernel package -------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ my $cache = dirname(dirname($image));
 open my $in_use, '<', "$image/manifest" or RdmaVm::Machine::fail("cannot read $image/manifest: $!");
 flock $in_use, LOCK_SH;
 
+RdmaVm::Machine::require_qemu();
 my $accelerator = RdmaVm::Machine::accelerator($image, $cache);
 my $template    = RdmaVm::Machine::template($image, $cache, $accelerator);
 exit($template ? 0 : $RdmaVm::Machine::FAILED) if $nodes eq 'template';
@@ -43,7 +44,7 @@ exit $status;
 # when one died in mid-run.
 sub run {
     my ($from) = @_;
-    my ($up, $status, $broken, @machines) = (0);
+    my ($up, $status, $broken, $by_itself, @machines) = (0);
 
     # The segment between two nodes is one socket, whose ends are their network cards' cables.
     my @cables = (undef);
@@ -53,14 +54,14 @@ sub run {
     }
     for my $name (('a', 'b')[0 .. $nodes - 1]) {
         my $machine = RdmaVm::Machine->start(
-            name     => $name,
-            image    => $image,
-            template => $from,
+            name        => $name,
+            image       => $image,
+            template    => $from,
             accelerator => $accelerator,
-            cable    => shift @cables,
-            shares   => \@shares,
-            on_end   => sub { $broken //= $_[0] },
-            on_up    => sub { $up++ },
+            cable       => shift @cables,
+            shares      => \@shares,
+            on_end      => sub { ($broken, $by_itself) = @_ if !$broken },
+            on_up       => sub { $up++ },
         );
         push @machines, $machine;
         $machine->greet($nodes, @shares);
@@ -81,7 +82,8 @@ sub run {
     if ($broken) {
         my $message = join '', "$broken\n", map { $_->last_words } @machines;
         $_->kill for @machines;
-        die \$message;
+        # One that somebody killed is no sign of a bad snapshot.
+        die $by_itself ? \$message : $message;
     }
 
     $first->{channel}->send('R', RdmaVm::Client::request($ENV{RDMA_VM_MEMLOCK}, @command));

@@ -31,6 +31,17 @@ sub fail {
     exit $FAILED;
 }
 
+sub qemu_program {
+    my ($program) = grep { -f && -x _ } map { "$_$QEMU" } $QEMU =~ m{/} ? '' : map { "$_/" } split /:/, $ENV{PATH} // '';
+    return $program;
+}
+
+sub require_qemu {
+    qemu_program() or fail("QEMU is missing: there is no $QEMU on the PATH; run " . dirname($LIB)
+            . '/bin/setup (or install the package qemu-system-x86)');
+    return;
+}
+
 # --- command line ---------------------------------------------------------------------------------------------------
 
 sub escaped { my ($path) = @_; $path =~ s/,/,,/g; return $path }
@@ -107,9 +118,7 @@ sub start {
         open STDOUT, '>&', $fd{words};
         open STDERR, '>&', $fd{words};
         { no warnings 'exec'; exec $QEMU, @arguments }
-        print {*STDERR} $!{ENOENT}
-            ? "QEMU is missing: there is no $QEMU on the PATH; run " . dirname($LIB) . "/bin/setup\n"
-            : "$QEMU cannot be started: $!\n";
+        print {*STDERR} "$QEMU cannot be started: $!\n";
         POSIX::_exit(127);
     }
     close $_ for values %fd;
@@ -185,9 +194,8 @@ sub end {
     return if $self->{killed};
     $self->kill;
     my $how = $self->{status} & 127 ? 'was killed by signal ' . ($self->{status} & 127) : 'ended with status ' . ($self->{status} >> 8);
-    $self->{on_end}->(
-        $self->{status} >> 8 == 127 && $self->{words} =~ /QEMU is missing/ ? 'no virtual machine can be started' :
-        "the virtual machine" . ($self->{name} eq 'b' ? ' b' : '') . " ended: QEMU $how");
+    my $which = $self->{name} eq 'a' ? '' : " $self->{name}";
+    $self->{on_end}->("the virtual machine$which ended: QEMU $how", !($self->{status} & 127));
     return;
 }
 
@@ -270,24 +278,29 @@ sub slurp {
     return $line;
 }
 
-# The folder with a snapshot for this image and these settings; makes one if there is none. Undef if there can't be one:
-# that makes starts slower and nothing else, so only a debugging person is told why.
+# The folder with a snapshot for this image and these settings; makes one if there is none. Undef if there is no place for
+# one: that makes starts slower and nothing else.
 sub template {
     my ($image, $cache, $accelerator) = @_;
     return undef if ($ENV{RDMA_VM_SNAPSHOT} // '1') eq '0';
     my $folder = "$cache/templates/" . key($image, $accelerator);
-    return $folder if whole($folder);
+    if (whole($folder)) {
+        # Pruning goes by the time of the last use.
+        utime undef, undef, $folder;
+        return $folder;
+    }
     my $made = eval { make_template($folder, $image, $accelerator); 1 };
-    print {*STDERR} 'rdma-vm: no snapshot, so every start takes some seconds longer: ', ref $@ ? ${$@} : $@
-        if !$made;
+    # A machine that does not boot will not boot in a second try either.
+    fail(${$@}) if !$made && ref $@;
+    print {*STDERR} "rdma-vm: no snapshot, so every start takes some seconds longer: $@" if !$made;
     return whole($folder) ? $folder : undef;
 }
 
 # Everything that a snapshot depends on.
 sub key {
     my ($image, $accelerator) = @_;
-    my ($qemu) = grep { -x } map { "$_/$QEMU" } $QEMU =~ m{/} ? '' : split /:/, $ENV{PATH} // '';
-    my $facts = join ' ', basename($image), (map { join ':', (stat)[7, 9] } "$image/vmlinux", "$image/initramfs", $qemu // ()),
+    my $qemu = qemu_program();
+    my $facts = join ' ', basename($image), (map { join ':', (stat)[7, 9] } "$image/vmlinux", "$image/initramfs", $qemu),
         @{ arguments_that_matter($accelerator) };
     $facts .= cpu_model() if "@$accelerator" =~ /kvm/;
     # A checksum for a name, not against forgery: two of 32 bits over the string and its reverse are enough.
@@ -324,7 +337,6 @@ sub make_template {
     return if whole($folder);    # another process was faster
     my ($free) = qx(LC_ALL=C df -Pm '$templates') =~ /\n\S+\s+\d+\s+\d+\s+(\d+)/;
     die "only $free MB are free for $templates\n" if defined $free && $free < 400;
-    remove($_) for grep { -d && $_ ne $folder } glob "\Q$templates\E/*";
     remove($folder);
     mkdir $folder or die "$folder: $!\n";
 
@@ -355,7 +367,7 @@ sub make_template {
         my $message = "$broken\n" . $machine->last_words;
         $machine->kill;
         remove($folder);
-        die $message;
+        die \$message;
     }
     $machine->kill;
     open my $fh, '>', "$folder/facts.new" or die "$folder: $!\n";
