@@ -49,12 +49,27 @@ public final class RSocket extends NativeResource {
     private static final ThreadLocal<MemorySegment> POLL_FD =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(pollfd.layout()));
 
+    /**
+     * What the socket has become. Kept here because librdmacm does not check it everywhere: rsend on a socket that was
+     * never connected follows a null pointer and takes the process down.
+     */
+    private enum State {
+        NEW,
+        BOUND,
+        LISTENING,
+        CONNECTING,
+        CONNECTED,
+        FAILED
+    }
+
     private final int fd;
+    private volatile State state;
     private volatile String shown;
 
     private RSocket(int fd, @Nullable RSocket listener) {
         super("rsocket");
         this.fd = fd;
+        this.state = listener == null ? State.NEW : State.CONNECTED;
         this.shown = listener == null ? "rsocket " + fd : "rsocket " + fd + " (accepted)";
     }
 
@@ -136,11 +151,13 @@ public final class RSocket extends NativeResource {
      * @param address of an interface with an RDMA device, or the wildcard address; port 0 chooses one
      * @throws RdmaException EADDRINUSE, EADDRNOTAVAIL, ENODEV …
      */
-    public void bind(InetSocketAddress address) {
+    public synchronized void bind(InetSocketAddress address) {
+        require("rbind", state == State.NEW, rdma_h.EINVAL(), "Only a new socket can be bound.");
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sockaddr = SocketAddresses.encode(address, arena);
             check("rbind", text(address), guarded(fd -> RCalls.bind(fd, sockaddr)));
         }
+        state = State.BOUND;
         shown = "rsocket " + fd + " (bound to " + text(address) + ")";
     }
 
@@ -150,11 +167,13 @@ public final class RSocket extends NativeResource {
      * @param backlog the most connections that wait to be accepted; at least 1
      * @throws RdmaException if the socket is not bound
      */
-    public void listen(int backlog) {
+    public synchronized void listen(int backlog) {
         if (backlog < 1) {
             throw new IllegalArgumentException("backlog " + backlog + " is not at least 1");
         }
+        require("rlisten", state == State.BOUND, rdma_h.EINVAL(), "Bind the socket first, and listen once.");
         check("rlisten", "backlog " + backlog, guarded(fd -> RCalls.listen(fd, backlog)));
+        state = State.LISTENING;
         shown = shown.replace("bound to", "listening at");
     }
 
@@ -167,6 +186,7 @@ public final class RSocket extends NativeResource {
      * @throws RdmaException if the socket does not listen
      */
     public RSocket accept(Duration timeout) {
+        require("raccept", state == State.LISTENING, rdma_h.EINVAL(), "The socket must listen.");
         Wait wait = new Wait(timeout);
         while (true) {
             long accepted = guarded(RCalls::accept);
@@ -196,24 +216,54 @@ public final class RSocket extends NativeResource {
         Wait wait = new Wait(timeout);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sockaddr = SocketAddresses.encode(target, arena);
-            long result = guarded(fd -> RCalls.connect(fd, sockaddr));
-            if (result != 0 && Native.errno() != rdma_h.EINPROGRESS() && !wouldBlock()) {
-                throw Native.failure("rconnect", describe() + ", " + text(target));
+            synchronized (this) {
+                require(
+                        "rconnect",
+                        state == State.NEW || state == State.BOUND,
+                        rdma_h.EINVAL(),
+                        "A socket connects once, and one that listens never does.");
+                state = State.CONNECTING;
             }
-            while (result != 0) {
-                if (!wait.slice(rdma_h.POLLOUT())) {
-                    throw new RdmaTimeoutException("connection to " + text(target), timeout, describe());
+            boolean connected = false;
+            try {
+                long result = guarded(fd -> RCalls.connect(fd, sockaddr));
+                if (result != 0 && Native.errno() != rdma_h.EINPROGRESS() && !wouldBlock()) {
+                    throw Native.failure("rconnect", describe() + ", " + text(target));
                 }
-                if (wait.ready()) {
-                    int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
-                    if (error != 0) {
-                        throw new RdmaException("rconnect", describe() + ", " + text(target), error);
-                    }
-                    break;
+                if (result != 0) {
+                    awaitConnection(target, wait, timeout);
                 }
+                connected = true;
+            } finally {
+                state = connected ? State.CONNECTED : State.FAILED;
             }
         }
         shown = "rsocket " + fd + " (connected to " + text(target) + ")";
+    }
+
+    private void awaitConnection(InetSocketAddress target, Wait wait, Duration timeout) {
+        while (!wait.ready()) {
+            if (!wait.slice(rdma_h.POLLOUT())) {
+                throw new RdmaTimeoutException("connection to " + text(target), timeout, describe());
+            }
+        }
+        int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
+        if (error != 0) {
+            throw new RdmaException("rconnect", describe() + ", " + text(target), error);
+        }
+    }
+
+    private void require(String call, boolean allowed, int errno, String cure) {
+        if (!allowed) {
+            // A closed socket says that it is closed, whatever it was before.
+            enter();
+            exit();
+            throw new RdmaException(call, describe(), errno, cure);
+        }
+    }
+
+    private void requireConnected(String call) {
+        require(call, state == State.CONNECTED, rdma_h.ENOTCONN(), "Connect the socket, or accept it, first.");
     }
 
     /**
@@ -229,6 +279,7 @@ public final class RSocket extends NativeResource {
             case WRITE -> rdma_h.SHUT_WR();
             case BOTH -> rdma_h.SHUT_RDWR();
         };
+        requireConnected("rshutdown");
         check("rshutdown", direction.toString(), guarded(fd -> RCalls.shutdown(fd, how)));
     }
 
@@ -251,6 +302,9 @@ public final class RSocket extends NativeResource {
     }
 
     private InetSocketAddress address(boolean peer) {
+        if (peer) {
+            requireConnected("rgetpeername");
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment storage = arena.allocate(sockaddr_storage.layout());
             MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) storage.byteSize());
@@ -396,6 +450,7 @@ public final class RSocket extends NativeResource {
         if (size > Integer.MAX_VALUE) {
             throw new IllegalArgumentException("a segment of " + size + " bytes exceeds the 2147483647 of one call");
         }
+        requireConnected(send ? "rsend" : "rrecv");
         if (size == 0) {
             return 0;
         }
@@ -473,6 +528,10 @@ public final class RSocket extends NativeResource {
      * @throws RdmaException if the socket is not connected or has no mapping left
      */
     public IoMapping ioMap(long size, long offset) {
+        requireConnected("riomap");
+        if (offset < -1) {
+            throw new IllegalArgumentException("offset " + offset + " is negative");
+        }
         return IoMapping.create(this, size, offset);
     }
 
@@ -488,6 +547,10 @@ public final class RSocket extends NativeResource {
     public void ioWrite(MemorySegment data, long offset, Duration timeout) {
         Wait wait = new Wait(timeout);
         long size = data.byteSize();
+        requireConnected("riowrite");
+        if (offset < 0) {
+            throw new IllegalArgumentException("offset " + offset + " is negative");
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment source = data.isNative() ? data : arena.allocate(size).copyFrom(data);
             for (long done = 0; done < size; ) {
@@ -703,7 +766,7 @@ public final class RSocket extends NativeResource {
             pollfd.fd(poll, fd);
             pollfd.events(poll, (short) events);
             pollfd.revents(poll, (short) 0);
-            int millis = (int) Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS);
+            int millis = Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS);
             int result;
             enter();
             try {
