@@ -44,4 +44,16 @@ public record Node(
     public boolean isLocal() {
         return launch.isEmpty();
     }
+
+    /**
+     * Finds the node's device, port and GID on this host. Opens devices to look at them, and closes them again.
+     *
+     * @return what was found
+     * @throws FabricException if there is no such device, port or GID, none is active, or the node is another host; says
+     *     what was seen and what to do
+     * @throws io.rdmatest.NativeLibraryException if librdmacm or libibverbs is not installed
+     */
+    public FabricDevice resolve() {
+        return DeviceResolver.resolve(this);
+    }
 }

@@ -1,0 +1,92 @@
+package io.rdmatest.fabric;
+
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.PortAttributes;
+import io.rdmatest.verbs.RdmaDevice;
+import java.net.InetAddress;
+import java.util.Collections;
+import java.util.Map;
+
+/** The device, port and GID that a node was resolved to, as they were at that time. */
+public final class FabricDevice {
+
+    private final Node node;
+    private final RdmaDevice device;
+    private final int port;
+    private final PortAttributes portAttributes;
+    private final GidEntry gid;
+    private final InetAddress address;
+    private final Map<String, String> environment;
+
+    FabricDevice(
+            Node node,
+            RdmaDevice device,
+            int port,
+            PortAttributes portAttributes,
+            GidEntry gid,
+            InetAddress address,
+            Map<String, String> environment) {
+        this.node = node;
+        this.device = device;
+        this.port = port;
+        this.portAttributes = portAttributes;
+        this.gid = gid;
+        this.address = address;
+        this.environment = Collections.unmodifiableMap(environment);
+    }
+
+    /** Returns the node that was resolved. */
+    public Node node() {
+        return node;
+    }
+
+    /** Returns the device. */
+    public RdmaDevice device() {
+        return device;
+    }
+
+    /** Returns the port, 1 … 255. */
+    public int port() {
+        return port;
+    }
+
+    /** Returns the port's attributes. */
+    public PortAttributes portAttributes() {
+        return portAttributes;
+    }
+
+    /** Returns the GID, with its index and type. */
+    public GidEntry gid() {
+        return gid;
+    }
+
+    /** Returns the IP address that rdma_cm reaches the port at; a link-local one has its interface as scope. */
+    public InetAddress address() {
+        return address;
+    }
+
+    /**
+     * Opens the device.
+     *
+     * @return a context, which the caller closes
+     * @throws io.rdmatest.RdmaException if it can't be opened
+     */
+    public DeviceContext open() {
+        return device.open();
+    }
+
+    /**
+     * Returns what a report shows of the environment: host, kernel, rdma-core, device, driver, firmware, port, linkLayer,
+     * rate, mtu, gidIndex, gidValue, gidType, netdev, address, fabric, java, in this order. What can't be found out is
+     * {@code unknown}.
+     */
+    public Map<String, String> environment() {
+        return environment;
+    }
+
+    @Override
+    public String toString() {
+        return device.name() + "/" + port + " GID " + gid.index() + " (" + gid.type() + ", " + gid.gid() + ")";
+    }
+}
