@@ -51,13 +51,10 @@ public final class CompletionQueue extends VerbsObject {
                 channel.begin();
             }
             try {
+                // In a variable: as an argument of invokeExact the conditional would have the type Object.
+                MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
                 MemorySegment handle = (MemorySegment) Verbs.CREATE_CQ.invokeExact(
-                        Native.errnoState(),
-                        context.handle,
-                        entries,
-                        MemorySegment.NULL,
-                        channel == null ? MemorySegment.NULL : channel.handle,
-                        0);
+                        Native.errnoState(), context.handle, entries, MemorySegment.NULL, channelHandle, 0);
                 MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
                 try {
                     return new CompletionQueue(context, cq, channel);

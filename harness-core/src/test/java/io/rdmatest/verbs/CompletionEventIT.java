@@ -1,0 +1,82 @@
+package io.rdmatest.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.RdmaTimeoutException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class CompletionEventIT {
+
+    @Test
+    void anArmedQueueGivesOneEvent() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            CompletionQueue cq = rig.add(rig.context.createCompletionQueue(32, channel));
+            Rig.Pair pair =
+                    rig.pair(rig.gid(true), RawConnection.Parameters.DEFAULT, builder -> builder.receiveQueue(cq));
+            assertThatThrownBy(() -> channel.awaitEvent(Duration.ofMillis(30)))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining(channel.describe());
+            cq.requestNotify(false);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postSend(2, pair.mrA(), 0, 64, SendFlag.SIGNALED);
+            assertThat(channel.awaitEvent(Rig.SOON)).isSameAs(cq);
+            assertThat(cq.awaitSuccess(Rig.SOON).wrId()).isEqualTo(1);
+            assertThat(channel.pollEvent()).isEmpty();
+        }
+    }
+
+    @Test
+    void solicitedOnlyPassesOverOthers() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            CompletionQueue cq = rig.add(rig.context.createCompletionQueue(32, channel));
+            Rig.Pair pair =
+                    rig.pair(rig.gid(true), RawConnection.Parameters.DEFAULT, builder -> builder.receiveQueue(cq));
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.b().postReceive(2, pair.mrB(), 0, 64);
+            cq.requestNotify(true);
+            pair.a().postSend(3, pair.mrA(), 0, 64, SendFlag.SIGNALED);
+            assertThat(cq.awaitSuccess(Rig.SOON).wrId()).isEqualTo(1);
+            assertThat(channel.pollEvent()).isEmpty();
+            pair.a().postSend(4, pair.mrA(), 0, 64, SendFlag.SIGNALED, SendFlag.SOLICITED);
+            assertThat(channel.awaitEvent(Rig.SOON)).isSameAs(cq);
+        }
+    }
+
+    @Test
+    void completionsAreAwaitedThroughTheChannel() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            CompletionQueue cq = rig.add(rig.context.createCompletionQueue(32, channel));
+            Rig.Pair pair =
+                    rig.pair(rig.gid(true), RawConnection.Parameters.DEFAULT, builder -> builder.receiveQueue(cq));
+            for (int i = 0; i < 20; i++) {
+                pair.b().postReceive(i, pair.mrB(), 0, 64);
+            }
+            Thread sender = Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < 20; i++) {
+                    pair.a().postSend(100 + i, pair.mrA(), 0, 64);
+                }
+            });
+            assertThat(cq.awaitEvent(20, Rig.SOON)).hasSize(20).allMatch(WorkCompletion::isSuccess);
+            sender.join();
+            assertThatThrownBy(() -> cq.awaitEvent(1, Duration.ofMillis(60))).isInstanceOf(RdmaTimeoutException.class);
+            assertThatThrownBy(() -> pair.cqA().awaitEvent(1, Rig.SOON)).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void aQueueCanBeResized() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionQueue cq = rig.add(rig.context.createCompletionQueue(16));
+            int before = cq.entries();
+            cq.resize(before * 2 + 1);
+            assertThat(cq.entries()).isGreaterThan(before);
+        }
+    }
+}

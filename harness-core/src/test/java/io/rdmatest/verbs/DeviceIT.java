@@ -1,0 +1,89 @@
+package io.rdmatest.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class DeviceIT {
+
+    @Test
+    void devicesSayWhatTheyAre() {
+        List<RdmaDevice> devices = RdmaDevice.list();
+        assertThat(devices).isNotEmpty();
+        RdmaDevice device = devices.get(0);
+        assertThat(device.nodeGuid()).isNotZero();
+        assertThat(device.nodeType()).isEqualTo(NodeType.CA);
+        assertThat(device.transport()).isEqualTo(Transport.IB);
+        assertThat(device.driver()).isNotEqualTo("unknown");
+        assertThat(RdmaDevice.byName(device.name())).isEqualTo(device);
+    }
+
+    @Test
+    void anUnknownDeviceIsNamedBesideThoseThatAreThere() {
+        assertThatThrownBy(() -> RdmaDevice.byName("mlx9_9"))
+                .isInstanceOf(RdmaException.class)
+                .hasMessageContaining("mlx9_9")
+                .hasMessageContaining(RdmaDevice.list().get(0).name());
+    }
+
+    @Test
+    void attributesOfDeviceAndPortAreFull() throws Exception {
+        try (Rig rig = new Rig()) {
+            DeviceAttributes device = rig.context.attributes();
+            assertThat(device.physicalPorts()).isPositive();
+            assertThat(device.maxQp()).isPositive();
+            assertThat(device.maxSge()).isPositive();
+            assertThat(device.maxMrSize()).isNotZero();
+            assertThat(device.atomicCapability()).isNotEqualTo(AtomicCapability.UNKNOWN);
+            assertThat(device.nodeGuid()).isEqualTo(RdmaDevice.list().get(0).nodeGuid());
+            PortAttributes port = rig.context.port(rig.port);
+            assertThat(port.state()).isEqualTo(PortState.ACTIVE);
+            assertThat(port.linkLayer()).isIn(LinkLayer.ETHERNET, LinkLayer.INFINIBAND);
+            assertThat(port.activeMtu().bytes()).isBetween(256, 4096);
+            assertThat(port.rateGbps()).isPositive();
+            assertThat(port.gidTableLength()).isPositive();
+        }
+    }
+
+    @Test
+    void gidTableHasBothFamilies() throws Exception {
+        try (Rig rig = new Rig()) {
+            GidEntry ipv4 = rig.gid(true);
+            GidEntry ipv6 = rig.gid(false);
+            assertThat(rig.context.gid(rig.port, ipv4.index())).isEqualTo(ipv4.gid());
+            assertThat(ipv6.interfaceIndex()).isPositive();
+            assertThatThrownBy(() -> rig.context.gid(rig.port, 250))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("index 250")
+                    .hasMessageContaining(ipv4.gid().toString());
+        }
+    }
+
+    @Test
+    void aPortThatIsNotThereIsRefused() throws Exception {
+        try (Rig rig = new Rig()) {
+            assertThatThrownBy(() -> rig.context.port(77)).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> rig.context.port(0)).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void theWaitForAnEventEnds() throws Exception {
+        try (Rig rig = new Rig()) {
+            while (rig.context.pollAsyncEvent().isPresent()) {
+                Thread.onSpinWait();
+            }
+            assertThatThrownBy(() -> rig.context.awaitAsyncEvent(Duration.ofMillis(50)))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("asynchronous event")
+                    .hasMessageContaining("50 ms");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package io.rdmatest.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.RdmaException;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class LifetimeIT {
+
+    @Test
+    void aParentIsNotClosedBeforeItsChildren() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionQueue cq = rig.cq();
+            QueuePair qp = rig.qp(cq, builder -> {});
+            assertThatThrownBy(rig.pd::close)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(qp.describe());
+            assertThatThrownBy(cq::close)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(qp.describe());
+            assertThatThrownBy(rig.context::close)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(rig.pd.describe());
+            assertThat(qp.state()).isEqualTo(QpState.RESET);
+        }
+        assertThat(Ledger.live()).isEmpty();
+    }
+
+    @Test
+    void closingTwiceDoesNothingAndUseAfterCloseIsRefused() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionQueue cq = rig.cq();
+            QueuePair qp = rig.qp(cq, builder -> {});
+            MemoryRegion memory = rig.memory();
+            Completions completions = cq.newCompletions(4);
+            SharedReceiveQueue srq = rig.pd.createSharedReceiveQueue(4, 1);
+            qp.close();
+            qp.close();
+            srq.close();
+            cq.close();
+            cq.close();
+            memory.close();
+            assertThatThrownBy(() -> qp.postReceive(1, memory, 0, 8)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> srq.postReceive(1, memory, 0, 8)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(qp::state)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is closed");
+            assertThatThrownBy(() -> cq.poll(completions)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> cq.requestNotify(false)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> memory.bytes().get(ValueLayout.JAVA_BYTE, 0))
+                    .isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> rig.pd.createQueuePair(QueuePairAttributes.builder(QpType.RC)
+                            .completionQueue(cq)
+                            .build()))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void inlineDataOfAClosedRegionIsRefused() throws Exception {
+        try (Rig rig = new Rig()) {
+            Rig.Pair pair = rig.pair();
+            MemoryRegion gone = rig.pd.registerMemory(64, Access.LOCAL_WRITE);
+            try (SendRequests list = SendRequests.allocate(1)) {
+                list.send(0, 1, gone, 0, 8, SendFlag.INLINE);
+                gone.close();
+                assertThatThrownBy(() -> pair.a().post(list))
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("which is closed");
+            }
+        }
+    }
+
+    @Test
+    void operandsAreChecked() throws Exception {
+        try (Rig rig = new Rig()) {
+            Rig.Pair pair = rig.pair();
+            assertThatThrownBy(() -> pair.a().postSend(1, pair.mrA(), Rig.SIZE - 7, 8))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            assertThatThrownBy(() -> pair.a().postSend(1, pair.mrA(), -1, 8))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            assertThatThrownBy(() -> pair.a().postReceive(1, pair.mrA(), 0, -8))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            try (SendRequests list = SendRequests.allocate(2)) {
+                assertThatThrownBy(() -> pair.a().post(list))
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("request 0 is not set");
+                assertThatThrownBy(() -> list.send(2, 1, pair.mrA(), 0, 8))
+                        .isInstanceOf(IndexOutOfBoundsException.class);
+                assertThatThrownBy(() -> pair.a().post(list, 1, 2)).isInstanceOf(IndexOutOfBoundsException.class);
+                list.close();
+                assertThatThrownBy(() -> pair.a().post(list)).isInstanceOf(IllegalStateException.class);
+            }
+            Completions completions = pair.cqA().newCompletions(2);
+            assertThat(pair.cqA().poll(completions)).isZero();
+            assertThatThrownBy(() -> completions.wrId(0)).isInstanceOf(IndexOutOfBoundsException.class);
+        }
+    }
+
+    @Test
+    void closingUnderAPollingThreadDoesNotCrash() throws Exception {
+        try (Rig rig = new Rig()) {
+            for (int i = 0; i < 50; i++) {
+                CompletionQueue cq = rig.context.createCompletionQueue(16);
+                AtomicReference<Throwable> end = new AtomicReference<>();
+                Thread poller = Thread.ofPlatform().start(() -> {
+                    Completions completions = cq.newCompletions(4);
+                    try {
+                        while (true) {
+                            int ignored = cq.poll(completions);
+                        }
+                    } catch (IllegalStateException e) {
+                        end.set(e);
+                    }
+                });
+                Thread.yield();
+                cq.close();
+                poller.join(10_000);
+                assertThat(end.get()).hasMessageContaining("is closed");
+            }
+        }
+    }
+
+    @Test
+    void accessThatCannotBeGrantedIsExplained() throws Exception {
+        try (Rig rig = new Rig()) {
+            assertThatThrownBy(() -> rig.pd.registerMemory(4096, Access.REMOTE_WRITE))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("ibv_reg_mr")
+                    .hasMessageContaining("LOCAL_WRITE");
+        }
+        assertThat(Ledger.live()).isEmpty();
+    }
+}
