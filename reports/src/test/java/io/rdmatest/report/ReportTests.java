@@ -1,0 +1,243 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ReportTests {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void aRunBecomesASummaryThatKeepsTheSchemaAndAReportThatOpensFromDisk() throws Exception {
+        assertThat(fork("LoopScenarios", false)).isZero();
+        ReportGenerator generator = generate();
+        JsonNode summary = summary(generator);
+
+        assertThat(summary.at("/environment/kernel").asText()).isEqualTo("6.1.0");
+        assertThat(verdict(summary, "Loop: retriesExhausted")).isEqualTo("failed");
+        assertThat(verdict(summary, "Loop: hostBroken")).isEqualTo("broken");
+        assertThat(verdict(summary, "Loop: notSupported")).isEqualTo("skipped");
+        assertThat(verdict(summary, "Loop: leftOut")).isEqualTo("skipped");
+        assertThat(scenario(summary, "Loop: leftOut").path("reason").asText()).isEqualTo("not selected: long");
+        JsonNode everything = scenario(summary, "publishesEverything");
+        assertThat(everything.path("verdict").asText()).isEqualTo("passed");
+        assertThat(everything.path("device").asText()).isEqualTo("rxe7");
+        assertThat(everything.path("bytesVerified").asLong()).isEqualTo(8192);
+        assertThat(everything.at("/parameters/queue depth").asText()).isEqualTo("16");
+        assertThat(everything.at("/measurements/round trip p50/value").asDouble())
+                .isBetween(13.9, 14.1);
+        assertThat(everything.at("/measurements/round trip p50/unit").asText()).isEqualTo("us");
+        assertThat(summary.path("scenarios")).hasSize(7);
+        assertThat(generator.report()).isNotEmptyFile();
+
+        JsonNode allure = result("publishesEverything");
+        JsonNode outer = allure.path("steps").path(0);
+        assertThat(outer.path("name").asText()).isEqualTo("outer");
+        assertThat(outer.at("/steps/0/name").asText()).isEqualTo("inner");
+        assertThat(outer.at("/steps/0/status").asText()).isEqualTo("passed");
+        assertThat(allure.path("attachments").findValuesAsText("name"))
+                .contains("round trip, distribution", "round trip, percentiles", "throughput by size", "measurements");
+        for (JsonNode attachment : allure.path("attachments")) {
+            if (attachment.path("type").asText().equals("image/svg+xml")) {
+                byte[] svg = Files.readAllBytes(
+                        results().resolve(attachment.path("source").asText()));
+                DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new ByteArrayInputStream(svg));
+                assertThat(new String(svg, StandardCharsets.UTF_8))
+                        .containsAnyOf("p99.9", "send &lt;&amp;&gt; receive");
+            }
+        }
+    }
+
+    @Test
+    void aTestWhoseJvmDiesIsBrokenAndWhatWouldHaveFollowedIsNotRun() throws Exception {
+        assertThat(fork("MachineDies", true)).isEqualTo(134);
+        JsonNode summary = summary(generate());
+
+        assertThat(verdict(summary, "Machine dies: dies")).isEqualTo("broken");
+        assertThat(scenario(summary, "Machine dies: dies").path("reason").asText())
+                .contains("never finished");
+        assertThat(scenario(summary, "Machine dies: neverReached")
+                        .path("reason")
+                        .asText())
+                .startsWith("not run:");
+        assertThat(result("dies").path("status").asText()).isEqualTo("broken");
+    }
+
+    @Test
+    void aLastLineThatWasCutOffIsLeftOutAndAnyOtherIsReported() throws Exception {
+        Path file = directory.resolve("1-a.jsonl");
+        Files.writeString(file, JournalEvent.of(JournalEvent.Kind.RUN_STARTED).toLine() + "\n{\"event\":\"STAR");
+        assertThat(Journal.read(directory)).hasSize(1);
+        Files.writeString(file, "\n{}\n", StandardOpenOption.APPEND);
+        assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> Journal.read(directory)))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("line 2");
+    }
+
+    @Test
+    void eachCompletionStatusHasACategoryOfItsOwnAndEachFailureExactlyOne() {
+        for (String message : List.of(
+                "completion failed: IBV_WC_RETRY_EXC_ERR",
+                "completion failed: IBV_WC_RNR_RETRY_EXC_ERR, timed out",
+                "completion failed: IBV_WC_WR_FLUSH_ERR",
+                "completion failed: IBV_WC_SOMETHING_NEW",
+                "timed out after 5 s",
+                "wanted RDMA_CM_EVENT_ESTABLISHED, got RDMA_CM_EVENT_REJECTED",
+                "byte 17 differs",
+                "leaked qp rxe0/17",
+                "nothing known",
+                Run.NEVER_FINISHED)) {
+            assertThat(Categories.all().stream()
+                            .filter(category -> category.matchedStatuses().contains("broken"))
+                            .filter(category -> Pattern.compile(category.messageRegex(), Pattern.DOTALL)
+                                    .matcher(message)
+                                    .matches()))
+                    .as(message)
+                    .hasSize(1);
+        }
+    }
+
+    @Test
+    void anEmptyRunIsSaidAndNotReported() throws Exception {
+        assertThat(new ReportGenerator(directory, directory, directory, directory).call())
+                .isEqualTo(3);
+        assertThat(directory.resolve("qualification.json")).doesNotExist();
+    }
+
+    @Test
+    void wrongUsageIsOneMessage() throws Exception {
+        for (List<String> arguments : List.of(
+                List.of("--nonsense"),
+                List.of("--timeout", "soon"),
+                List.of("--timeout", "0"),
+                List.of("--scenario", "there-is-no-such-thing"))) {
+            Path said = directory.resolve("said");
+            assertThat(java(said, List.of(), Qualify.class.getName(), arguments))
+                    .isEqualTo(2);
+            assertThat(Files.readString(said)).startsWith("./qualify: ").doesNotContain("\tat ");
+        }
+    }
+
+    @Test
+    void theFrontEndCountsAndEndsWithOneIfAScenarioFailed() throws Exception {
+        Path target = Files.createDirectories(directory.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Path said = directory.resolve("said");
+        List<String> options = List.of(
+                "-Drdma.project=" + directory,
+                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture",
+                "-Dstdout.encoding=US-ASCII");
+        assertThat(java(said, options, Qualify.class.getName(), List.of())).isEqualTo(1);
+        assertThat(Files.readString(said))
+                .containsPattern("\\[  9/9\\] . \\w+")
+                .contains("9 scenarios: 4 passed, 1 failed, 1 broken, 3 skipped");
+        assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
+    }
+
+    private int fork(String pattern, boolean die) throws IOException, InterruptedException {
+        return java(
+                directory.resolve("said"),
+                List.of(
+                        "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture",
+                        "-D" + ReportConfiguration.DIRECTORY + "=" + directory.resolve("journal"),
+                        "-Dallure.results.directory=" + results(),
+                        "-Drdma.test.die=" + die),
+                ScenarioRunner.class.getName(),
+                List.of(pattern));
+    }
+
+    private static int java(Path said, List<String> options, String main, List<String> arguments)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(options);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
+        command.addAll(arguments);
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        return process.exitValue();
+    }
+
+    private ReportGenerator generate() throws IOException, InterruptedException {
+        ReportGenerator generator =
+                new ReportGenerator(directory.resolve("journal"), results(), commandline(), directory.resolve("out"));
+        assertThat(generator.call()).isZero();
+        return generator;
+    }
+
+    private Path results() {
+        return directory.resolve("results");
+    }
+
+    private static Path commandline() {
+        return Path.of(System.getProperty("rdma.test.allure.commandline"));
+    }
+
+    private static JsonNode summary(ReportGenerator generator) throws IOException {
+        JsonNode summary = MAPPER.readTree(generator.summary().toFile());
+        try (InputStream schema =
+                Files.newInputStream(generator.summary().resolveSibling("qualification.schema.json"))) {
+            assertThat(JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                            .getSchema(schema)
+                            .validate(summary))
+                    .isEmpty();
+        }
+        return summary;
+    }
+
+    private JsonNode result(String name) throws IOException {
+        var found = new TreeMap<String, JsonNode>();
+        try (Stream<Path> files = Files.list(results())) {
+            for (Path file : files.toList()) {
+                if (file.toString().endsWith("-result.json")) {
+                    JsonNode result = MAPPER.readTree(file.toFile());
+                    found.put(result.path("fullName").asText(), result);
+                }
+            }
+        }
+        return found.entrySet().stream()
+                .filter(entry -> entry.getKey().endsWith("." + name))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(name + " is not among " + found.keySet()))
+                .getValue();
+    }
+
+    private static JsonNode scenario(JsonNode summary, String name) {
+        return StreamSupport.stream(summary.path("scenarios").spliterator(), false)
+                .filter(scenario -> scenario.path("name").asText().contains(name))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(name + " is not in " + summary));
+    }
+
+    private static String verdict(JsonNode summary, String name) {
+        return scenario(summary, name).path("verdict").asText();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.report;
+
+import org.jspecify.annotations.NullMarked;
