@@ -14,6 +14,8 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +36,13 @@ public final class QueuePair extends VerbsObject {
     private final int maxSendWr;
     private final int maxReceiveWr;
     private final int maxInline;
+    /** Groups that the queue pair is attached to: it can't be destroyed as a member. */
+    private final Set<Group> groups = ConcurrentHashMap.newKeySet();
+
     private final SendRequests singleSend = SendRequests.allocate(1);
     private final ReceiveRequests singleReceive = ReceiveRequests.allocate(1);
+
+    private record Group(Gid gid, int lid) {}
 
     private QueuePair(
             ProtectionDomain protectionDomain,
@@ -538,13 +545,15 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too.
+     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too. Closing leaves
+     * the group.
      *
      * @param group the group's GID
      * @param lid the group's LID; 0 on RoCE
      */
     public void attachMulticast(Gid group, int lid) {
         multicast(group, lid, true);
+        groups.add(new Group(group, lid));
     }
 
     /**
@@ -555,24 +564,30 @@ public final class QueuePair extends VerbsObject {
      */
     public void detachMulticast(Gid group, int lid) {
         multicast(group, lid, false);
+        groups.remove(new Group(group, lid));
     }
 
     private void multicast(Gid group, int lid, boolean attach) {
         AddressHandleAttributes.range("lid", lid, 0xffff);
-        String operands = describe() + ", " + group + ", lid " + lid;
         begin();
+        try {
+            multicastNow(group, lid, attach);
+        } finally {
+            end();
+        }
+    }
+
+    private void multicastNow(Gid group, int lid, boolean attach) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = ibv_gid.allocate(arena);
             Structs.gid(gid, group);
             Verbs.run(
                     attach ? Verbs.ATTACH_MCAST : Verbs.DETACH_MCAST,
                     attach ? "ibv_attach_mcast" : "ibv_detach_mcast",
-                    operands,
+                    describe() + ", " + group + ", lid " + lid,
                     handle,
                     gid,
                     (short) lid);
-        } finally {
-            end();
         }
     }
 
@@ -668,6 +683,10 @@ public final class QueuePair extends VerbsObject {
 
     @Override
     protected void release() {
+        for (Group group : groups) {
+            multicastNow(group.gid(), group.lid(), false);
+            groups.remove(group);
+        }
         reportEventsNoMore();
         try {
             destroy.accept(handle);
