@@ -380,8 +380,8 @@ public final class CmId extends NativeResource {
      *
      * @param state INIT after the address is resolved or the request came; RTR and RTS after CONNECT_REQUEST or
      *     CONNECT_RESPONSE
-     * @throws IllegalStateException if the id is not bound to a device yet
-     * @throws RdmaException EINVAL if the attributes are not known yet
+     * @throws IllegalStateException if the id is not bound to a device yet, or the attributes are not known yet
+     * @throws RdmaException EINVAL in a state of the connection that has no such attributes
      */
     public QueuePairModification initQueuePairAttributes(QpState state) {
         if (state == QpState.UNKNOWN) {
@@ -394,9 +394,24 @@ public final class CmId extends NativeResource {
                 ibv_qp_attr.qp_state(attributes, state.ordinal());
                 MemorySegment mask = arena.allocate(ValueLayout.JAVA_INT);
                 Rdmacm.initQpAttributes(id, attributes, mask, describe() + ", " + state);
-                return VerbsBridge.get().modification(attributes, mask.get(ValueLayout.JAVA_INT, 0));
+                int filled = mask.get(ValueLayout.JAVA_INT, 0);
+                requireComplete(state, filled);
+                return VerbsBridge.get().modification(attributes, filled);
             }
         });
+    }
+
+    /** Before the peer's answer the kernel reports success with the attributes of INIT, whatever state was asked for. */
+    private void requireComplete(QpState state, int mask) {
+        int needed = switch (state) {
+            case RTR -> rdma_h.IBV_QP_AV();
+            case RTS -> rdma_h.IBV_QP_SQ_PSN();
+            default -> 0;
+        };
+        if (!portSpace.isDatagram() && (mask & needed) != needed) {
+            throw new IllegalStateException("the attributes of state " + state + " for " + describe()
+                    + " are not known before CONNECT_REQUEST or CONNECT_RESPONSE");
+        }
     }
 
     // ---- connections ----
@@ -493,8 +508,8 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Ends the connection (rdma_disconnect(3)): the id's own queue pair goes to ERR, outstanding work is flushed, and both
-     * sides get DISCONNECTED.
+     * Ends the connection (rdma_disconnect(3)): the id's own queue pair goes to ERR and outstanding work is flushed. The
+     * peer gets DISCONNECTED; this side gets it when the peer answers with a disconnect of its own, and TIMEWAIT_EXIT later.
      *
      * @throws IllegalStateException if the id is not bound to a device
      * @throws RdmaException EINVAL if it is not connected
@@ -658,7 +673,8 @@ public final class CmId extends NativeResource {
      * Joins a multicast group and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)). A queue pair that the id has is
      * attached to the group, unless it only sends.
      *
-     * @param group an IPv4 or IPv6 multicast address; on RoCE v2 an IPv4 address becomes the MGID ::ffff:a.b.c.d
+     * @param group an IPv4 or IPv6 multicast address; on RoCE v2, where the kernel joins only IPv4 ones, it becomes the
+     *     MGID ::ffff:a.b.c.d
      * @param flag whether to receive
      * @param timeout how long at most
      * @throws IllegalStateException if the id is not bound to a device, or is in this group already
@@ -681,7 +697,8 @@ public final class CmId extends NativeResource {
     /**
      * Joins a multicast group by its MGID and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)).
      *
-     * @param mgid the group, used unchanged; all zero lets the subnet administrator choose one (InfiniBand only)
+     * @param mgid the group, used unchanged; all zero lets the subnet administrator choose one (InfiniBand only). RoCE v2
+     *     joins only ::ffff:a.b.c.d
      * @param flag whether to receive
      * @param timeout how long at most
      * @throws IllegalStateException if the id is not bound to a device, or is in this group already
@@ -690,15 +707,17 @@ public final class CmId extends NativeResource {
      */
     public MulticastMembership joinMulticast(Gid mgid, JoinFlag flag, Duration timeout) {
         boolean roce = context().port(port()).linkLayer() == LinkLayer.ETHERNET;
-        // The kernel knows native addresses on InfiniBand only; on RoCE an IPv6 address is taken for the MGID as it is.
-        return join(
-                mgid,
-                mgid.toString(),
-                arena -> roce
-                        ? CmAddresses.encodeIp6(arena, mgid.bytes())
-                        : IbAddress.of(mgid).encode(arena),
-                flag,
-                timeout);
+        Encoding encoding;
+        if (!roce) {
+            encoding = arena -> IbAddress.of(mgid).encode(arena);
+        } else if (mgid.isIpv4Mapped()) {
+            encoding = arena -> CmAddresses.encode(arena, new InetSocketAddress(mgid.toInetAddress(), 0));
+        } else {
+            // The kernel knows native addresses on InfiniBand only; on RoCE it takes an IPv6 address for the MGID as it
+            // is.
+            encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
+        }
+        return join(mgid, mgid.toString(), encoding, flag, timeout);
     }
 
     private interface Encoding {

@@ -64,6 +64,9 @@ final class Rdmacm {
             "rdma_init_qp_attr",
             FunctionDescriptor.of(rdma_h.C_INT, rdma_h.C_POINTER, rdma_h.C_POINTER, rdma_h.C_POINTER));
 
+    /** An errno of the kernel's own, which lets it out to user space here. */
+    private static final int ENOTSUPP = 524;
+
     private Rdmacm() {}
 
     private static MethodHandle handle(MemorySegment address, FunctionDescriptor descriptor) {
@@ -292,11 +295,17 @@ final class Rdmacm {
     private static void check(String call, String operands, int result) {
         if (result != 0) {
             int errno = Native.errno();
-            String cure = errno == rdma_h.EINVAL() ? wrongState(call) : "";
+            String cure = errno == rdma_h.EINVAL() ? wrongState(call) : errno == ENOTSUPP ? notSupported(call) : "";
             throw cure.isEmpty()
                     ? new RdmaException(call, operands, errno)
                     : new RdmaException(call, operands, errno, cure);
         }
+    }
+
+    private static String notSupported(String call) {
+        return call.startsWith("rdma_join_multicast")
+                ? "The kernel joins groups on RoCE v2 by their IPv4 address only: use 224.0.0.0/4 or ::ffff:a.b.c.d."
+                : "The kernel does not support this.";
     }
 
     /** Says what EINVAL of a call usually means: nearly always a step that was left out or done twice. */

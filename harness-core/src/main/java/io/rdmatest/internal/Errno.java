@@ -50,7 +50,8 @@ public final class Errno {
             Map.entry(111, "ECONNREFUSED"),
             Map.entry(113, "EHOSTUNREACH"),
             Map.entry(114, "EALREADY"),
-            Map.entry(115, "EINPROGRESS"));
+            Map.entry(115, "EINPROGRESS"),
+            Map.entry(524, "ENOTSUPP"));
 
     private static final MethodHandle STRERROR = Linker.nativeLinker()
             .downcallHandle(
