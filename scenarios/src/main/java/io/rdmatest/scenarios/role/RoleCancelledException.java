@@ -1,0 +1,13 @@
+package io.rdmatest.scenarios.role;
+
+/**
+ * Ends a role because the scenario was given up; the reason is the failure of another side, never this exception.
+ */
+public final class RoleCancelledException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    RoleCancelledException() {
+        super("The scenario was given up because another side of it failed");
+    }
+}

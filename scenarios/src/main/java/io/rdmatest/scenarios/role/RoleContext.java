@@ -1,0 +1,48 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.fabric.FabricDevice;
+import java.time.Duration;
+
+/**
+ * What a role is given: the device of its node, and short text messages to and from whoever started it.
+ *
+ * <p>The messages are the out-of-band channel of a scenario: the port that a listener got, the queue pair number of a
+ * raw connection, "joined". They never carry the data under test. Messages of one direction keep their order.
+ */
+public interface RoleContext {
+
+    /** The device, port and GID that this role is to use. */
+    FabricDevice device();
+
+    /**
+     * Sends a message to the other side. Never blocks.
+     *
+     * @param message one line of text
+     */
+    void tell(String message);
+
+    /**
+     * Waits for the next message of the other side.
+     *
+     * @param what what the message is about, for the text of a timeout
+     * @param timeout how long to wait
+     * @return the message
+     * @throws io.rdmatest.RdmaTimeoutException if none came in time
+     * @throws RoleCancelledException if the scenario was given up meanwhile
+     */
+    String hear(String what, Duration timeout);
+
+    /** Whether the scenario was given up, usually because the other side failed; a role then ends at once. */
+    boolean isCancelled();
+
+    /**
+     * Ends this role if the scenario was given up.
+     *
+     * @throws RoleCancelledException if {@link #isCancelled()}
+     */
+    default void checkCancelled() {
+        if (isCancelled()) {
+            throw new RoleCancelledException();
+        }
+    }
+}
