@@ -1,0 +1,263 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.fabric.FabricDevice;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the roles of a scenario in this JVM, each on a thread of its own.
+ *
+ * <p>The first role that fails decides: the scenario is given up, every other role ends at its next wait, and
+ * {@link #close} throws that first failure with the others suppressed. When {@link #close} returns, no thread is left.
+ */
+public final class LocalRoles implements AutoCloseable {
+
+    /** How long a role may take to notice that it is to end; its own waits look every few milliseconds. */
+    private static final Duration GRACE = Duration.ofSeconds(15);
+
+    /** How often a wait for a message looks whether the scenario was given up. */
+    private static final Duration SLICE = Duration.ofMillis(20);
+
+    private final AtomicBoolean cancelled = new AtomicBoolean();
+    private final List<Running<?>> running = new ArrayList<>();
+    private final List<Throwable> failures = new ArrayList<>();
+
+    /** The results of the two sides of a scenario. */
+    public record Pair<A, B>(A server, B client) {}
+
+    /**
+     * A role on its thread.
+     *
+     * @param <R> its results
+     */
+    public final class Running<R> {
+
+        private final String name;
+        private final BlockingQueue<String> inbox;
+        private final BlockingQueue<String> outbox;
+        private final Thread thread;
+        private volatile @Nullable R result;
+
+        private Running(
+                String name,
+                FabricDevice device,
+                Role<R> role,
+                BlockingQueue<String> inbox,
+                BlockingQueue<String> outbox) {
+            this.name = name;
+            this.inbox = inbox;
+            this.outbox = outbox;
+            RoleContext context = new Context(device, inbox, outbox);
+            this.thread = Thread.ofPlatform().name("rdma-role-" + name).daemon(true).unstarted(() -> {
+                try {
+                    result = role.run(context);
+                } catch (Throwable failure) {
+                    fail(failure);
+                }
+            });
+        }
+
+        /** Sends a message to the role. */
+        public void tell(String message) {
+            inbox.add(message);
+        }
+
+        /** Waits for the role's next message; gives up when any role of the scenario failed. */
+        public String hear(String what, Duration timeout) {
+            return await(outbox, name + ": " + what, timeout);
+        }
+
+        /**
+         * Waits for the role's end.
+         *
+         * @param timeout how long at most
+         * @return its results
+         * @throws RdmaTimeoutException if it does not end in time
+         * @throws RoleCancelledException if any role failed; {@link LocalRoles#close} then throws the failure itself
+         */
+        public R join(Duration timeout) {
+            joinThread(thread, timeout);
+            if (thread.isAlive()) {
+                throw new RdmaTimeoutException("end of the role " + name, timeout, "its thread is at " + top(thread));
+            }
+            R done = result;
+            if (done == null) {
+                throw new RoleCancelledException();
+            }
+            return done;
+        }
+    }
+
+    private final class Context implements RoleContext {
+
+        private final FabricDevice device;
+        private final BlockingQueue<String> inbox;
+        private final BlockingQueue<String> outbox;
+
+        private Context(FabricDevice device, BlockingQueue<String> inbox, BlockingQueue<String> outbox) {
+            this.device = device;
+            this.inbox = inbox;
+            this.outbox = outbox;
+        }
+
+        @Override
+        public FabricDevice device() {
+            return device;
+        }
+
+        @Override
+        public void tell(String message) {
+            outbox.add(message);
+        }
+
+        @Override
+        public String hear(String what, Duration timeout) {
+            return await(inbox, what, timeout);
+        }
+
+        @Override
+        public boolean isCancelled() {
+            return cancelled.get();
+        }
+    }
+
+    /**
+     * Runs the two sides of a scenario, their messages going to each other, until both ended.
+     *
+     * @param device the device that both use
+     * @param server started first
+     * @param client the other side
+     * @param timeout how long both may take together
+     * @return the results of both
+     * @throws RuntimeException the failure of the side that failed first
+     */
+    public static <A, B> Pair<A, B> runPair(FabricDevice device, Role<A> server, Role<B> client, Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        try (LocalRoles roles = new LocalRoles()) {
+            BlockingQueue<String> toServer = new LinkedBlockingQueue<>();
+            BlockingQueue<String> toClient = new LinkedBlockingQueue<>();
+            Running<A> first = roles.start(roles.new Running<>("server", device, server, toServer, toClient));
+            Running<B> second = roles.start(roles.new Running<>("client", device, client, toClient, toServer));
+            try {
+                B clientResult = second.join(Waits.remaining(deadline));
+                return new Pair<>(first.join(Waits.remaining(deadline)), clientResult);
+            } catch (RuntimeException failure) {
+                roles.fail(failure);
+                throw failure;
+            }
+        }
+    }
+
+    /**
+     * Starts a role whose messages go to and come from the caller.
+     *
+     * @param name for thread names and messages, such as {@code receiver-1}
+     * @param device the device to run on
+     * @param role the role
+     */
+    public <R> Running<R> start(String name, FabricDevice device, Role<R> role) {
+        return start(new Running<>(name, device, role, new LinkedBlockingQueue<>(), new LinkedBlockingQueue<>()));
+    }
+
+    private <R> Running<R> start(Running<R> role) {
+        running.add(role);
+        role.thread.start();
+        return role;
+    }
+
+    private void fail(Throwable failure) {
+        synchronized (failures) {
+            if (!(failure instanceof RoleCancelledException) && !failures.contains(failure)) {
+                failures.add(failure);
+            }
+        }
+        cancelled.set(true);
+    }
+
+    private String await(BlockingQueue<String> queue, String what, Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        while (true) {
+            if (cancelled.get()) {
+                throw new RoleCancelledException();
+            }
+            try {
+                String message = queue.poll(SLICE.toMillis(), TimeUnit.MILLISECONDS);
+                if (message != null) {
+                    return message;
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new RoleCancelledException();
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                throw new RdmaTimeoutException(what, timeout, "the other side said nothing");
+            }
+        }
+    }
+
+    /**
+     * Ends and joins every role.
+     *
+     * @throws RuntimeException the failure of the role that failed first, the others suppressed
+     */
+    @Override
+    public void close() {
+        long deadline = System.nanoTime() + GRACE.toNanos();
+        cancelled.set(true);
+        for (Running<?> role : running) {
+            joinThread(role.thread, Waits.remaining(deadline));
+            if (role.thread.isAlive()) {
+                fail(new IllegalStateException(
+                        "The role " + role.name + " did not end within " + GRACE.toSeconds() + " s; it is at "
+                                + top(role.thread)));
+            }
+        }
+        synchronized (failures) {
+            if (failures.isEmpty()) {
+                return;
+            }
+            Throwable first = failures.getFirst();
+            failures.stream().skip(1).forEach(first::addSuppressed);
+            failures.clear();
+            if (first instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) first;
+        }
+    }
+
+    /** Gives an interrupted caller (a test's time limit) the chance to end the roles at once. */
+    private void joinThread(Thread thread, Duration timeout) {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + timeout.toNanos();
+        while (thread.isAlive()) {
+            Duration left = Waits.remaining(deadline);
+            if (left.isZero()) {
+                break;
+            }
+            try {
+                if (thread.join(left)) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+                cancelled.set(true);
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static String top(Thread thread) {
+        StackTraceElement[] stack = thread.getStackTrace();
+        return stack.length == 0 ? "its end" : stack[0].toString();
+    }
+}

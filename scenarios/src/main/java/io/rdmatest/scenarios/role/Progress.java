@@ -1,0 +1,215 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.Completions;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes completions off a queue, checks the status of every one, and keeps count.
+ *
+ * <p>Receives are told from sends by {@link #RECEIVE} in their work request ids, because the opcode of a failed
+ * completion is undefined (ibv_poll_cq(3)). Polling allocates nothing. With a completion channel the wait sleeps in the
+ * kernel instead: arm, poll once more, wait for the event.
+ */
+final class Progress {
+
+    /** Set in the work request id of every receive. */
+    static final long RECEIVE = 1L << 62;
+
+    private static final int BATCH = 32;
+    private static final int SPINS = 32;
+    private static final int LOOK = 256;
+    private static final Duration SLICE = Duration.ofMillis(50);
+
+    private final RoleContext context;
+    private final CompletionQueue queue;
+    private final @Nullable CompletionChannel channel;
+    private final Completions completions;
+    private final Duration timeout;
+
+    private final long[] receivedIds;
+    private final int[] receivedLengths;
+    private final int[] receivedImmediates;
+    private final int[] receivedSources;
+    private final boolean[] receivedWithImmediate;
+    private long receivesSeen;
+    private long receivesTaken;
+    private long sendsSeen;
+    private int current;
+
+    /** Asked now and then during a wait; true ends a wait for a receive without one. */
+    private BooleanSupplier ended = () -> false;
+
+    Progress(
+            RoleContext context,
+            CompletionQueue queue,
+            @Nullable CompletionChannel channel,
+            int receives,
+            Duration timeout) {
+        this.context = context;
+        this.queue = queue;
+        this.channel = channel;
+        this.completions = queue.newCompletions(BATCH);
+        this.timeout = timeout;
+        int slots = Math.max(1, receives);
+        receivedIds = new long[slots];
+        receivedLengths = new int[slots];
+        receivedImmediates = new int[slots];
+        receivedSources = new int[slots];
+        receivedWithImmediate = new boolean[slots];
+    }
+
+    void endsWhen(BooleanSupplier condition) {
+        ended = condition;
+    }
+
+    /** The signalled sends, writes, reads and atomics that completed so far. */
+    long sends() {
+        return sendsSeen;
+    }
+
+    /** Waits until as many signalled requests completed, counted from the beginning. */
+    void awaitSends(long total) {
+        if (sendsSeen >= total) {
+            return;
+        }
+        long deadline = Waits.deadline(timeout);
+        for (int idle = 1; sendsSeen < total; idle++) {
+            if (take() > 0) {
+                idle = 0;
+            } else {
+                idle(idle, deadline, "completion of a request");
+            }
+        }
+    }
+
+    /** Waits for the next receive; afterwards the accessors describe it. */
+    void awaitReceive(String what) {
+        if (!awaitReceiveOrEnd(what)) {
+            throw new RdmaTimeoutException(what, timeout, "the peer ended the connection");
+        }
+    }
+
+    /** Waits for the next receive, or for the end of the connection: then false. */
+    boolean awaitReceiveOrEnd(String what) {
+        if (receivesTaken == receivesSeen) {
+            long deadline = Waits.deadline(timeout);
+            for (int idle = 1; receivesTaken == receivesSeen; idle++) {
+                if (take() > 0) {
+                    idle = 0;
+                } else if (idle(idle, deadline, what)) {
+                    // What arrived before the end still counts.
+                    if (take() == 0) {
+                        return false;
+                    }
+                }
+            }
+        }
+        current = (int) (receivesTaken++ % receivedIds.length);
+        return true;
+    }
+
+    /** Waits until a condition on memory holds, as a program does that polls the last byte of an RDMA WRITE. */
+    void awaitMemory(BooleanSupplier condition, String what) {
+        if (condition.getAsBoolean()) {
+            return;
+        }
+        long deadline = Waits.deadline(timeout);
+        for (int idle = 1; !condition.getAsBoolean(); idle++) {
+            if (take() > 0) {
+                idle = 0;
+            } else if (spin(idle, deadline, what)) {
+                throw new RdmaTimeoutException(what, timeout, "the peer ended the connection");
+            }
+        }
+    }
+
+    /** The work request id of the taken receive, without {@link #RECEIVE}. */
+    long wrId() {
+        return receivedIds[current] & ~RECEIVE;
+    }
+
+    int byteLength() {
+        return receivedLengths[current];
+    }
+
+    int immediate() {
+        return receivedImmediates[current];
+    }
+
+    boolean hasImmediate() {
+        return receivedWithImmediate[current];
+    }
+
+    int sourceQp() {
+        return receivedSources[current];
+    }
+
+    private int take() {
+        int count = queue.poll(completions);
+        for (int i = 0; i < count; i++) {
+            if (!completions.isSuccess(i)) {
+                throw completions.get(i).exception();
+            }
+            long id = completions.wrId(i);
+            if ((id & RECEIVE) == 0) {
+                sendsSeen++;
+                continue;
+            }
+            if (receivesSeen - receivesTaken == receivedIds.length) {
+                throw new AssertionError("More receives completed than were posted: " + completions.get(i));
+            }
+            int slot = (int) (receivesSeen++ % receivedIds.length);
+            receivedIds[slot] = id;
+            receivedLengths[slot] = completions.byteLength(i);
+            receivedImmediates[slot] = completions.immediate(i);
+            receivedSources[slot] = completions.sourceQp(i);
+            receivedWithImmediate[slot] = completions.hasImmediate(i);
+        }
+        return count;
+    }
+
+    private boolean idle(int idle, long deadline, String what) {
+        return channel == null ? spin(idle, deadline, what) : sleep(channel, deadline, what);
+    }
+
+    private boolean spin(int idle, long deadline, String what) {
+        if (idle < SPINS) {
+            Thread.onSpinWait();
+            return false;
+        }
+        // Where the device is software, the processor that spins is the one it needs.
+        Thread.yield();
+        return idle % LOOK == 0 && look(deadline, what);
+    }
+
+    private boolean sleep(CompletionChannel events, long deadline, String what) {
+        queue.requestNotify(false);
+        // A completion between the last poll and the arming raises no event.
+        if (take() > 0) {
+            return false;
+        }
+        try {
+            events.awaitEvent(SLICE);
+            return false;
+        } catch (RdmaTimeoutException e) {
+            return look(deadline, what);
+        }
+    }
+
+    private boolean look(long deadline, String what) {
+        context.checkCancelled();
+        if (ended.getAsBoolean()) {
+            return true;
+        }
+        if (System.nanoTime() - deadline >= 0) {
+            throw new RdmaTimeoutException(
+                    what, timeout, sendsSeen + " requests and " + receivesSeen + " receives completed before");
+        }
+        return false;
+    }
+}

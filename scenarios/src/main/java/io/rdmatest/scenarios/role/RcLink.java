@@ -1,0 +1,441 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.ConnectionParameters;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.SharedReceiveQueue;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One side of a reliable connection with everything on it, released in order by {@link #close}.
+ */
+final class RcLink implements AutoCloseable {
+
+    /** Address and route resolution, as in the C programs. */
+    static final Duration RESOLVE = Duration.ofSeconds(2);
+
+    private static final Duration SLICE = Duration.ofMillis(50);
+
+    /** What a connection is made of. */
+    record Spec(
+            BringUp bringUp,
+            int sendDepth,
+            int receiveDepth,
+            int inline,
+            int depth,
+            boolean events,
+            boolean sharedReceives,
+            Duration timeout) {
+
+        /** The capacities of rping(1): 16 sends, 2 receives, one RDMA READ at a time. */
+        static Spec rping(BringUp bringUp, Duration timeout) {
+            return new Spec(bringUp, 16, 2, 0, 1, true, false, timeout);
+        }
+    }
+
+    /** Registers memory and posts receives before the peer can send; returns the private data for the peer. */
+    @FunctionalInterface
+    interface Preparation {
+        byte[] prepare(RcLink link);
+    }
+
+    /** Changes an id after its address is resolved or its request came, before it connects. */
+    @FunctionalInterface
+    interface Tuning {
+        void tune(CmId id);
+    }
+
+    private final RoleContext context;
+    private final Spec spec;
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private @Nullable CmId id;
+    private @Nullable ProtectionDomain domain;
+    private @Nullable QueuePair queuePair;
+    private @Nullable SharedReceiveQueue shared;
+    private @Nullable Progress progress;
+    private byte[] peerData = new byte[0];
+    private boolean disconnectedByPeer;
+
+    long resolveNanos;
+    long routeNanos;
+    long connectNanos;
+    long disconnectNanos;
+
+    private RcLink(RoleContext context, Spec spec) {
+        this.context = context;
+        this.spec = spec;
+    }
+
+    // ---- bringing up ----
+
+    /** A listening id, and the channel on which its requests arrive. */
+    static final class Listener implements AutoCloseable {
+
+        private final RoleContext context;
+        private final EventChannel channel;
+        private final CmId id;
+
+        private Listener(RoleContext context, EventChannel channel, CmId id) {
+            this.context = context;
+            this.channel = channel;
+            this.id = id;
+        }
+
+        static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
+            EventChannel channel = EventChannel.create();
+            try {
+                CmId id = channel.createId(PortSpace.TCP);
+                try {
+                    InetAddress local = address != null ? address : context.device().address();
+                    id.bind(new InetSocketAddress(local, port));
+                    id.listen(backlog);
+                    return new Listener(context, channel, id);
+                } catch (RuntimeException e) {
+                    id.close();
+                    throw e;
+                }
+            } catch (RuntimeException e) {
+                channel.close();
+                throw e;
+            }
+        }
+
+        CmId id() {
+            return id;
+        }
+
+        EventChannel channel() {
+            return channel;
+        }
+
+        CmEvent awaitRequest(Duration timeout) {
+            return awaitEvent(context, id, timeout, "connection request")
+                    .require(CmEvent.Type.CONNECT_REQUEST);
+        }
+
+        @Override
+        public void close() {
+            id.close();
+            channel.close();
+        }
+    }
+
+    static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, String what) {
+        long deadline = Waits.deadline(timeout);
+        while (true) {
+            context.checkCancelled();
+            Duration left = Waits.remaining(deadline);
+            try {
+                return id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
+            } catch (RdmaTimeoutException e) {
+                if (Waits.remaining(deadline).isZero()) {
+                    throw new RdmaTimeoutException(what, timeout, "no event on " + id.describe());
+                }
+            }
+        }
+    }
+
+    /** Connects by rdma_cm. */
+    static RcLink connect(
+            RoleContext context,
+            Spec spec,
+            @Nullable InetAddress source,
+            InetSocketAddress target,
+            Tuning tuning,
+            Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            EventChannel channel = link.own(EventChannel.create());
+            CmId id = link.own(channel.createId(PortSpace.TCP));
+            link.id = id;
+            long start = System.nanoTime();
+            id.resolveAddress(source, target, RESOLVE);
+            long resolved = System.nanoTime();
+            link.resolveNanos = resolved - start;
+            tuning.tune(id);
+            resolved = System.nanoTime();
+            id.resolveRoute(RESOLVE);
+            link.routeNanos = System.nanoTime() - resolved;
+            link.createResources(id.context(), id);
+            byte[] privateData = preparation.prepare(link);
+            ConnectionParameters.Builder parameters = link.parameters(privateData);
+            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+                parameters.qpNumber(link.queuePair().number());
+            }
+            long connecting = System.nanoTime();
+            id.connect(parameters.build());
+            CmEvent answer = awaitEvent(context, id, spec.timeout(), "answer to the connection request");
+            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+                answer.require(CmEvent.Type.CONNECT_RESPONSE);
+                link.moveExternal(id);
+                id.establish();
+            } else {
+                answer.require(CmEvent.Type.ESTABLISHED);
+            }
+            link.connectNanos = System.nanoTime() - connecting;
+            link.peerData = answer.privateData();
+            link.watchForDisconnect();
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
+    static RcLink accept(
+            RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
+        RcLink link = begin(context, spec, request, tuning, preparation);
+        try {
+            link.awaitEstablished();
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /** Accepts a request without waiting for the connection, so that several can come up at once. */
+    static RcLink begin(
+            RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            CmId id = link.own(request.id());
+            link.id = id;
+            link.peerData = request.privateData();
+            link.createResources(id.context(), id);
+            byte[] privateData = preparation.prepare(link);
+            tuning.tune(id);
+            ConnectionParameters.Builder parameters = link.parameters(privateData);
+            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+                link.moveExternal(id);
+                parameters.qpNumber(link.queuePair().number());
+            }
+            id.accept(parameters.build());
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    void awaitEstablished() {
+        awaitEvent(context, id(), spec.timeout(), "ESTABLISHED after accepting").require(CmEvent.Type.ESTABLISHED);
+        watchForDisconnect();
+    }
+
+    /** Connects without rdma_cm: both sides call this, and the text channel carries the addresses. */
+    static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            DeviceContext device = link.own(context.device().open());
+            link.createResources(device, null);
+            RawBringUp.connect(context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    private ConnectionParameters.Builder parameters(byte[] privateData) {
+        return ConnectionParameters.builder()
+                .privateData(privateData)
+                .responderResources(spec.depth())
+                .initiatorDepth(spec.depth())
+                .retryCount(7)
+                .rnrRetryCount(7);
+    }
+
+    private void createResources(DeviceContext device, @Nullable CmId cm) {
+        ProtectionDomain pd = own(device.allocateProtectionDomain());
+        domain = pd;
+        CompletionChannel channel = spec.events() ? own(device.createCompletionChannel()) : null;
+        int entries = spec.sendDepth() + spec.receiveDepth();
+        CompletionQueue queue = own(
+                channel == null
+                        ? device.createCompletionQueue(entries)
+                        : device.createCompletionQueue(entries, channel));
+        QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
+                .sendQueue(queue)
+                .receiveQueue(queue)
+                .maxSendWr(spec.sendDepth())
+                .maxSendSge(1)
+                .maxReceiveSge(1)
+                .maxInline(spec.inline());
+        if (spec.sharedReceives()) {
+            SharedReceiveQueue srq = own(pd.createSharedReceiveQueue(spec.receiveDepth(), 1));
+            shared = srq;
+            attributes.srq(srq);
+        } else {
+            attributes.maxReceiveWr(spec.receiveDepth());
+        }
+        if (cm != null && spec.bringUp() == BringUp.RDMA_CM) {
+            queuePair = own(cm.createQueuePair(pd, attributes.build()));
+        } else {
+            QueuePair qp = own(pd.createQueuePair(attributes.build()));
+            queuePair = qp;
+            if (cm != null) {
+                qp.modify(cm.initQueuePairAttributes(QpState.INIT));
+            }
+        }
+        progress = new Progress(context, queue, channel, spec.receiveDepth(), spec.timeout());
+    }
+
+    private void moveExternal(CmId cm) {
+        queuePair().modify(cm.initQueuePairAttributes(QpState.INIT));
+        queuePair().modify(cm.initQueuePairAttributes(QpState.RTR));
+        queuePair().modify(cm.initQueuePairAttributes(QpState.RTS));
+    }
+
+    private void watchForDisconnect() {
+        progress().endsWhen(this::isDisconnected);
+    }
+
+    /** Whether the peer has ended the connection. */
+    private boolean isDisconnected() {
+        if (!disconnectedByPeer) {
+            Optional<CmEvent> event = id().pollEvent();
+            if (event.isPresent()) {
+                event.get().require(CmEvent.Type.DISCONNECTED);
+                disconnectedByPeer = true;
+            }
+        }
+        return disconnectedByPeer;
+    }
+
+    // ---- use ----
+
+    CmId id() {
+        return present(id, "rdma_cm id");
+    }
+
+    ProtectionDomain domain() {
+        return present(domain, "protection domain");
+    }
+
+    QueuePair queuePair() {
+        return present(queuePair, "queue pair");
+    }
+
+    Progress progress() {
+        return present(progress, "completion queue");
+    }
+
+    byte[] peerData() {
+        return peerData.clone();
+    }
+
+    void peerData(byte[] data) {
+        peerData = data.clone();
+    }
+
+    MemoryRegion register(long size, Access... access) {
+        return own(domain().registerMemory(size, access));
+    }
+
+    void postReceive(long number, MemoryRegion region, long offset, int length) {
+        SharedReceiveQueue srq = shared;
+        if (srq != null) {
+            srq.postReceive(number | Progress.RECEIVE, region, offset, length);
+        } else {
+            queuePair().postReceive(number | Progress.RECEIVE, region, offset, length);
+        }
+    }
+
+    /** Ends the connection from this side and waits until the peer has followed. */
+    void disconnect() {
+        CmId cm = id;
+        if (cm == null) {
+            return;
+        }
+        long start = System.nanoTime();
+        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            queuePair().toError();
+        }
+        cm.disconnect();
+        awaitDisconnected();
+        disconnectNanos = System.nanoTime() - start;
+    }
+
+    /** Waits for the peer to end the connection, and follows. */
+    void awaitDisconnect() {
+        CmId cm = id;
+        if (cm == null) {
+            return;
+        }
+        awaitDisconnected();
+        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            queuePair().toError();
+        }
+        cm.disconnect();
+    }
+
+    void awaitDisconnected() {
+        if (!disconnectedByPeer) {
+            awaitEvent(context, id(), spec.timeout(), "DISCONNECTED").require(CmEvent.Type.DISCONNECTED);
+            disconnectedByPeer = true;
+        }
+    }
+
+    <T extends AutoCloseable> T own(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    private RuntimeException abandon(Throwable failure) {
+        try {
+            close();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
+        }
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) failure;
+    }
+
+    private static <T> T present(@Nullable T value, String what) {
+        if (value == null) {
+            throw new IllegalStateException("This connection has no " + what);
+        }
+        return value;
+    }
+
+    @Override
+    public void close() {
+        RuntimeException first = null;
+        // A queue pair that still works may write into memory that is about to go.
+        while (!resources.isEmpty()) {
+            try {
+                resources.pop().close();
+            } catch (Exception e) {
+                RuntimeException failure = e instanceof RuntimeException r ? r : new IllegalStateException(e);
+                if (first == null) {
+                    first = failure;
+                } else {
+                    first.addSuppressed(failure);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+}
