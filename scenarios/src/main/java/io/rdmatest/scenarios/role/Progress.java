@@ -4,6 +4,9 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +23,7 @@ final class Progress {
     /** Set in the work request id of every receive. */
     static final long RECEIVE = 1L << 62;
 
+    private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
     private static final int BATCH = 32;
     private static final int SPINS = 32;
     private static final int LOOK = 256;
@@ -72,6 +76,16 @@ final class Progress {
         return sendsSeen;
     }
 
+    /** The receives that completed so far, taken or not. */
+    long receives() {
+        return receivesSeen;
+    }
+
+    /** Takes what is there without waiting. */
+    void poll() {
+        take();
+    }
+
     /** Waits until as many signalled requests completed, counted from the beginning. */
     void awaitSends(long total) {
         if (sendsSeen >= total) {
@@ -113,13 +127,10 @@ final class Progress {
         return true;
     }
 
-    /** Waits until a condition on memory holds, as a program does that polls the last byte of an RDMA WRITE. */
-    void awaitMemory(BooleanSupplier condition, String what) {
-        if (condition.getAsBoolean()) {
-            return;
-        }
+    /** Waits until a byte of memory has a value, as a program does that polls the end of an RDMA WRITE. */
+    void awaitByte(MemorySegment memory, long offset, byte value, String what) {
         long deadline = Waits.deadline(timeout);
-        for (int idle = 1; !condition.getAsBoolean(); idle++) {
+        for (int idle = 1; (byte) BYTE.getAcquire(memory, offset) != value; idle++) {
             if (take() > 0) {
                 idle = 0;
             } else if (spin(idle, deadline, what)) {

@@ -1,0 +1,51 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.fabric.FabricDevice;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.util.Collections;
+import java.util.Optional;
+
+/** The IP addresses of the network interface under a device. */
+public final class Addresses {
+
+    private Addresses() {}
+
+    /**
+     * Returns an address of the device in the family of another address.
+     *
+     * @throws IllegalStateException if the interface has none
+     */
+    public static InetAddress ofFamily(FabricDevice device, InetAddress like) {
+        return find(device, like instanceof Inet4Address)
+                .orElseThrow(() -> new IllegalStateException("The network interface of %s has no %s address"
+                        .formatted(device.device().name(), like instanceof Inet4Address ? "IPv4" : "IPv6")));
+    }
+
+    /**
+     * Looks for an address of the device.
+     *
+     * @param device the device
+     * @param ipv4 true for IPv4, false for a global IPv6 address
+     */
+    public static Optional<InetAddress> find(FabricDevice device, boolean ipv4) {
+        InetAddress own = device.address();
+        if (own instanceof Inet4Address == ipv4) {
+            return Optional.of(own);
+        }
+        try {
+            NetworkInterface network = NetworkInterface.getByInetAddress(own);
+            if (network == null) {
+                return Optional.empty();
+            }
+            return Collections.list(network.getInetAddresses()).stream()
+                    .filter(address -> address instanceof Inet4Address == ipv4)
+                    .filter(address -> !address.isLinkLocalAddress())
+                    .findFirst();
+        } catch (SocketException e) {
+            throw new IllegalStateException("Can't list the addresses of " + own.getHostAddress(), e);
+        }
+    }
+}
