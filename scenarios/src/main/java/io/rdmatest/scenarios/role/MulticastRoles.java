@@ -68,10 +68,10 @@ public final class MulticastRoles {
                                     member.buffer,
                                     0,
                                     size,
-                                    member.queuePair.number(),
                                     handle,
                                     member.membership().qpNumber(),
                                     member.membership().qkey(),
+                                    member.queuePair.number(),
                                     SIGNALED);
                             member.progress.awaitSends(++sent);
                         }

@@ -1,0 +1,63 @@
+package io.rdmatest.scenarios;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * How much a scenario does. The defaults suit a device in software emulation; ask for it as a parameter of a test.
+ *
+ * <p>The keys work from {@code junit-platform.properties}, as system properties and from the launcher.
+ *
+ * @param pingPongIterations round trips of a ping-pong, {@value #PING_PONG_ITERATIONS}
+ * @param streamScale the share of rstream's own repetitions, {@value #STREAM_SCALE}
+ * @param allStreamSizes whether streams go over all 33 sizes of {@code rstream -S all}, {@value #STREAM_SIZES}
+ * @param stepTimeout how long a role waits for any one step, {@value #STEP_TIMEOUT}
+ */
+public record ScenarioSettings(
+        int pingPongIterations, double streamScale, boolean allStreamSizes, Duration stepTimeout) {
+
+    /** Round trips of a ping-pong, at least 1; 200 unless set. */
+    public static final String PING_PONG_ITERATIONS = "rdma.pingpong.iterations";
+
+    /** The share of rstream's own repetitions, above 0; 1.0 for all of them; 0.01 unless set. */
+    public static final String STREAM_SCALE = "rdma.stream.scale";
+
+    /** {@code standard} (4 sizes, unless set) or {@code all} (33 sizes). */
+    public static final String STREAM_SIZES = "rdma.stream.sizes";
+
+    /** How long a role waits for any one step, in seconds; 10 unless set. */
+    public static final String STEP_TIMEOUT = "rdma.scenario.step-timeout";
+
+    private static final List<String> SIZES = List.of("standard", "all");
+
+    static ScenarioSettings read(Function<String, Optional<String>> configuration) {
+        String sizes = configuration.apply(STREAM_SIZES).orElse("standard");
+        if (!SIZES.contains(sizes)) {
+            throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(STREAM_SIZES, sizes, SIZES));
+        }
+        return new ScenarioSettings(
+                (int) number(configuration, PING_PONG_ITERATIONS, 200, 1, 1_000_000_000),
+                number(configuration, STREAM_SCALE, 0.01, 1e-9, 1000),
+                sizes.equals("all"),
+                Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 10, 0.001, 3600))));
+    }
+
+    private static double number(
+            Function<String, Optional<String>> configuration, String key, double unset, double least, double most) {
+        Optional<String> text = configuration.apply(key);
+        if (text.isEmpty()) {
+            return unset;
+        }
+        try {
+            double value = Double.parseDouble(text.get().trim());
+            if (value >= least && value <= most) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(key + "=" + text.get() + ": not a number", e);
+        }
+        throw new IllegalArgumentException("%s=%s: allowed are %s to %s".formatted(key, text.get(), least, most));
+    }
+}
