@@ -63,11 +63,7 @@ public class ConnectionScenarios {
         InetAddress address = Addresses.find(device, false)
                 .orElseThrow(() -> SkipReason.PEER_ABSENT.skip(
                         "the network interface of " + device.device().name() + " has no IPv6 address"));
-        run(
-                UcmatoseRoles.Plan.of(1, 10, 100, BringUp.RDMA_CM, settings.stepTimeout()),
-                address,
-                device,
-                report);
+        run(UcmatoseRoles.Plan.of(1, 10, 100, BringUp.RDMA_CM, settings.stepTimeout()), address, device, report);
     }
 
     @ParameterizedTest(name = "private data of {0} bytes comes back")
@@ -169,19 +165,14 @@ public class ConnectionScenarios {
                     .filter(entry -> entry.type() != GidType.ROCE_V1)
                     .filter(entry -> entry.gid().isIpv4Mapped() == family.equals("IPv4"))
                     .findFirst()
-                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip(
-                            "%s port %d has no %s GID among %s"
-                                    .formatted(
-                                            device.device().name(),
-                                            device.port(),
-                                            family,
-                                            context.gidTable(device.port()))));
+                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("%s port %d has no %s GID among %s"
+                            .formatted(
+                                    device.device().name(), device.port(), family, context.gidTable(device.port()))));
         }
         report.parameter("GID", gid.gid());
         report.parameter("GID index", gid.index());
         report.parameter("GID type", gid.type());
-        PingPongRoles.Plan plan = PingPongRoles.Plan.of(
-                        PingPongRoles.Operation.SEND, 1000, 20, settings.stepTimeout())
+        PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, settings.stepTimeout())
                 .by(BringUp.RAW, gid);
         var results = report.step(
                 "connect without rdma_cm and exchange 20 messages",
@@ -208,7 +199,8 @@ public class ConnectionScenarios {
         long expected = (long) plan.connections() * plan.messages();
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
             if (side.messagesReceived() != expected) {
-                throw new AssertionError("%d messages arrived instead of %d".formatted(side.messagesReceived(), expected));
+                throw new AssertionError(
+                        "%d messages arrived instead of %d".formatted(side.messagesReceived(), expected));
             }
             report.bytesVerified(side.bytesVerified());
         }

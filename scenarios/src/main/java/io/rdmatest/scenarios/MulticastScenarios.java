@@ -32,8 +32,7 @@ public class MulticastScenarios {
 
     @ParameterizedTest(name = "{0}, {1} bytes, two receivers")
     @CsvSource({"239.77.0.1, 1", "239.77.0.1, 100", "239.77.0.1, 1000", "ff0e::77:1, 100", "ff0e::77:1, 1000"})
-    void delivery(
-            String groupText, int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void delivery(String groupText, int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         InetAddress group = group(groupText, device);
         report.parameter("group", groupText);
         report.parameter("size", size);
@@ -135,9 +134,7 @@ public class MulticastScenarios {
         private Running<Received> receiver(String name, InetAddress group, int size) {
             return report.step(name + " joins " + group.getHostAddress(), () -> {
                 Running<Received> receiver = roles.start(
-                        name,
-                        device,
-                        new MulticastRoles.Receiver(group, 4 * MESSAGES, size, settings.stepTimeout()));
+                        name, device, new MulticastRoles.Receiver(group, 4 * MESSAGES, size, settings.stepTimeout()));
                 receiver.hear("joining the group", settings.stepTimeout());
                 return receiver;
             });
@@ -151,8 +148,8 @@ public class MulticastScenarios {
         }
 
         private int joinedSender(Running<Integer> sender) {
-            return Integer.parseInt(sender.hear("joining the group", settings.stepTimeout())
-                    .split(" ", -1)[1]);
+            return Integer.parseInt(
+                    sender.hear("joining the group", settings.stepTimeout()).split(" ", -1)[1]);
         }
 
         private void deliver(Running<Integer> sender, int number, int first, List<Running<Received>> receivers) {

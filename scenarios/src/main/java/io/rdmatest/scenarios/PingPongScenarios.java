@@ -58,15 +58,20 @@ public class PingPongScenarios {
 
     @ParameterizedTest(name = "{0}, {1} bytes")
     @CsvSource({
-        "SEND, 64", "SEND, 4096", "SEND, 65536",
+        "SEND, 64",
+        "SEND, 4096",
+        "SEND, 65536",
         "SEND_WITH_IMMEDIATE, 64",
-        "WRITE, 64", "WRITE, 65536",
-        "WRITE_WITH_IMMEDIATE, 64", "WRITE_WITH_IMMEDIATE, 65536",
-        "READ, 64", "READ, 65536",
-        "FETCH_AND_ADD, 8", "COMPARE_AND_SWAP, 8"
+        "WRITE, 64",
+        "WRITE, 65536",
+        "WRITE_WITH_IMMEDIATE, 64",
+        "WRITE_WITH_IMMEDIATE, 65536",
+        "READ, 64",
+        "READ, 65536",
+        "FETCH_AND_ADD, 8",
+        "COMPARE_AND_SWAP, 8"
     })
-    void operation(
-            Operation operation, int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void operation(Operation operation, int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         if (size == Long.BYTES) {
             requireAtomics(device);
         }
@@ -81,8 +86,7 @@ public class PingPongScenarios {
 
     @ParameterizedTest(name = "{0} into a shared receive queue")
     @EnumSource(names = {"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
-    void sharedReceiveQueue(
-            Operation operation, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void sharedReceiveQueue(Operation operation, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         try (DeviceContext context = device.open()) {
             if (context.attributes().maxSrq() == 0) {
                 throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(device.device().name() + " has max_srq 0");

@@ -30,12 +30,7 @@ public class StreamScenarios {
         "64, 64, bw", "4k, 4096, bw", "64k, 65536, bw", "1m, 1048576, bw"
     })
     void standard(
-            String label,
-            int size,
-            String kind,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
+            String label, int size, String kind, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         // A share of rstream's counts; few large transfers take as long as many small ones.
         double scale = settings.streamScale();
         StreamRow row = kind.equals("lat") ? StreamRow.latency(size, scale) : StreamRow.bandwidth(size, scale);
@@ -104,12 +99,11 @@ public class StreamScenarios {
             double gigabits = row.gigabitsPerSecond(timing.nanos());
             report.measurement(prefix + "throughput", gigabits, "Gb/s");
             report.measurement(prefix + "time per transfer", row.microsPerTransfer(timing.nanos()), "us");
-            String series =
-                    switch (row.kind()) {
-                        case LATENCY -> "stream, one at a time";
-                        case BANDWIDTH -> "stream";
-                        case CUSTOM -> "stream, custom";
-                    };
+            String series = switch (row.kind()) {
+                case LATENCY -> "stream, one at a time";
+                case BANDWIDTH -> "stream";
+                case CUSTOM -> "stream, custom";
+            };
             report.throughput(series, row.size(), gigabits);
         }
     }

@@ -55,13 +55,16 @@ public final class LocalRoles implements AutoCloseable {
             this.inbox = inbox;
             this.outbox = outbox;
             RoleContext context = new Context(device, inbox, outbox);
-            this.thread = Thread.ofPlatform().name("rdma-role-" + name).daemon(true).unstarted(() -> {
-                try {
-                    result = role.run(context);
-                } catch (Throwable failure) {
-                    fail(failure);
-                }
-            });
+            this.thread = Thread.ofPlatform()
+                    .name("rdma-role-" + name)
+                    .daemon(true)
+                    .unstarted(() -> {
+                        try {
+                            result = role.run(context);
+                        } catch (Throwable failure) {
+                            fail(failure);
+                        }
+                    });
         }
 
         /** Sends a message to the role. */
@@ -214,9 +217,8 @@ public final class LocalRoles implements AutoCloseable {
         for (Running<?> role : running) {
             joinThread(role.thread, Waits.remaining(deadline));
             if (role.thread.isAlive()) {
-                fail(new IllegalStateException(
-                        "The role " + role.name + " did not end within " + GRACE.toSeconds() + " s; it is at "
-                                + top(role.thread)));
+                fail(new IllegalStateException("The role " + role.name + " did not end within " + GRACE.toSeconds()
+                        + " s; it is at " + top(role.thread)));
             }
         }
         synchronized (failures) {

@@ -51,11 +51,13 @@ public final class MulticastRoles {
         public Integer run(RoleContext context) {
             try (Member member = new Member(context, group, 1, size, timeout)) {
                 member.join(group, flag, timeout);
-                try (AddressHandle handle = member.domain.createAddressHandle(member.membership().address())) {
+                try (AddressHandle handle =
+                        member.domain.createAddressHandle(member.membership().address())) {
                     context.tell("joined " + member.queuePair.number());
                     int sent = 0;
                     while (true) {
-                        String[] order = context.hear("order to the sender", timeout).split(" ", -1);
+                        String[] order =
+                                context.hear("order to the sender", timeout).split(" ", -1);
                         if (order[0].equals("end")) {
                             return sent;
                         }
@@ -112,7 +114,8 @@ public final class MulticastRoles {
                 context.tell("joined");
                 int received = 0;
                 while (true) {
-                    String[] order = context.hear("order to the receiver", timeout).split(" ", -1);
+                    String[] order =
+                            context.hear("order to the receiver", timeout).split(" ", -1);
                     switch (order[0]) {
                         case "expect" -> {
                             int sender = Integer.parseInt(order[1]);
@@ -149,13 +152,12 @@ public final class MulticastRoles {
                     message,
                     "multicast receiver of " + group.getHostAddress());
             if (!progress.hasImmediate() || progress.immediate() != sender || progress.sourceQp() != sender) {
-                throw new AssertionError(
-                        "Multicast message %d is of QP %d with immediate data %s; the sender is QP %d"
-                                .formatted(
-                                        message,
-                                        progress.sourceQp(),
-                                        progress.hasImmediate() ? progress.immediate() : "none",
-                                        sender));
+                throw new AssertionError("Multicast message %d is of QP %d with immediate data %s; the sender is QP %d"
+                        .formatted(
+                                message,
+                                progress.sourceQp(),
+                                progress.hasImmediate() ? progress.immediate() : "none",
+                                sender));
             }
         }
     }
@@ -226,9 +228,8 @@ public final class MulticastRoles {
             long before = progress.receives();
             progress.poll();
             if (progress.receives() != before) {
-                throw new AssertionError(
-                        "%d multicast messages arrived that were not for this receiver"
-                                .formatted(progress.receives() - before));
+                throw new AssertionError("%d multicast messages arrived that were not for this receiver"
+                        .formatted(progress.receives() - before));
             }
         }
 
@@ -252,9 +253,7 @@ public final class MulticastRoles {
                 try {
                     resources.pop().close();
                 } catch (Exception e) {
-                    first = first != null
-                            ? first
-                            : e instanceof RuntimeException r ? r : new IllegalStateException(e);
+                    first = first != null ? first : e instanceof RuntimeException r ? r : new IllegalStateException(e);
                 }
             }
             if (first != null) {

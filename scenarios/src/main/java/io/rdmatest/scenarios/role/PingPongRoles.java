@@ -92,8 +92,7 @@ public final class PingPongRoles {
 
         /** Returns this plan with the data inline. */
         public Plan withInline() {
-            return new Plan(
-                    bringUp, operation, size, iterations, true, sharedReceives, events, timeout, gid);
+            return new Plan(bringUp, operation, size, iterations, true, sharedReceives, events, timeout, gid);
         }
 
         /** Returns this plan with a shared receive queue. */
@@ -108,8 +107,7 @@ public final class PingPongRoles {
 
         /** Returns this plan over another kind of connection. */
         public Plan by(BringUp way, @Nullable GidEntry entry) {
-            return new Plan(
-                    way, operation, size, iterations, inline, sharedReceives, events, timeout, entry);
+            return new Plan(way, operation, size, iterations, inline, sharedReceives, events, timeout, entry);
         }
 
         private RcLink.Spec spec() {
@@ -189,9 +187,7 @@ public final class PingPongRoles {
         }
 
         private byte[] prepare(RcLink link) {
-            Access[] access = {
-                Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC
-            };
+            Access[] access = {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC};
             // One byte more: the mark that a polled RDMA WRITE ends with, which is no part of the payload.
             int slot = plan.size() + 1;
             long area = (2L * slot + 7) / 8 * 8;
@@ -280,8 +276,7 @@ public final class PingPongRoles {
             switch (plan.operation()) {
                 case SEND -> link.queuePair().postSend(iteration, source, slot, plan.size(), flags);
                 case SEND_WITH_IMMEDIATE ->
-                    link.queuePair()
-                            .postSendWithImmediate(iteration, source, slot, plan.size(), ~iteration, flags);
+                    link.queuePair().postSendWithImmediate(iteration, source, slot, plan.size(), ~iteration, flags);
                 case WRITE ->
                     link.queuePair()
                             .postWrite(
@@ -357,8 +352,7 @@ public final class PingPongRoles {
                     case READ ->
                         link.queuePair().postRead(i, local, 0, plan.size(), remote.address, remote.rkey, SIGNALED);
                     case FETCH_AND_ADD ->
-                        link.queuePair()
-                                .postFetchAndAdd(i, local, 0, remote.address, remote.rkey, i + 1L, SIGNALED);
+                        link.queuePair().postFetchAndAdd(i, local, 0, remote.address, remote.rkey, i + 1L, SIGNALED);
                     case COMPARE_AND_SWAP ->
                         // Every fourth one compares with what is not there and must change nothing.
                         link.queuePair()

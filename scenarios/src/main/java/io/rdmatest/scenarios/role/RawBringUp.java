@@ -33,7 +33,8 @@ final class RawBringUp {
         byte[] data = preparation.prepare(link);
         long start = System.nanoTime();
         context.tell(encode(local, data));
-        String[] answer = context.hear("address of the peer's queue pair", spec.timeout()).split(" ", -1);
+        String[] answer =
+                context.hear("address of the peer's queue pair", spec.timeout()).split(" ", -1);
         link.peerData(HexFormat.of().parseHex(answer[6]));
         RawConnection.establish(queuePair, local, decode(answer), parameters);
         // The peer must be able to receive before the first packet leaves.

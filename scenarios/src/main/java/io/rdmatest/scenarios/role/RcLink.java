@@ -106,7 +106,8 @@ final class RcLink implements AutoCloseable {
             try {
                 CmId id = channel.createId(PortSpace.TCP);
                 try {
-                    InetAddress local = address != null ? address : context.device().address();
+                    InetAddress local =
+                            address != null ? address : context.device().address();
                     id.bind(new InetSocketAddress(local, port));
                     id.listen(backlog);
                     return new Listener(context, channel, id);
@@ -129,8 +130,7 @@ final class RcLink implements AutoCloseable {
         }
 
         CmEvent awaitRequest(Duration timeout) {
-            return awaitEvent(context, id, timeout, "connection request")
-                    .require(CmEvent.Type.CONNECT_REQUEST);
+            return awaitEvent(context, id, timeout, "connection request").require(CmEvent.Type.CONNECT_REQUEST);
         }
 
         @Override
@@ -202,8 +202,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
-    static RcLink accept(
-            RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
+    static RcLink accept(RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
         RcLink link = begin(context, spec, request, tuning, preparation);
         try {
             link.awaitEstablished();
@@ -214,8 +213,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Accepts a request without waiting for the connection, so that several can come up at once. */
-    static RcLink begin(
-            RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
+    static RcLink begin(RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
             CmId id = link.own(request.id());
@@ -247,7 +245,8 @@ final class RcLink implements AutoCloseable {
         try {
             DeviceContext device = link.own(context.device().open());
             link.createResources(device, null);
-            RawBringUp.connect(context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
+            RawBringUp.connect(
+                    context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
             return link;
         } catch (RuntimeException | Error e) {
             throw link.abandon(e);

@@ -16,8 +16,7 @@ public record RpingMessage(long address, int rkey, int length) {
     /** The size of the message on the wire, in bytes. */
     public static final int SIZE = 16;
 
-    private static final ValueLayout.OfLong LONG =
-            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     /** Writes this message to the first {@link #SIZE} bytes of a segment. */

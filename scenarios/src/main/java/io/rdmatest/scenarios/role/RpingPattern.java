@@ -75,15 +75,10 @@ public final class RpingPattern {
         }
         long textEnd = size - 1L;
         long length = textEnd - header.length;
-        long wrong = MemorySegment.mismatch(
-                buffer, header.length, textEnd, TEXT, textStart(ping), textStart(ping) + length);
+        long wrong =
+                MemorySegment.mismatch(buffer, header.length, textEnd, TEXT, textStart(ping), textStart(ping) + length);
         if (wrong >= 0) {
-            check(
-                    buffer,
-                    header.length + wrong,
-                    TEXT.get(ValueLayout.JAVA_BYTE, textStart(ping) + wrong),
-                    ping,
-                    where);
+            check(buffer, header.length + wrong, TEXT.get(ValueLayout.JAVA_BYTE, textStart(ping) + wrong), ping, where);
         }
         check(buffer, textEnd, (byte) 0, ping, where);
     }

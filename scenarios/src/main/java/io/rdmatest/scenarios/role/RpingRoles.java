@@ -69,8 +69,8 @@ public final class RpingRoles {
                 context.tell(Integer.toString(listener.id().localPort()));
                 CmEvent request = listener.awaitRequest(timeout);
                 MemoryRegion[] regions = new MemoryRegion[2];
-                try (RcLink link = RcLink.accept(
-                        context, RcLink.Spec.rping(bringUp, timeout), request, id -> {}, prepared -> {
+                try (RcLink link =
+                        RcLink.accept(context, RcLink.Spec.rping(bringUp, timeout), request, id -> {}, prepared -> {
                             regions[0] = prepared.register(2 * RpingMessage.SIZE, Access.LOCAL_WRITE);
                             regions[1] = prepared.register(
                                     bufferSize, Access.LOCAL_WRITE, Access.REMOTE_READ, Access.REMOTE_WRITE);

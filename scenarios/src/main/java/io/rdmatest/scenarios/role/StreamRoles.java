@@ -36,8 +36,7 @@ public final class StreamRoles {
      * @param inline the largest inline transfer of a latency series in bytes (rstream -i)
      * @param timeout how long to wait for any one step
      */
-    public record Plan(
-            List<List<StreamRow>> series, boolean verify, int bufferSize, int inline, Duration timeout) {
+    public record Plan(List<List<StreamRow>> series, boolean verify, int bufferSize, int inline, Duration timeout) {
 
         /** Keeps the rows from changing. */
         public Plan {

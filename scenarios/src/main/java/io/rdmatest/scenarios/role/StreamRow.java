@@ -34,9 +34,8 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
     /** Checks that the row transfers something. */
     public StreamRow {
         if (size <= 0 || transfers <= 0 || iterations <= 0) {
-            throw new IllegalArgumentException(
-                    "Size, transfers and iterations are positive, not %d, %d and %d"
-                            .formatted(size, transfers, iterations));
+            throw new IllegalArgumentException("Size, transfers and iterations are positive, not %d, %d and %d"
+                    .formatted(size, transfers, iterations));
         }
     }
 

@@ -66,13 +66,21 @@ public final class UcmatoseRoles {
         /** Returns this plan with ids that move to another event channel. */
         public Plan withMigration() {
             return new Plan(
-                    connections, messages, size, bringUp, verify, true, typeOfService, ackTimeout, privateData, timeout);
+                    connections,
+                    messages,
+                    size,
+                    bringUp,
+                    verify,
+                    true,
+                    typeOfService,
+                    ackTimeout,
+                    privateData,
+                    timeout);
         }
 
         /** Returns this plan with a type of service and an ACK timeout; -1 leaves either as it is. */
         public Plan withOptions(int service, int ack) {
-            return new Plan(
-                    connections, messages, size, bringUp, verify, migrate, service, ack, privateData, timeout);
+            return new Plan(connections, messages, size, bringUp, verify, migrate, service, ack, privateData, timeout);
         }
 
         /** Returns this plan for a C program at the other side. */
@@ -91,8 +99,7 @@ public final class UcmatoseRoles {
         }
 
         private RcLink.Spec spec() {
-            return new RcLink.Spec(
-                    bringUp, Math.max(1, messages), Math.max(1, messages), 0, 1, false, false, timeout);
+            return new RcLink.Spec(bringUp, Math.max(1, messages), Math.max(1, messages), 0, 1, false, false, timeout);
         }
     }
 
@@ -128,8 +135,7 @@ public final class UcmatoseRoles {
         public Result run(RoleContext context) {
             List<Peer> peers = new ArrayList<>();
             EventChannel other = plan.migrate() ? EventChannel.create() : null;
-            try (RcLink.Listener listener =
-                    RcLink.Listener.open(context, address, port, plan.connections())) {
+            try (RcLink.Listener listener = RcLink.Listener.open(context, address, port, plan.connections())) {
                 context.tell(Integer.toString(listener.id().localPort()));
                 try {
                     for (int i = 0; i < plan.connections(); i++) {
@@ -174,8 +180,7 @@ public final class UcmatoseRoles {
      * @param plan what to do
      */
     public record Client(
-            @Nullable InetAddress source, @Nullable InetAddress address, int port, Plan plan)
-            implements Role<Result> {
+            @Nullable InetAddress source, @Nullable InetAddress address, int port, Plan plan) implements Role<Result> {
 
         @Override
         public Result run(RoleContext context) {
@@ -189,7 +194,11 @@ public final class UcmatoseRoles {
                     Peer peer = new Peer(plan, i, "client");
                     peers.add(peer);
                     peer.link = RcLink.connect(
-                            context, plan.spec(), source, new InetSocketAddress(remote, remotePort), this::tune,
+                            context,
+                            plan.spec(),
+                            source,
+                            new InetSocketAddress(remote, remotePort),
+                            this::tune,
                             peer::prepare);
                     peer.verifyAnswer();
                 }
@@ -222,8 +231,7 @@ public final class UcmatoseRoles {
     private static Result result(List<Peer> peers) {
         List<Times> times = peers.stream()
                 .map(Peer::link)
-                .map(link ->
-                        new Times(link.resolveNanos, link.routeNanos, link.connectNanos, link.disconnectNanos))
+                .map(link -> new Times(link.resolveNanos, link.routeNanos, link.connectNanos, link.disconnectNanos))
                 .toList();
         return new Result(
                 times,

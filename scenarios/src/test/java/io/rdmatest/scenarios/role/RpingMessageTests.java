@@ -17,6 +17,7 @@ class RpingMessageTests {
     @Test
     void readingIsTheReverseOfWriting() {
         RpingMessage message = new RpingMessage(-1L, Integer.MIN_VALUE, 64);
-        assertThat(RpingMessage.readFrom(MemorySegment.ofArray(message.toBytes()))).isEqualTo(message);
+        assertThat(RpingMessage.readFrom(MemorySegment.ofArray(message.toBytes())))
+                .isEqualTo(message);
     }
 }

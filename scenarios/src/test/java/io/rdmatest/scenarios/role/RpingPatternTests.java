@@ -13,8 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RpingPatternTests {
 
-    private static final String UPPER_TO_LOWER =
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz";
+    private static final String UPPER_TO_LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz";
 
     private static byte[] filled(int size, int ping) {
         byte[] bytes = new byte[size];
@@ -29,10 +28,8 @@ class RpingPatternTests {
 
     @Test
     void firstTwoPingsAreTheTestVectors() {
-        assertThat(text(filled(64, 0)))
-                .isEqualTo("rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr");
-        assertThat(text(filled(64, 1)))
-                .isEqualTo("rdma-ping-1: BCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrs");
+        assertThat(text(filled(64, 0))).isEqualTo("rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr");
+        assertThat(text(filled(64, 1))).isEqualTo("rdma-ping-1: BCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrs");
     }
 
     @ParameterizedTest
@@ -51,7 +48,9 @@ class RpingPatternTests {
     @ParameterizedTest
     @ValueSource(ints = {0, 9, 10, 99, 100, 999_999_999, Integer.MAX_VALUE})
     void smallestSizeHoldsEveryHeader(int ping) {
-        assertThat(text(filled(23, ping))).startsWith("rdma-ping-" + ping + ": ").hasSize(22);
+        assertThat(text(filled(23, ping)))
+                .startsWith("rdma-ping-" + ping + ": ")
+                .hasSize(22);
     }
 
     @ParameterizedTest

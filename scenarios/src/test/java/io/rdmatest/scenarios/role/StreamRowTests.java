@@ -21,8 +21,15 @@ class StreamRowTests {
 
     @ParameterizedTest
     @CsvSource({
-        "64,100000", "1023,100000", "1024,10000", "4096,10000", "65535,10000", "65536,1000", "1048575,1000",
-        "1048576,100", "6291456,100"
+        "64,100000",
+        "1023,100000",
+        "1024,10000",
+        "4096,10000",
+        "65535,10000",
+        "65536,1000",
+        "1048575,1000",
+        "1048576,100",
+        "6291456,100"
     })
     void repetitionsShrinkWithTheSize(int size, int repetitions) {
         assertThat(StreamRow.repetitions(size)).isEqualTo(repetitions);
