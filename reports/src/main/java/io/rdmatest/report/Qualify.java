@@ -131,6 +131,10 @@ public final class Qualify implements Callable<Integer> {
                 return 0;
             }
         }
+        int setUp = setUp();
+        if (setUp != 0) {
+            return 3;
+        }
         Path target = project.resolve("reports").resolve("target");
         Path reports = output == null ? target : output.toAbsolutePath();
         try {
@@ -175,6 +179,15 @@ public final class Qualify implements Callable<Integer> {
         }
         finish(journal, generator, false);
         return status;
+    }
+
+    /** Installs and prepares what is missing; says itself what it does and what it can't do. */
+    private int setUp() throws IOException, InterruptedException {
+        if (System.getProperty("rdma.java") != null) {
+            return 0;
+        }
+        Path setup = project.resolve("fabric-config/rdma-jdk/bin/setup");
+        return new ProcessBuilder(setup.toString()).inheritIO().start().waitFor();
     }
 
     private Process start(Path journal, Path results) throws IOException {

@@ -116,7 +116,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
                         // Its set-up failed and its tests never started, or its tear-down failed after they ended.
                         boolean any = false;
                         for (JournalEvent test : List.copyOf(planned.values())) {
-                            if (String.valueOf(test.id()).startsWith(id)) {
+                            if (isWithin(test.id(), id)) {
                                 any = true;
                                 planned.remove(test.id());
                                 Scenario lost = scenario(scenarios, test);
@@ -160,7 +160,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         for (Scenario scenario : scenarios.values()) {
             if (scenario.device == null) {
                 devices.forEach((id, device) -> {
-                    if (scenario.id.startsWith(id)) {
+                    if (isWithin(scenario.id, id)) {
                         scenario.device = device;
                     }
                 });
@@ -173,6 +173,11 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
             environment.put("trouble", trouble);
         }
         return new Run(environment, new ArrayList<>(scenarios.values()));
+    }
+
+    /** Unique ids are paths: what is within a container continues its id with another segment. */
+    private static boolean isWithin(@Nullable String id, String container) {
+        return id != null && (id.equals(container) || id.startsWith(container + "/"));
     }
 
     long count(Verdict verdict) {

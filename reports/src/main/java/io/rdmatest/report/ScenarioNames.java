@@ -27,8 +27,7 @@ final class ScenarioNames {
                 scenario = scenario.isEmpty() ? title : title + ", " + scenario;
             } else if (here.getSource().isPresent()) {
                 String shown = here.getDisplayName();
-                // A method without parameters reads better without its empty list of them.
-                parts.addFirst(shown.endsWith("()") ? shown.substring(0, shown.length() - 2) : shown);
+                parts.addFirst(withoutParameterTypes(shown));
             }
             current = plan == null ? Optional.empty() : plan.getParent(here);
         }
@@ -37,6 +36,11 @@ final class ScenarioNames {
             return test.isEmpty() ? identifier.getDisplayName() : test;
         }
         return test.isEmpty() ? scenario : scenario + ": " + test;
+    }
+
+    /** JUnit names a method with the types of its parameters, which say nothing about the scenario. */
+    private static String withoutParameterTypes(String shown) {
+        return shown.replaceFirst("^([A-Za-z_$][A-Za-z0-9_$]*)\\([A-Za-z0-9_$.,<>\\[\\] ]*\\)$", "$1");
     }
 
     static String simpleName(String className) {

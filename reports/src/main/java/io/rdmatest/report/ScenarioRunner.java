@@ -1,6 +1,10 @@
 package io.rdmatest.report;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -32,6 +36,9 @@ final class ScenarioRunner {
 
     static final int TROUBLE = 3;
 
+    /** Bytes that the largest scenario keeps registered at once. */
+    private static final long LARGEST_BUFFER = 4L << 20;
+
     private ScenarioRunner() {}
 
     /**
@@ -52,10 +59,17 @@ final class ScenarioRunner {
         System.exit(status);
     }
 
-    /** Looks for the device once, so that a wrong name is one message and not as many as there are scenarios. */
+    /**
+     * Looks for the device and registers as much memory as a scenario needs, once: a wrong name or a limit that is too low
+     * is then one message and not as many as there are scenarios.
+     */
     private static void preflight() {
         if (System.getProperty(PACKAGE) == null) {
-            Fabric.load().local();
+            try (DeviceContext context = Fabric.load().local().resolve().open();
+                    ProtectionDomain protectionDomain = context.allocateProtectionDomain();
+                    MemoryRegion region = protectionDomain.registerMemory(LARGEST_BUFFER, Access.LOCAL_WRITE)) {
+                region.fill((byte) 0);
+            }
         }
     }
 
