@@ -1,6 +1,8 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.NativeResource;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.verbs.QueuePair;
 import java.util.List;
 
 /** Tells what there is to know about a test's native objects while they still exist. */
@@ -25,9 +27,31 @@ final class Diagnosis {
     }
 
     private static String state(NativeResource resource) {
-        return "";
+        try {
+            return switch (resource) {
+                case QueuePair queuePair -> "state " + queuePair.state();
+                case EventChannel channel ->
+                    channel.recentEvents().isEmpty()
+                            ? "no event came"
+                            : "last events: " + String.join("; ", channel.recentEvents());
+                default -> "";
+            };
+        } catch (RuntimeException e) {
+            // It may be closed meanwhile, or be what is broken; the others are still worth telling.
+            return "not to be asked: " + e.getMessage();
+        }
     }
 
     /** Moves queue pairs to the error state, so that whoever polls for their completions gets them, flushed. */
-    static void flush(List<NativeResource> live) {}
+    static void flush(List<NativeResource> live) {
+        for (NativeResource resource : live) {
+            if (resource instanceof QueuePair queuePair && !queuePair.isClosed()) {
+                try {
+                    queuePair.toError();
+                } catch (RuntimeException e) {
+                    System.err.println(queuePair.describe() + " can't be moved to the error state: " + e.getMessage());
+                }
+            }
+        }
+    }
 }

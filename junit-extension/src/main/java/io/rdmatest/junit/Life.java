@@ -93,7 +93,8 @@ final class Life implements AutoCloseable {
             return value;
         } finally {
             for (NativeResource resource : Ledger.live()) {
-                if (!known.contains(resource)) {
+                // What the run or the class provisioned on the way lives as long as they do.
+                if (!known.contains(resource) && !isProvisioned(resource)) {
                     provisioned.add(resource);
                 }
             }

@@ -1,12 +1,16 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.verbs.Access;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** Say how large the buffer is that is registered for a {@code MemoryRegion} parameter. */
+/**
+ * Say how large the buffer is that is registered for a {@code MemoryRegion} parameter, and who may do what with it. It is
+ * registered with the protection domain of the test, which injected connections use as well.
+ */
 @Target({ElementType.PARAMETER, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
@@ -19,4 +23,12 @@ public @interface Registered {
      *     for bytes
      */
     String size() default "4KiB";
+
+    /**
+     * Grant access.
+     *
+     * @return the access flags; empty for local write, remote write, remote read and, where the device has atomics, remote
+     *     atomic
+     */
+    Access[] access() default {};
 }
