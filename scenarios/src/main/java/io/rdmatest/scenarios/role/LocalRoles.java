@@ -74,7 +74,11 @@ public final class LocalRoles implements AutoCloseable {
 
         /** Waits for the role's next message; gives up when any role of the scenario failed. */
         public String hear(String what, Duration timeout) {
-            return await(outbox, name + ": " + what, timeout);
+            try {
+                return await(outbox, name + ": " + what, timeout);
+            } catch (RoleCancelledException e) {
+                throw surface();
+            }
         }
 
         /**
@@ -83,7 +87,7 @@ public final class LocalRoles implements AutoCloseable {
          * @param timeout how long at most
          * @return its results
          * @throws RdmaTimeoutException if it does not end in time
-         * @throws RoleCancelledException if any role failed; {@link LocalRoles#close} then throws the failure itself
+         * @throws RuntimeException the failure of the role that failed first, whichever it was
          */
         public R join(Duration timeout) {
             joinThread(thread, timeout);
@@ -92,7 +96,7 @@ public final class LocalRoles implements AutoCloseable {
             }
             R done = result;
             if (done == null) {
-                throw new RoleCancelledException();
+                throw surface();
             }
             return done;
         }
@@ -152,7 +156,7 @@ public final class LocalRoles implements AutoCloseable {
                 B clientResult = second.join(Waits.remaining(deadline));
                 return new Pair<>(first.join(Waits.remaining(deadline)), clientResult);
             } catch (RuntimeException failure) {
-                roles.fail(failure);
+                roles.cancelled.set(true);
                 throw failure;
             }
         }
@@ -182,6 +186,20 @@ public final class LocalRoles implements AutoCloseable {
             }
         }
         cancelled.set(true);
+    }
+
+    /** Returns what decided the scenario; {@link #close} then throws only what else there is. */
+    private RuntimeException surface() {
+        synchronized (failures) {
+            if (failures.isEmpty()) {
+                return new RoleCancelledException();
+            }
+            Throwable first = failures.removeFirst();
+            if (first instanceof Error error) {
+                throw error;
+            }
+            return (RuntimeException) first;
+        }
     }
 
     private String await(BlockingQueue<String> queue, String what, Duration timeout) {
