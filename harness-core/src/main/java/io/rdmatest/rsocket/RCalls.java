@@ -106,9 +106,19 @@ final class RCalls {
         }
     }
 
-    static int poll(MemorySegment pollfd, int timeoutMillis) {
+    /** Waits until one of the descriptors is ready, see {@link Alarm}. */
+    static int pollUntilReady(MemorySegment pollfds, long count) {
+        return poll(pollfds, count, -1);
+    }
+
+    /** Looks at the descriptor without waiting. */
+    static int pollNow(MemorySegment pollfd) {
+        return poll(pollfd, 1, 0);
+    }
+
+    private static int poll(MemorySegment pollfds, long count, int timeoutMillis) {
         try {
-            return (int) POLL.invokeExact(Native.errnoState(), pollfd, 1L, timeoutMillis);
+            return (int) POLL.invokeExact(Native.errnoState(), pollfds, count, timeoutMillis);
         } catch (Throwable e) {
             throw Native.unchecked("rpoll", e);
         }

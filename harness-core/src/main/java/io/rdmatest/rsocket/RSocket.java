@@ -44,10 +44,14 @@ public final class RSocket extends NativeResource {
     // Linux; not among the generated constants.
     private static final int SO_KEEPALIVE = 9;
     private static final int TCP_KEEPIDLE = 4;
+    private static final int EPIPE = 32;
+    private static final int POLLERR = 0x8;
+    private static final int POLLHUP = 0x10;
     private static final int POLLNVAL = 0x20;
 
-    private static final ThreadLocal<MemorySegment> POLL_FD =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(pollfd.layout()));
+    /** Two: the socket's, and that of the alarm that ends the wait. */
+    private static final ThreadLocal<MemorySegment> POLL_FDS =
+            ThreadLocal.withInitial(() -> pollfd.allocateArray(2, Arena.ofAuto()));
 
     /**
      * What the socket has become. Kept here because librdmacm does not check it everywhere: rsend on a socket that was
@@ -63,12 +67,27 @@ public final class RSocket extends NativeResource {
     }
 
     private final int fd;
+    /** One for each direction: a thread that waits must not put off the wake-up of one that waits for the other. */
+    private final Alarm sending;
+
+    private final Alarm receiving;
     private volatile State state;
     private volatile String shown;
 
-    private RSocket(int fd, @Nullable RSocket listener) {
+    /**
+     * Whether this side has shut its sending down. Kept here because rsend looks at it only when it is out of credits, and
+     * takes the bytes otherwise.
+     */
+    private volatile boolean sendingEnded;
+
+    /** Whether librdmacm was seen to have lost the connection, or ended it with the peer. The same holds for it. */
+    private volatile boolean disconnected;
+
+    private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
         super("rsocket");
         this.fd = fd;
+        this.sending = sending;
+        this.receiving = receiving;
         this.state = listener == null ? State.NEW : State.CONNECTED;
         this.shown = listener == null ? "rsocket " + fd : "rsocket " + fd + " (accepted)";
     }
@@ -108,17 +127,27 @@ public final class RSocket extends NativeResource {
     }
 
     private static RSocket adopt(int fd, @Nullable RSocket listener) {
+        Alarm sending = null;
+        Alarm receiving = null;
         boolean adopted = false;
         try {
             if (RCalls.fcntl(fd, rdma_h.F_SETFL(), rdma_h.O_NONBLOCK()) != 0) {
                 throw Native.failure("rfcntl", "rsocket " + fd + ", F_SETFL, O_NONBLOCK");
             }
-            RSocket socket = new RSocket(fd, listener);
+            sending = Alarm.open();
+            receiving = Alarm.open();
+            RSocket socket = new RSocket(fd, listener, sending, receiving);
             adopted = true;
             return socket;
         } finally {
             if (!adopted) {
                 int ignored = RCalls.close(fd);
+                if (sending != null) {
+                    sending.close();
+                }
+                if (receiving != null) {
+                    receiving.close();
+                }
             }
         }
     }
@@ -262,6 +291,12 @@ public final class RSocket extends NativeResource {
         }
     }
 
+    private void requireSendable(String call) {
+        requireConnected(call);
+        require(call, !sendingEnded, EPIPE, "This side has shut its sending down.");
+        require(call, !disconnected, rdma_h.ECONNRESET(), "The connection has ended.");
+    }
+
     private void requireConnected(String call) {
         require(call, state == State.CONNECTED, rdma_h.ENOTCONN(), "Connect the socket, or accept it, first.");
     }
@@ -280,6 +315,9 @@ public final class RSocket extends NativeResource {
             case BOTH -> rdma_h.SHUT_RDWR();
         };
         requireConnected("rshutdown");
+        if (direction != Shutdown.READ) {
+            sendingEnded = true;
+        }
         check("rshutdown", direction.toString(), guarded(fd -> RCalls.shutdown(fd, how)));
     }
 
@@ -323,7 +361,9 @@ public final class RSocket extends NativeResource {
      * @param flags DONTWAIT to return 0 instead of waiting; WAITALL to send everything
      * @return the number of bytes taken, possibly fewer than given
      * @throws RdmaTimeoutException if the peer made no room in time
-     * @throws RdmaException ECONNRESET if the connection has ended, ENOTCONN if there was none
+     * @throws RdmaException EPIPE after this side's shutdown, ECONNRESET if the connection has ended, ENOTCONN if there was
+     *     none. As with TCP, bytes can be taken, and lost, before this side notices that the peer has closed; a receive
+     *     that returns -1 makes it notice.
      */
     public int send(MemorySegment data, Duration timeout, MessageFlag... flags) {
         if (MessageFlag.contains(flags, MessageFlag.PEEK)) {
@@ -450,7 +490,11 @@ public final class RSocket extends NativeResource {
         if (size > Integer.MAX_VALUE) {
             throw new IllegalArgumentException("a segment of " + size + " bytes exceeds the 2147483647 of one call");
         }
-        requireConnected(send ? "rsend" : "rrecv");
+        if (send) {
+            requireSendable("rsend");
+        } else {
+            requireConnected("rrecv");
+        }
         if (size == 0) {
             return 0;
         }
@@ -497,6 +541,7 @@ public final class RSocket extends NativeResource {
                 continue;
             }
             if (count == 0 && !send) {
+                requireOrderlyEnd(done, size);
                 return done == 0 ? -1 : done;
             }
             if (count < 0 && !wouldBlock()) {
@@ -514,6 +559,40 @@ public final class RSocket extends NativeResource {
                         done + " of " + size + " bytes were " + (send ? "sent" : "received"));
             }
         }
+    }
+
+    /** Tells the end of the stream from a broken connection, for which rrecv returns 0 as well. */
+    private void requireOrderlyEnd(long done, long size) {
+        MemorySegment poll = POLL_FDS.get();
+        fill(poll, 0, fd, 0);
+        long result = guarded(ignored -> RCalls.pollNow(poll));
+        int events = result > 0 ? note(poll) : 0;
+        if ((events & POLLERR) != 0) {
+            // Reading the error takes it away; the second reader finds none.
+            int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
+            throw new RdmaException(
+                    "rrecv",
+                    describe() + ", after " + done + " of " + size + " bytes",
+                    error == 0 ? rdma_h.ECONNRESET() : error,
+                    "The connection broke.");
+        }
+    }
+
+    private static void fill(MemorySegment polls, int index, int fd, int events) {
+        MemorySegment poll = pollfd.asSlice(polls, index);
+        pollfd.fd(poll, fd);
+        pollfd.events(poll, (short) events);
+        pollfd.revents(poll, (short) 0);
+    }
+
+    /** Returns the events of the socket, the first of those polled, and remembers what ends the sending. */
+    private int note(MemorySegment polls) {
+        int events = pollfd.revents(polls);
+        // While it connects, an error means that it could not.
+        if (state == State.CONNECTED && (events & (POLLERR | POLLHUP)) != 0) {
+            disconnected = true;
+        }
+        return events;
     }
 
     // ---- remote memory
@@ -547,7 +626,7 @@ public final class RSocket extends NativeResource {
     public void ioWrite(MemorySegment data, long offset, Duration timeout) {
         Wait wait = new Wait(timeout);
         long size = data.byteSize();
-        requireConnected("riowrite");
+        requireSendable("riowrite");
         if (offset < 0) {
             throw new IllegalArgumentException("offset " + offset + " is negative");
         }
@@ -574,22 +653,28 @@ public final class RSocket extends NativeResource {
 
     // ---- options
 
-    /** Sets the size of the send buffer in bytes, SO_SNDBUF. Before connecting or listening. Returns this socket. */
+    /**
+     * Sets the size of the send buffer in bytes, SO_SNDBUF; as for TCP, the library makes it twice as large. Before connecting
+     * or listening. Returns this socket.
+     */
     public RSocket sendBufferSize(int bytes) {
         return setOption("SO_SNDBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_SNDBUF(), bytes);
     }
 
-    /** Returns the size of the send buffer in bytes. */
+    /** Returns the size of the send buffer in bytes, twice what was set. */
     public int sendBufferSize() {
         return option(rdma_h.SOL_SOCKET(), rdma_h.SO_SNDBUF());
     }
 
-    /** Sets the size of the receive buffer in bytes, SO_RCVBUF. Before connecting or listening. Returns this socket. */
+    /**
+     * Sets the size of the receive buffer in bytes, SO_RCVBUF; as for TCP, the library makes it twice as large. Before connecting
+     * or listening. Returns this socket.
+     */
     public RSocket receiveBufferSize(int bytes) {
         return setOption("SO_RCVBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF(), bytes);
     }
 
-    /** Returns the size of the receive buffer in bytes. */
+    /** Returns the size of the receive buffer in bytes, twice what was set. */
     public int receiveBufferSize() {
         return option(rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF());
     }
@@ -762,35 +847,44 @@ public final class RSocket extends NativeResource {
             if (left <= 0) {
                 return false;
             }
-            MemorySegment poll = POLL_FD.get();
-            pollfd.fd(poll, fd);
-            pollfd.events(poll, (short) events);
-            pollfd.revents(poll, (short) 0);
-            int millis = Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS);
+            Alarm alarm = events == rdma_h.POLLOUT() ? sending : receiving;
+            MemorySegment polls = POLL_FDS.get();
+            fill(polls, 0, fd, events);
+            fill(polls, 1, alarm.fd(), rdma_h.POLLIN());
             int result;
             enter();
             try {
-                result = RCalls.poll(poll, millis);
+                alarm.set(Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS));
+                result = RCalls.pollUntilReady(polls, 2);
             } finally {
                 exit();
             }
-            if (result < 0 && Native.errno() != rdma_h.EINTR()) {
-                throw Native.failure("rpoll", describe());
+            if (result < 0) {
+                if (Native.errno() != rdma_h.EINTR()) {
+                    throw Native.failure("rpoll", describe());
+                }
+                return true;
             }
-            ready = result > 0;
-            if (ready && (pollfd.revents(poll) & POLLNVAL) != 0) {
+            int seen = note(polls);
+            ready = seen != 0;
+            if ((seen & POLLNVAL) != 0) {
                 throw new RdmaException("rpoll(" + describe() + ") does not know the socket");
             }
             return true;
         }
     }
 
-    /** Closes the connection in both directions and frees the socket, rclose. */
+    /**
+     * Closes the connection in both directions and frees the socket, rclose. That waits until the peer's device has
+     * acknowledged what was sent, or the transport has given it up; not for the peer to read it.
+     */
     @Override
     protected void release() {
         if (RCalls.close(fd) != 0) {
             throw Native.failure("rclose", describe());
         }
+        sending.close();
+        receiving.close();
     }
 
     @Override

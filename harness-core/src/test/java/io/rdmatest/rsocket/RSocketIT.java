@@ -1,0 +1,487 @@
+package io.rdmatest.rsocket;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.StandardProtocolFamily;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Runs both ends in this JVM, over the device that serves the host's address. */
+@Timeout(value = 25, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RSocketIT {
+
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    private ExecutorService peer;
+
+    @BeforeEach
+    void startPeer() {
+        peer = Executors.newSingleThreadExecutor();
+    }
+
+    @AfterEach
+    void nothingIsLeft() throws InterruptedException {
+        peer.shutdownNow();
+        assertThat(peer.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(Ledger.live().stream().map(NativeResource::kind)).doesNotContain("rsocket", "iomap");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 63, 64, 65, 2048, 65_537, 131_072, 1 << 20, 5_000_011})
+    void carriesEveryByteInBothDirections(int size) throws Exception {
+        try (Pair pair = Pair.connect(address());
+                Arena arena = Arena.ofShared()) {
+            MemorySegment sent = arena.allocate(size);
+            MemorySegment received = arena.allocate(size);
+            for (int round = 0; round < 3; round++) {
+                pattern(sent, round);
+                Future<?> sender = submit(() -> pair.client.sendFully(sent, LONG));
+                pair.server.receiveFully(received, LONG);
+                sender.get(20, TimeUnit.SECONDS);
+                assertThat(received.mismatch(sent)).isEqualTo(-1);
+
+                pattern(sent, round + 100);
+                sender = submit(() -> pair.server.sendFully(sent, LONG));
+                pair.client.receiveFully(received, LONG);
+                sender.get(20, TimeUnit.SECONDS);
+                assertThat(received.mismatch(sent)).isEqualTo(-1);
+            }
+        }
+    }
+
+    @Test
+    void carriesHeapSegmentsAndByteBuffersOfBothKinds() throws Exception {
+        byte[] data = new byte[200_000];
+        pattern(MemorySegment.ofArray(data), 7);
+        try (Pair pair = Pair.connect(address())) {
+            for (boolean direct : new boolean[] {true, false}) {
+                ByteBuffer out = direct ? ByteBuffer.allocateDirect(data.length) : ByteBuffer.allocate(data.length);
+                out.put(data).flip();
+                ByteBuffer in = direct ? ByteBuffer.allocateDirect(data.length) : ByteBuffer.allocate(data.length);
+                Future<?> sender = submit(() -> pair.client.sendFully(out, LONG));
+                pair.server.receiveFully(in, LONG);
+                sender.get(20, TimeUnit.SECONDS);
+                assertThat(out.remaining()).isZero();
+                assertThat(in.remaining()).isZero();
+                assertThat(in.flip()).isEqualTo(out.flip());
+            }
+            ByteBuffer readOnly = ByteBuffer.allocate(4).asReadOnlyBuffer();
+            assertThatIllegalArgumentException().isThrownBy(() -> pair.server.receive(readOnly, SHORT));
+        }
+    }
+
+    @Test
+    void peeksWithoutTakingAndReturnsAtOnceWhenToldNotToWait() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            ByteBuffer in = ByteBuffer.allocateDirect(16);
+            assertThat(pair.server.receive(in, LONG, MessageFlag.DONTWAIT)).isZero();
+            pair.client.sendFully(ascii("peek"), LONG);
+            assertThat(pair.server.receive(in, LONG, MessageFlag.PEEK)).isEqualTo(4);
+            assertThat(pair.server.receive(in, LONG)).isEqualTo(4);
+            assertThat(StandardCharsets.US_ASCII.decode(in.flip()).toString()).isEqualTo("peekpeek");
+        }
+    }
+
+    @Test
+    void sendsOnAfterThePeerHasShutDownItsHalf() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            pair.client.sendFully(ascii("last words"), LONG);
+            pair.client.shutdown(Shutdown.WRITE);
+
+            ByteBuffer in = ByteBuffer.allocateDirect(64);
+            assertThat(pair.server.receive(in, LONG, MessageFlag.WAITALL)).isEqualTo(10);
+            assertThat(pair.server.receive(in, LONG)).isEqualTo(-1);
+
+            pair.server.sendFully(ascii("answer"), LONG);
+            ByteBuffer answer = ByteBuffer.allocateDirect(6);
+            pair.client.receiveFully(answer, LONG);
+            assertThat(StandardCharsets.US_ASCII.decode(answer.flip()).toString())
+                    .isEqualTo("answer");
+
+            assertThatThrownBy(() -> pair.client.sendFully(ascii("more"), LONG))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("rsend(")
+                    .hasMessageContaining("EPIPE");
+        }
+    }
+
+    @Test
+    void deliversWhatIsUnderWayAndThenTheEndWhenThePeerCloses() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            pair.client.sendFully(ascii("good bye"), LONG);
+            Future<?> closing = submit(pair.client::close);
+            MemorySegment in = MemorySegment.ofArray(new byte[9]);
+            assertThatThrownBy(() -> pair.server.receiveFully(in, LONG))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("ended after 8 of 9 bytes");
+            closing.get(20, TimeUnit.SECONDS);
+            assertThatThrownBy(() -> pair.server.sendFully(ascii("anyone?"), LONG))
+                    .isInstanceOfSatisfying(
+                            RdmaException.class,
+                            e -> assertThat(e.errnoName()).isIn("ECONNRESET", "EPIPE", "ENOTCONN"));
+        }
+    }
+
+    @Test
+    void saysThatNoOneListens() throws Exception {
+        try (RSocket socket = RSocket.stream()) {
+            InetSocketAddress nobody = new InetSocketAddress(address(), 7999);
+            assertThatThrownBy(() -> socket.connect(nobody, LONG))
+                    .isInstanceOfSatisfying(
+                            RdmaException.class, e -> assertThat(e.errnoName()).isEqualTo("ECONNREFUSED"))
+                    .hasMessageContaining("rconnect(")
+                    .hasMessageContaining(":7999")
+                    .hasMessageContaining("No listener answers");
+        }
+    }
+
+    @Test
+    void everyWaitEndsAtItsDeadline() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            assertThatThrownBy(() -> pair.listener.accept(SHORT)).isInstanceOf(RdmaTimeoutException.class);
+            MemorySegment in = MemorySegment.ofArray(new byte[10]);
+            pair.client.sendFully(ascii("abc"), LONG);
+            assertThatThrownBy(() -> pair.server.receiveFully(in, SHORT))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("within 200 ms")
+                    .hasMessageContaining("3 of 10 bytes were received");
+            MemorySegment tooMuch = MemorySegment.ofArray(new byte[8 << 20]);
+            long begin = System.nanoTime();
+            assertThatThrownBy(() -> pair.client.sendFully(tooMuch, SHORT))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("of 8388608 bytes were sent");
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(5));
+        }
+    }
+
+    @Test
+    void readsBackItsOptions() throws Exception {
+        try (RSocket socket = RSocket.stream()) {
+            socket.sendBufferSize(512 << 10)
+                    .receiveBufferSize(256 << 10)
+                    .noDelay(true)
+                    .reuseAddress(true)
+                    .inline(128)
+                    .sendQueueSize(100)
+                    .receiveQueueSize(200)
+                    .ioMapSize(2);
+            // Doubled by librdmacm, as Linux does for TCP.
+            assertThat(socket.sendBufferSize()).isEqualTo(1024 << 10);
+            assertThat(socket.receiveBufferSize()).isEqualTo(512 << 10);
+            assertThat(socket.noDelay()).isTrue();
+            assertThat(socket.reuseAddress()).isTrue();
+            assertThat(socket.inline()).isEqualTo(128);
+            assertThat(socket.sendQueueSize()).isEqualTo(100);
+            assertThat(socket.receiveQueueSize()).isEqualTo(200);
+            assertThat(socket.ioMapSize()).isGreaterThanOrEqualTo(2);
+            assertThat(socket.keepAlive()).isEqualTo(Duration.ZERO);
+            assertThat(socket.keepAlive(Duration.ofSeconds(30)).keepAlive()).isEqualTo(Duration.ofSeconds(30));
+            assertThat(socket.keepAlive(Duration.ZERO).keepAlive()).isEqualTo(Duration.ZERO);
+        }
+        try (Pair pair = Pair.connect(address())) {
+            assertThatThrownBy(() -> pair.client.sendQueueSize(64))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("RDMA_SQSIZE");
+        }
+    }
+
+    @Test
+    void knowsBothAddresses() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            assertThat(pair.client.remoteAddress()).isEqualTo(pair.listener.localAddress());
+            assertThat(pair.server.remoteAddress()).isEqualTo(pair.client.localAddress());
+            assertThat(pair.client.remoteAddress().getAddress()).isEqualTo(address());
+        }
+    }
+
+    @Test
+    void worksOverIpv6() throws Exception {
+        InetAddress six = addresses().stream()
+                .filter(address -> address.getAddress().length == 16 && !address.isLinkLocalAddress())
+                .findFirst()
+                .orElse(null);
+        assumeTrue(six != null, "unsupported by the device: its network interface has no routable IPv6 address");
+        try (Pair pair = Pair.connect(six)) {
+            pair.client.sendFully(ascii("six"), LONG);
+            MemorySegment in = MemorySegment.ofArray(new byte[3]);
+            pair.server.receiveFully(in, LONG);
+            assertThat(new String(in.toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII))
+                    .isEqualTo("six");
+            assertThat(pair.client.remoteAddress().getAddress()).isEqualTo(six);
+        }
+    }
+
+    @Test
+    void writesIntoThePeersMappedMemory() throws Exception {
+        byte[] data = new byte[4096];
+        pattern(MemorySegment.ofArray(data), 3);
+        try (Pair pair = Pair.connect(address())) {
+            assertThatThrownBy(() -> pair.client.ioWrite(MemorySegment.ofArray(data), 1 << 20, SHORT))
+                    .isInstanceOf(RuntimeException.class);
+            try (IoMapping mapping = pair.server.ioMap(8192, 0)) {
+                assertThat(mapping.offset()).isZero();
+                pair.server.sendFully(ascii("m"), LONG);
+                pair.client.receiveFully(ByteBuffer.allocateDirect(1), LONG);
+                pair.client.ioWrite(MemorySegment.ofArray(data), 1024, LONG);
+                pair.client.sendFully(ascii("w"), LONG);
+                pair.server.receiveFully(ByteBuffer.allocateDirect(1), LONG);
+                assertThat(mapping.bytes().asSlice(1024, data.length).toArray(ValueLayout.JAVA_BYTE))
+                        .isEqualTo(data);
+                assertThatIllegalStateException().isThrownBy(pair.server::close).withMessageContaining("iomap 0+8192");
+            }
+        }
+    }
+
+    @Test
+    void closingEndsAnotherThreadsWait() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            Future<?> waiting = submit(() -> {
+                int ignored = pair.server.receive(ByteBuffer.allocateDirect(1), LONG);
+            });
+            pair.server.close();
+            assertThatThrownBy(() -> waiting.get(10, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is closed");
+            pair.server.close();
+            assertThatIllegalStateException().isThrownBy(() -> pair.server.send(ascii("x"), SHORT));
+        }
+    }
+
+    @Test
+    void anInterruptEndsAWait() throws Exception {
+        try (Pair pair = Pair.connect(address())) {
+            Thread.currentThread().interrupt();
+            try {
+                assertThatThrownBy(() -> pair.server.receive(ByteBuffer.allocateDirect(1), LONG))
+                        .isInstanceOf(RdmaException.class)
+                        .hasMessageContaining("interrupted");
+            } finally {
+                assertThat(Thread.interrupted()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void refusesWhatMakesNoSense() throws Exception {
+        try (RSocket socket = RSocket.stream()) {
+            assertThatIllegalArgumentException().isThrownBy(() -> socket.listen(0));
+            assertThatIllegalArgumentException().isThrownBy(() -> socket.keepAlive(Duration.ofMillis(10)));
+            assertThatIllegalArgumentException().isThrownBy(() -> socket.send(ascii("x"), SHORT, MessageFlag.PEEK));
+            // librdmacm would follow a null pointer here.
+            assertThatThrownBy(() -> socket.send(ascii("x"), SHORT))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("ENOTCONN");
+            assertThatThrownBy(() -> socket.listen(1)).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> socket.receive(ByteBuffer.allocateDirect(1), SHORT))
+                    .isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> socket.shutdown(Shutdown.BOTH)).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> socket.accept(SHORT)).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(socket::remoteAddress).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> socket.ioMap(64, 0)).isInstanceOf(RdmaException.class);
+            assertThatThrownBy(() -> socket.bind(new InetSocketAddress("192.0.2.1", 0)))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("192.0.2.1");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 1000, 65_536})
+    void speaksWithTheCProgramRstreamThatVerifiesToo(int size) throws Exception {
+        assumeTrue(
+                List.of(System.getenv("PATH").split(":")).stream()
+                        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "rstream"))),
+                "peer absent: rstream is not installed (Debian: rdmacm-utils)");
+        int iterations = 3;
+        int transfers = 5;
+        try (RSocket listener = listener(address())) {
+            Process rstream = new ProcessBuilder(
+                            "rstream",
+                            "-s",
+                            address().getHostAddress(),
+                            "-p",
+                            Integer.toString(listener.localAddress().getPort()),
+                            "-T",
+                            "v",
+                            "-S",
+                            Integer.toString(size),
+                            "-I",
+                            Integer.toString(iterations),
+                            "-C",
+                            Integer.toString(transfers))
+                    .redirectErrorStream(true)
+                    .start();
+            try (RSocket socket = listener.accept(LONG)) {
+                Counter sent = new Counter();
+                Counter received = new Counter();
+                received.check(socket, 16);
+                sent.send(socket, 16);
+                for (int i = 0; i < iterations; i++) {
+                    for (int t = 0; t < transfers; t++) {
+                        received.check(socket, size);
+                    }
+                    for (int t = 0; t < transfers; t++) {
+                        sent.send(socket, size);
+                    }
+                }
+                socket.shutdown(Shutdown.BOTH);
+                assertThat(rstream.waitFor(20, TimeUnit.SECONDS)).isTrue();
+                String output = new String(rstream.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+                assertThat(rstream.exitValue()).as(output).isZero();
+                assertThat(output).contains("custom").doesNotContain("data verification failed");
+            } finally {
+                rstream.destroyForcibly();
+            }
+        }
+    }
+
+    /** The running counter that rstream fills its transfers with when it verifies. */
+    private static final class Counter {
+        private byte next;
+
+        void send(RSocket socket, int size) {
+            byte[] data = new byte[size];
+            for (int i = 0; i < size; i++) {
+                data[i] = next++;
+            }
+            socket.sendFully(ByteBuffer.wrap(data), LONG);
+        }
+
+        void check(RSocket socket, int size) {
+            byte[] data = new byte[size];
+            socket.receiveFully(ByteBuffer.wrap(data), LONG);
+            for (int i = 0; i < size; i++) {
+                byte expected = next++;
+                if (data[i] != expected) {
+                    throw new AssertionError("byte " + i + " of " + size + " is " + data[i] + ", not " + expected);
+                }
+            }
+        }
+    }
+
+    private interface Action {
+        void run() throws Exception;
+    }
+
+    private Future<?> submit(Action action) {
+        Callable<Void> task = () -> {
+            action.run();
+            return null;
+        };
+        return peer.submit(task);
+    }
+
+    private static ByteBuffer ascii(String text) {
+        return ByteBuffer.wrap(text.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static void pattern(MemorySegment segment, int seed) {
+        for (long i = 0; i < segment.byteSize(); i++) {
+            segment.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 + (i >> 8) + seed));
+        }
+    }
+
+    /** Finds the addresses of the interfaces that have an RDMA device: those in a GID table. */
+    private static List<InetAddress> addresses() throws SocketException {
+        List<InetAddress> addresses = NetworkInterface.networkInterfaces()
+                .flatMap(NetworkInterface::inetAddresses)
+                .filter(RSocketIT::hasGid)
+                .toList();
+        assertThat(addresses).as("addresses with an RDMA device").isNotEmpty();
+        return addresses;
+    }
+
+    private static InetAddress address() throws SocketException {
+        return addresses().stream()
+                .filter(address -> address.getAddress().length == 4)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static boolean hasGid(InetAddress address) {
+        try (var gids = Files.find(
+                Path.of("/sys/class/infiniband"),
+                5,
+                (path, attributes) -> path.getParent().endsWith("gids"),
+                java.nio.file.FileVisitOption.FOLLOW_LINKS)) {
+            return gids.anyMatch(path -> gid(path).equals(address));
+        } catch (java.io.IOException | java.io.UncheckedIOException e) {
+            return false;
+        }
+    }
+
+    private static InetAddress gid(Path file) {
+        try {
+            return InetAddress.getByAddress(
+                    InetAddress.ofLiteral(Files.readString(file).strip()).getAddress());
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(e);
+        } catch (java.io.IOException e) {
+            // An empty slot of the table can't be read.
+            return InetAddress.getLoopbackAddress();
+        }
+    }
+
+    private static RSocket listener(InetAddress address) {
+        RSocket listener = RSocket.stream(
+                address.getAddress().length == 4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
+        listener.ioMapSize(2).bind(new InetSocketAddress(address, 0));
+        listener.listen(4);
+        return listener;
+    }
+
+    /** A connection with both ends in this JVM. */
+    private record Pair(RSocket listener, RSocket client, RSocket server) implements AutoCloseable {
+
+        static Pair connect(InetAddress address) throws Exception {
+            RSocket listener = RSocketIT.listener(address);
+            RSocket client = RSocket.stream(
+                    address.getAddress().length == 4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
+            client.ioMapSize(2);
+            try (ExecutorService connector = Executors.newSingleThreadExecutor()) {
+                Future<?> connecting = connector.submit(() -> client.connect(listener.localAddress(), LONG));
+                RSocket server = listener.accept(LONG);
+                connecting.get(20, TimeUnit.SECONDS);
+                return new Pair(listener, client, server);
+            }
+        }
+
+        @Override
+        public void close() {
+            server.close();
+            client.close();
+            listener.close();
+        }
+    }
+}
