@@ -66,8 +66,10 @@ sub arguments {
         -chardev => "socket,id=agent,fd=$how{fd}{agent}",
         -device  => 'virtio-serial-pci,id=serial,ioeventfd=off',
         -device  => 'virtserialport,bus=serial.0,nr=1,chardev=agent',
-        -netdev  => ($how{fd}{cable} ? "socket,id=segment,fd=$how{fd}{cable}" : 'hubport,id=segment,hubid=0'),
-        -device  => 'virtio-net-pci,netdev=segment,romfile=',
+        # Alone, the NIC has no cable at all: its packets are then dropped. A hub without another port would keep them, and
+        # with each a reference to the queue pair that sent it: destroying that takes the kernel 50 s.
+        ($how{fd}{cable} ? (-netdev => "socket,id=segment,fd=$how{fd}{cable}") : ()),
+        -device  => 'virtio-net-pci,romfile=' . ($how{fd}{cable} ? ',netdev=segment' : ''),
         -device  => 'virtio-rng-pci',
         -device  => 'vmgenid,guid=auto',
         -virtfs  => 'local,id=root,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap',

@@ -27,7 +27,14 @@ final class ScenarioNames {
                 scenario = scenario.isEmpty() ? title : title + ", " + scenario;
             } else if (here.getSource().isPresent()) {
                 String shown = here.getDisplayName();
-                parts.addFirst(withoutParameterTypes(shown));
+                String withoutTypes = withoutParameterTypes(shown);
+                // An invocation that has a name of its own says more than the method that it repeats.
+                boolean repeats = !withoutTypes.equals(shown)
+                        && !parts.isEmpty()
+                        && !parts.getFirst().startsWith("[");
+                if (!repeats) {
+                    parts.addFirst(withoutTypes);
+                }
             }
             current = plan == null ? Optional.empty() : plan.getParent(here);
         }
