@@ -18,6 +18,9 @@ use RdmaVm::Client;
 use RdmaVm::Loop;
 use RdmaVm::Machine;
 
+# A QEMU that ends at once leaves us sockets without a reader: that is to become a message, not our own end.
+$SIG{PIPE} = 'IGNORE';
+
 my ($image, $nodes, @command) = @ARGV;
 my $cache = dirname(dirname($image));
 # As long as this is held, nobody prunes the image.
