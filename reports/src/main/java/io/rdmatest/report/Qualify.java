@@ -252,7 +252,10 @@ public final class Qualify implements Callable<Integer> {
             if (event.event() == Kind.TROUBLE) {
                 trouble = event.reason();
             } else if (event.event() == Kind.RUN_STARTED) {
-                print("Running " + total + " scenarios" + (total.endsWith("+") ? " (more as they unfold)" : ""));
+                print(
+                        total.endsWith("+")
+                                ? "Running the scenarios; how many there are shows as they unfold"
+                                : "Running " + total + " scenarios");
             } else if (event.event() == Kind.STARTED && event.isTest()) {
                 running = event.name();
                 runningSince = System.nanoTime();
