@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,6 +22,9 @@ public final class LocalRoles implements AutoCloseable {
 
     /** How long a role may take to notice that it is to end; its own waits look every few milliseconds. */
     private static final Duration GRACE = Duration.ofSeconds(15);
+
+    /** How long a flushed request waits for a failure that explains it; a peer's retries take longer. */
+    private static final Duration CAUSE = Duration.ofMillis(200);
 
     /** How often a wait for a message looks whether the scenario was given up. */
     private static final Duration SLICE = Duration.ofMillis(20);
@@ -181,11 +185,40 @@ public final class LocalRoles implements AutoCloseable {
 
     private void fail(Throwable failure) {
         synchronized (failures) {
+            if (isFlush(failure)) {
+                awaitCause();
+            }
             if (!(failure instanceof RoleCancelledException) && !failures.contains(failure)) {
                 failures.add(failure);
+                failures.notifyAll();
             }
         }
         cancelled.set(true);
+    }
+
+    private static boolean isFlush(Throwable failure) {
+        return failure instanceof WorkCompletionException completion
+                && completion.statusName().equals("IBV_WC_WR_FLUSH_ERR");
+    }
+
+    /**
+     * A request is flushed because something else went wrong, often at the other side, which learns of it later: an access
+     * error breaks the responder's queue pair before the requester has the answer. Whoever knows the cause goes first.
+     */
+    private void awaitCause() {
+        long deadline = System.nanoTime() + CAUSE.toNanos();
+        while (failures.isEmpty() && !cancelled.get()) {
+            long millis = Waits.remaining(deadline).toMillis();
+            if (millis == 0) {
+                return;
+            }
+            try {
+                failures.wait(millis);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
     }
 
     /** Returns what decided the scenario; {@link #close} then throws only what else there is. */

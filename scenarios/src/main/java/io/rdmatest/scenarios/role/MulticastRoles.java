@@ -93,8 +93,8 @@ public final class MulticastRoles {
     public record Received(int messages, long bytesVerified) {}
 
     /**
-     * Joins a group, and for every message "expect SENDER FIRST COUNT" receives a batch and says "received". On "leave" it
-     * leaves; on "end" it verifies that nothing else came.
+     * Joins a group, and for every message "expect SENDER FIRST COUNT" receives a batch and says "received"; so it does for
+     * "any COUNT", whose data is not known. On "leave" it leaves; on "end" it verifies that nothing else came.
      *
      * @param group the group
      * @param capacity receives to post: at least all messages that can arrive
@@ -113,6 +113,7 @@ public final class MulticastRoles {
                 member.join(group, JoinFlag.FULL_MEMBER, timeout);
                 context.tell("joined");
                 int received = 0;
+                long verified = 0;
                 while (true) {
                     String[] order =
                             context.hear("order to the receiver", timeout).split(" ", -1);
@@ -124,6 +125,15 @@ public final class MulticastRoles {
                             for (int i = 0; i < count; i++) {
                                 receive(member, sender, first + i);
                                 received++;
+                                verified += size;
+                            }
+                            context.tell("received");
+                        }
+                        case "any" -> {
+                            int count = Integer.parseInt(order[1]);
+                            for (int i = 0; i < count; i++) {
+                                receiveAny(member);
+                                received++;
                             }
                             context.tell("received");
                         }
@@ -133,7 +143,7 @@ public final class MulticastRoles {
                         }
                         default -> {
                             member.requireNothing();
-                            return new Received(received, (long) received * size);
+                            return new Received(received, verified);
                         }
                     }
                 }
@@ -141,12 +151,7 @@ public final class MulticastRoles {
         }
 
         private void receive(Member member, int sender, int message) {
-            Progress progress = member.progress;
-            progress.awaitReceive("multicast message " + message + " of group " + group.getHostAddress());
-            if (progress.byteLength() != GRH + size) {
-                throw new AssertionError("Multicast message %d has %d bytes instead of %d and %d of GRH"
-                        .formatted(message, progress.byteLength(), size, GRH));
-            }
+            Progress progress = await(member, "multicast message " + message);
             Payload.verify(
                     member.buffer.bytes().asSlice(progress.wrId() * (GRH + size) + GRH, size),
                     message,
@@ -159,6 +164,25 @@ public final class MulticastRoles {
                                 progress.hasImmediate() ? progress.immediate() : "none",
                                 sender));
             }
+        }
+
+        /** Of mckey(1) only the length and the number of the queue pair are known. */
+        private void receiveAny(Member member) {
+            Progress progress = await(member, "multicast message");
+            if (!progress.hasImmediate() || progress.immediate() != progress.sourceQp()) {
+                throw new AssertionError("A multicast message is of QP %d with immediate data %s"
+                        .formatted(progress.sourceQp(), progress.hasImmediate() ? progress.immediate() : "none"));
+            }
+        }
+
+        private Progress await(Member member, String what) {
+            Progress progress = member.progress;
+            progress.awaitReceive(what + " of group " + group.getHostAddress());
+            if (progress.byteLength() != GRH + size) {
+                throw new AssertionError("%s has %d bytes instead of %d and %d of GRH"
+                        .formatted(what, progress.byteLength(), size, GRH));
+            }
+            return progress;
         }
     }
 
