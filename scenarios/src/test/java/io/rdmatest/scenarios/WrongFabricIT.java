@@ -189,14 +189,14 @@ class WrongFabricIT {
     }
 
     private void requireTimeoutAgainstSilence(String awaited, IntFunction<Role<?>> client) {
-        requireTimeout(awaited, () -> {
-            try (LocalRoles roles = new LocalRoles()) {
-                // The first server of a JVM takes its time to listen: that is not the silence meant here.
-                int port = Integer.parseInt(roles.start("server", device, new UcmatoseRoles.SilentServer(SCENARIO))
-                        .hear("port", STEP));
-                roles.start("client", device, client.apply(port)).join(SCENARIO);
-            }
-        });
+        try (LocalRoles roles = new LocalRoles()) {
+            // The first server of a JVM takes its time to listen: that is not the silence meant here.
+            Running<Boolean> server = roles.start("server", device, new UcmatoseRoles.SilentServer(SCENARIO));
+            int port = Integer.parseInt(server.hear("port", STEP));
+            requireTimeout(
+                    awaited,
+                    () -> roles.start("client", device, client.apply(port)).join(SCENARIO));
+        }
     }
 
     private static void requireTimeout(String awaited, Runnable scenario) {
@@ -208,7 +208,7 @@ class WrongFabricIT {
         RdmaTimeoutException timeout = (RdmaTimeoutException) failure;
         assertThat(timeout.awaited()).isEqualTo(awaited);
         assertThat(timeout.waited()).isEqualTo(PATIENCE);
-        // The timeout is that of one step; connecting comes before it, and taking everything down after it.
+        // The timeout is that of one step; connecting comes before it, and taking the connection down after it.
         assertThat(taken).isBetween(PATIENCE, PATIENCE.plus(STEP));
     }
 
