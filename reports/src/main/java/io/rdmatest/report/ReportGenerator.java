@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -107,6 +108,7 @@ public final class ReportGenerator implements Callable<Integer> {
         writeEnvironment(run);
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
+        nameResults(run);
         for (Run.Scenario scenario : run.scenarios()) {
             if (scenario.isUnfinished() || Run.NOT_RUN.equals(scenario.reason)) {
                 writeSyntheticResult(scenario);
@@ -123,6 +125,31 @@ public final class ReportGenerator implements Callable<Integer> {
         } finally {
             deleteRecursively(scratch);
         }
+    }
+
+    /** Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters. */
+    private void nameResults(Run run) throws IOException {
+        Map<String, String> names = new LinkedHashMap<>();
+        run.scenarios().forEach(scenario -> names.put(scenario.id, nameInClass(scenario)));
+        List<Path> files;
+        try (Stream<Path> all = Files.list(results)) {
+            files = all.filter(file -> file.toString().endsWith("-result.json")).toList();
+        }
+        for (Path file : files) {
+            JsonNode result = MAPPER.readTree(file.toFile());
+            for (JsonNode label : result.path("labels")) {
+                String name = label.path("name").asText().equals("junit.platform.uniqueid")
+                        ? names.get(label.path("value").asText())
+                        : null;
+                if (name != null && result instanceof ObjectNode named) {
+                    MAPPER.writeValue(file.toFile(), named.put("name", name));
+                }
+            }
+        }
+    }
+
+    private static String nameInClass(Run.Scenario scenario) {
+        return scenario.name.substring(scenario.name.indexOf(": ") + 1).strip();
     }
 
     private void writeSummary(Run run) throws IOException {
@@ -175,7 +202,7 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     private void writeSyntheticResult(Run.Scenario scenario) throws IOException {
-        String name = scenario.name.substring(scenario.name.indexOf(": ") + 1).strip();
+        String name = nameInClass(scenario);
         String simpleName = ScenarioNames.simpleName(scenario.className);
         ObjectNode result = MAPPER.createObjectNode();
         String uuid = UUID.nameUUIDFromBytes(scenario.id.getBytes(StandardCharsets.UTF_8))
