@@ -16,6 +16,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,7 @@ import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -127,6 +129,10 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
+    /** How objects of the harness show themselves: by class and hash, as a record, or as device, port and GID. */
+    private static final Pattern INJECTED =
+            Pattern.compile("^[a-z]\\w*(\\.\\w+)+@[0-9a-f]+$|^[A-Z]\\w*\\[.*]$|^\\S+/\\d+ GID \\d+ ");
+
     /** Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters. */
     private void nameResults(Run run) throws IOException {
         Map<String, String> names = new LinkedHashMap<>();
@@ -142,6 +148,12 @@ public final class ReportGenerator implements Callable<Integer> {
                         ? names.get(label.path("value").asText())
                         : null;
                 if (name != null && result instanceof ObjectNode named) {
+                    // What the extension injects is no parameter of the scenario.
+                    for (Iterator<JsonNode> it = named.withArray("parameters").elements(); it.hasNext(); ) {
+                        if (INJECTED.matcher(it.next().path("value").asText()).find()) {
+                            it.remove();
+                        }
+                    }
                     MAPPER.writeValue(file.toFile(), named.put("name", name));
                 }
             }
