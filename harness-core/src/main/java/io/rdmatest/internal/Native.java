@@ -10,7 +10,6 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.util.Optional;
@@ -149,7 +148,4 @@ public final class Native {
     public static String string(MemorySegment address, long limit) {
         return address.address() == 0 ? "" : address.reinterpret(limit).getString(0);
     }
-
-    /** The layout of a C int. */
-    public static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
 import java.io.File;
@@ -129,6 +130,14 @@ public final class Qualify implements Callable<Integer> {
             if (list) {
                 found.forEach(out::println);
                 return 0;
+            }
+        }
+        if (fabric != null) {
+            // A wrong file is told before anything is installed or booted, and what of it is not used is not kept
+            // quiet.
+            String notice = Fabric.load(fabric).notice();
+            if (!notice.isEmpty()) {
+                out.println(notice);
             }
         }
         int setUp = setUp();

@@ -190,7 +190,11 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
     boolean isGood() {
         return count(Verdict.FAILED) == 0
                 && count(Verdict.BROKEN) == 0
-                && scenarios.stream().noneMatch(scenario -> NOT_RUN.equals(scenario.reason));
+                && scenarios.stream()
+                        .filter(scenario -> scenario.verdict == Verdict.SKIPPED)
+                        .noneMatch(scenario -> scenario.reason == null
+                                || scenario.reason.isBlank()
+                                || NOT_RUN.equals(scenario.reason));
     }
 
     String counts() {
