@@ -7,6 +7,7 @@ import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -14,6 +15,7 @@ import java.util.concurrent.ThreadLocalRandom;
 final class RawBringUp {
 
     private static final String READY = "ready";
+    private static final String DONE = "done";
 
     private RawBringUp() {}
 
@@ -44,6 +46,18 @@ final class RawBringUp {
             throw new IllegalStateException("The peer said '" + ready + "' instead of '" + READY + "'");
         }
         link.connectNanos = System.nanoTime() - start;
+    }
+
+    /**
+     * Waits for the other side to be done, as DISCONNECTED says it with rdma_cm: a queue pair that goes at once can't
+     * acknowledge the peer's last packet once more.
+     */
+    static void part(RoleContext context, Duration timeout) {
+        context.tell(DONE);
+        String done = context.hear("end of the peer", timeout);
+        if (!done.equals(DONE)) {
+            throw new IllegalStateException("The peer said '" + done + "' instead of '" + DONE + "'");
+        }
     }
 
     static String encode(RawAddress address, byte[] data) {

@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One side of a reliable connection with everything on it, released in order by {@link #close}.
+ *
+ * <p>A link needs no thread. Thousands of them share one {@link EventChannel} or, without rdma_cm, one
+ * {@link DeviceContext}: {@link #request} and {@link #begin} start connections that then come up all at once.
  */
 final class RcLink implements AutoCloseable {
 
@@ -75,6 +78,7 @@ final class RcLink implements AutoCloseable {
     private @Nullable Progress progress;
     private byte[] peerData = new byte[0];
     private boolean disconnectedByPeer;
+    private long connecting;
 
     long resolveNanos;
     long routeNanos;
@@ -146,7 +150,9 @@ final class RcLink implements AutoCloseable {
             context.checkCancelled();
             Duration left = Waits.remaining(deadline);
             try {
-                return id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
+                CmEvent event = id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
+                context.trace(event.toString());
+                return event;
             } catch (RdmaTimeoutException e) {
                 if (Waits.remaining(deadline).isZero()) {
                     throw new RdmaTimeoutException(what, timeout, "no event on " + id.describe());
@@ -163,42 +169,72 @@ final class RcLink implements AutoCloseable {
             InetSocketAddress target,
             Tuning tuning,
             Preparation preparation) {
+        RcLink link = request(context, spec, null, source, target, tuning, preparation);
+        try {
+            link.awaitAnswer();
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /**
+     * Asks for a connection by rdma_cm without waiting for the answer, so that several can come up at once;
+     * {@link #awaitAnswer} completes it.
+     *
+     * @param shared where the events of several links arrive, which outlives them; null for a channel of the link's own
+     */
+    static RcLink request(
+            RoleContext context,
+            Spec spec,
+            @Nullable EventChannel shared,
+            @Nullable InetAddress source,
+            InetSocketAddress target,
+            Tuning tuning,
+            Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
-            EventChannel channel = link.own(EventChannel.create());
+            EventChannel channel = shared != null ? shared : link.own(EventChannel.create());
             CmId id = link.own(channel.createId(PortSpace.TCP));
             link.id = id;
             long start = System.nanoTime();
             id.resolveAddress(source, target, RESOLVE);
             long resolved = System.nanoTime();
             link.resolveNanos = resolved - start;
+            context.trace("address resolved: " + id.describe());
             tuning.tune(id);
             resolved = System.nanoTime();
             id.resolveRoute(RESOLVE);
             link.routeNanos = System.nanoTime() - resolved;
+            context.trace("route resolved: " + id.describe());
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             ConnectionParameters.Builder parameters = link.parameters(privateData);
             if (spec.bringUp() == BringUp.EXTERNAL_QP) {
                 parameters.qpNumber(link.queuePair().number());
             }
-            long connecting = System.nanoTime();
+            link.connecting = System.nanoTime();
             id.connect(parameters.build());
-            CmEvent answer = awaitEvent(context, id, spec.timeout(), "answer to the connection request");
-            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
-                answer.require(CmEvent.Type.CONNECT_RESPONSE);
-                link.moveExternal(id);
-                id.establish();
-            } else {
-                answer.require(CmEvent.Type.ESTABLISHED);
-            }
-            link.connectNanos = System.nanoTime() - connecting;
-            link.peerData = answer.privateData();
-            link.watchForDisconnect();
             return link;
         } catch (RuntimeException | Error e) {
             throw link.abandon(e);
         }
+    }
+
+    /** Waits for the answer to a {@link #request}. A failure leaves the link to be closed by the caller. */
+    void awaitAnswer() {
+        CmId cm = id();
+        CmEvent answer = awaitEvent(context, cm, spec.timeout(), "answer to the connection request");
+        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            answer.require(CmEvent.Type.CONNECT_RESPONSE);
+            moveExternal(cm);
+            cm.establish();
+        } else {
+            answer.require(CmEvent.Type.ESTABLISHED);
+        }
+        connectNanos = System.nanoTime() - connecting;
+        peerData = answer.privateData();
+        watchForDisconnect();
     }
 
     /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
@@ -241,9 +277,25 @@ final class RcLink implements AutoCloseable {
 
     /** Connects without rdma_cm: both sides call this, and the text channel carries the addresses. */
     static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
+        return raw(context, spec, null, gid, preparation);
+    }
+
+    /**
+     * Connects without rdma_cm. Several links are connected one after the other, in the same order on both sides.
+     *
+     * @param shared the device of several links, which outlives them; null to open it for this link alone
+     * @param gid the entry of the GID table to send from; null for that of the fabric
+     */
+    static RcLink raw(
+            RoleContext context,
+            Spec spec,
+            @Nullable DeviceContext shared,
+            @Nullable GidEntry gid,
+            Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
-            DeviceContext device = link.own(context.device().open());
+            DeviceContext device =
+                    shared != null ? shared : link.own(context.device().open());
             link.createResources(device, null);
             RawBringUp.connect(
                     context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
@@ -307,11 +359,12 @@ final class RcLink implements AutoCloseable {
         progress().endsWhen(this::isDisconnected);
     }
 
-    /** Whether the peer has ended the connection. */
-    private boolean isDisconnected() {
-        if (!disconnectedByPeer) {
+    /** Whether the peer has ended the connection; without rdma_cm nothing tells. */
+    boolean isDisconnected() {
+        if (id != null && !disconnectedByPeer) {
             Optional<CmEvent> event = id().pollEvent();
             if (event.isPresent()) {
+                context.trace(event.get().toString());
                 event.get().require(CmEvent.Type.DISCONNECTED);
                 disconnectedByPeer = true;
             }
@@ -360,34 +413,41 @@ final class RcLink implements AutoCloseable {
 
     /** Ends the connection from this side and waits until the peer has followed. */
     void disconnect() {
+        long start = System.nanoTime();
+        if (id == null) {
+            RawBringUp.part(context, spec.timeout());
+        } else {
+            leave();
+            awaitDisconnected();
+        }
+        disconnectNanos = System.nanoTime() - start;
+    }
+
+    /** Ends the connection from this side without waiting for the peer. */
+    void leave() {
         CmId cm = id;
         if (cm == null) {
             return;
         }
-        long start = System.nanoTime();
         if (spec.bringUp() == BringUp.EXTERNAL_QP) {
             queuePair().toError();
         }
         cm.disconnect();
-        awaitDisconnected();
-        disconnectNanos = System.nanoTime() - start;
     }
 
     /** Waits for the peer to end the connection, and follows. */
     void awaitDisconnect() {
-        CmId cm = id;
-        if (cm == null) {
+        if (id == null) {
+            RawBringUp.part(context, spec.timeout());
             return;
         }
         awaitDisconnected();
-        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
-            queuePair().toError();
-        }
-        cm.disconnect();
+        leave();
     }
 
+    /** Waits until the peer has ended the connection; at once if there is no rdma_cm to tell. */
     void awaitDisconnected() {
-        if (!disconnectedByPeer) {
+        if (id != null && !disconnectedByPeer) {
             awaitEvent(context, id(), spec.timeout(), "DISCONNECTED").require(CmEvent.Type.DISCONNECTED);
             disconnectedByPeer = true;
         }

@@ -32,6 +32,14 @@ public interface RoleContext {
      */
     String hear(String what, Duration timeout);
 
+    /**
+     * Tells what happens on the connection, as the programs do with {@code -d}: events and changes of state, never on
+     * the data path. Dropped unless somebody listens.
+     *
+     * @param what one line of text
+     */
+    default void trace(String what) {}
+
     /** Whether the scenario was given up, usually because the other side failed; a role then ends at once. */
     boolean isCancelled();
 
