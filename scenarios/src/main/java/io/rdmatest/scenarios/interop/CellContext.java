@@ -1,0 +1,56 @@
+package io.rdmatest.scenarios.interop;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+
+/** What a cell may use. Whatever was started through it is ended with the cell, however the cell ends. */
+public interface CellContext {
+
+    /** The device that both sides use. */
+    FabricDevice device();
+
+    /** The address of the device, by which both sides find each other. */
+    InetAddress address();
+
+    /** Returns a port that this process has not handed out before, below the ephemeral range; nobody listens on it. */
+    int port();
+
+    /** How long either side may take for any one step. */
+    Duration step();
+
+    /**
+     * Starts a C program. What it prints can be read while it runs.
+     *
+     * @param program its name, looked for on the {@code PATH}
+     * @param arguments its arguments, each as {@link Object#toString} says it
+     * @throws org.opentest4j.TestAbortedException if it is not installed: the cell is skipped
+     * @throws IOException if it cannot be started
+     */
+    CProgram start(String program, Object... arguments) throws IOException;
+
+    /**
+     * Runs a client of ours against a C server, again and again until the server listens.
+     *
+     * @param server the server, as started by {@link #start}
+     * @param client our side
+     * @return what our side measured
+     * @throws AssertionError if the server ended, or still did not listen after {@link #step}
+     * @throws Exception any other failure of the client
+     */
+    <R> R connect(CProgram server, Role<R> client) throws Exception;
+
+    /** Where to start servers, senders and receivers of ours. */
+    LocalRoles roles();
+
+    /**
+     * Says something about the cell for the report and for the message of a failure.
+     *
+     * @param name what it is, for example {@code our options}
+     * @param value its value
+     */
+    void note(String name, Object value);
+}

@@ -1,0 +1,54 @@
+package io.rdmatest.scenarios.interop;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.RdmaReport;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.scenarios.role.Fault;
+import java.time.Duration;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+/**
+ * Both sides of every C program of rdma-core against ours: what is on the wire is what they speak.
+ *
+ * <p>Our side decides, by completions, events and payload. What the program prints or returns counts only where it says
+ * something.
+ */
+@RdmaTest(timeout = "90 s")
+@DisplayName("Interoperability")
+public class InteropScenarios {
+
+    static final Duration STEP = Duration.ofSeconds(15);
+
+    @ParameterizedTest(name = "{0}")
+    @ArgumentsSource(Cells.class)
+    void cell(Cell cell, InteropMatrix matrix, FabricDevice device, RdmaReport report) {
+        report.parameter("program", cell.program());
+        report.parameter("role", cell.ours().sides());
+        report.parameter("options", cell.options());
+        report.parameter("seed", matrix.seed());
+        LocalCell.Result result =
+                report.step(cell.toString(), () -> LocalCell.run(cell, device, STEP, Fault.NONE, matrix.repeat()));
+        result.notes().forEach(report::parameter);
+        report.bytesVerified(result.bytes());
+    }
+
+    /** Provides each cell with the matrix that it is of. */
+    static final class Cells implements ArgumentsProvider {
+
+        @Override
+        public Stream<? extends Arguments> provideArguments(
+                ParameterDeclarations parameters, ExtensionContext context) {
+            InteropMatrix matrix = InteropMatrix.read(context::getConfigurationParameter);
+            System.out.printf("Interoperability: %d cells. %s%n", matrix.cells().size(), matrix.repeat());
+            context.publishReportEntry(InteropMatrix.SEED, Long.toString(matrix.seed()));
+            return matrix.cells().stream().map(cell -> Arguments.of(cell, matrix));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+package io.rdmatest.scenarios.interop;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WorkCompletionException;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
+
+/** Runs a cell with both sides on this host, and ends whatever it started. */
+final class LocalCell implements CellContext {
+
+    /** Above the programs' own ports and the usual services, below Linux's ephemeral range. */
+    private static final int FIRST_PORT = 20_100;
+
+    private static final int LAST_PORT = 31_999;
+
+    /** Two runs at once on one host hardly begin at the same port. */
+    private static final AtomicInteger NEXT_PORT =
+            new AtomicInteger(ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT));
+
+    private final FabricDevice device;
+    private final Duration step;
+    private final LocalRoles roles = new LocalRoles();
+    private final List<CProgram> programs = new ArrayList<>();
+    private final Map<String, String> notes = new LinkedHashMap<>();
+
+    private LocalCell(FabricDevice device, Duration step) {
+        this.device = device;
+        this.step = step;
+    }
+
+    /**
+     * What came of a cell.
+     *
+     * @param bytes payload bytes compared or counted
+     * @param notes what there is to say about it, by name: command lines, our options
+     */
+    record Result(long bytes, Map<String, String> notes) {}
+
+    /**
+     * Runs a cell.
+     *
+     * @param repeat how to run the same cell again, for the message of a failure
+     * @throws AssertionError if the two sides disagree
+     * @throws IllegalStateException if the harness or the host did not work
+     * @throws TestAbortedException if the program is not installed
+     */
+    static Result run(Cell cell, FabricDevice device, Duration step, Fault fault, String repeat) {
+        LocalCell context = new LocalCell(device, step);
+        Throwable failure = null;
+        long bytes = 0;
+        try {
+            bytes = cell.run().run(context, fault);
+        } catch (Throwable e) {
+            failure = e;
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        failure = context.end(failure);
+        if (failure instanceof TestAbortedException skipped) {
+            throw skipped;
+        }
+        if (failure != null) {
+            String message = context.message(cell, failure, repeat);
+            if (disagrees(failure)) {
+                throw new AssertionError(message, failure);
+            }
+            throw new IllegalStateException(message, failure);
+        }
+        return new Result(bytes, context.notes);
+    }
+
+    /** The harness tells a peer that does not do what it should by these. */
+    private static boolean disagrees(Throwable failure) {
+        return failure instanceof AssertionError
+                || failure instanceof WorkCompletionException
+                || failure instanceof UnexpectedCmEventException
+                || failure instanceof RdmaTimeoutException;
+    }
+
+    private String message(Cell cell, Throwable failure, String repeat) {
+        StringBuilder text = new StringBuilder(cell.toString())
+                .append(": ")
+                .append(failure.getMessage() == null ? failure.toString() : failure.getMessage());
+        notes.forEach(
+                (name, value) -> text.append('\n').append(name).append(": ").append(value));
+        for (CProgram program : programs) {
+            text.append('\n').append(program.describe());
+        }
+        return text.append('\n').append(repeat).toString();
+    }
+
+    /** Ends the roles first: a role that is cancelled keeps quiet about a peer that is killed. */
+    private @Nullable Throwable end(@Nullable Throwable failure) {
+        Throwable first = failure;
+        try {
+            roles.close();
+        } catch (Throwable e) {
+            first = add(first, e);
+        }
+        for (CProgram program : programs) {
+            try {
+                program.close();
+            } catch (IOException | RuntimeException e) {
+                first = add(first, e);
+            }
+        }
+        return first;
+    }
+
+    private static Throwable add(@Nullable Throwable first, Throwable next) {
+        if (first == null) {
+            return next;
+        }
+        if (first != next) {
+            first.addSuppressed(next);
+        }
+        return first;
+    }
+
+    @Override
+    public FabricDevice device() {
+        return device;
+    }
+
+    @Override
+    public InetAddress address() {
+        return device.address();
+    }
+
+    @Override
+    public int port() {
+        return NEXT_PORT.getAndUpdate(port -> port == LAST_PORT ? FIRST_PORT : port + 1);
+    }
+
+    @Override
+    public Duration step() {
+        return step;
+    }
+
+    @Override
+    public CProgram start(String program, Object... arguments) throws IOException {
+        CProgram started = CProgram.start(step, program, arguments);
+        programs.add(started);
+        note(programs.size() == 1 ? "command" : "command " + programs.size(), started.command());
+        return started;
+    }
+
+    @Override
+    public <R> R connect(CProgram server, Role<R> client) throws Exception {
+        note("our client", client);
+        long deadline = System.nanoTime() + step.toNanos();
+        while (true) {
+            try (LocalRoles attempt = new LocalRoles()) {
+                return attempt.start("client", device, client).join(step.multipliedBy(2));
+            } catch (UnexpectedCmEventException e) {
+                if (!e.got().equals("RDMA_CM_EVENT_REJECTED")) {
+                    throw e;
+                }
+                server.awaitNextTry(deadline, e);
+            } catch (RdmaException e) {
+                if (!e.errnoName().equals("ECONNREFUSED")) {
+                    throw e;
+                }
+                server.awaitNextTry(deadline, e);
+            }
+        }
+    }
+
+    @Override
+    public LocalRoles roles() {
+        return roles;
+    }
+
+    @Override
+    public void note(String name, Object value) {
+        notes.put(name, value.toString());
+    }
+}
