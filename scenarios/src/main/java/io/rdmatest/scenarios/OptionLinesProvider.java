@@ -1,0 +1,29 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.scenarios.cli.OptionLine;
+import java.lang.reflect.Parameter;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.provider.AnnotationBasedArgumentsProvider;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+/** Makes the options of {@link OptionLines}, named after their lines. */
+final class OptionLinesProvider extends AnnotationBasedArgumentsProvider<OptionLines> {
+
+    @Override
+    protected Stream<? extends Arguments> provideArguments(
+            ParameterDeclarations parameters, ExtensionContext context, OptionLines annotation) {
+        Class<?> type = Arrays.stream(context.getRequiredTestMethod().getParameters())
+                .map(Parameter::getType)
+                .findFirst()
+                .filter(OptionLine::reads)
+                .orElseThrow(() -> new IllegalArgumentException("@OptionLines on "
+                        + context.getRequiredTestMethod()
+                        + ": the first parameter is to be the options record of a program, such as RpingOptions"));
+        return Arrays.stream(annotation.value())
+                .map(line -> Arguments.of(Named.of(line.isBlank() ? "defaults" : line, OptionLine.parse(type, line))));
+    }
+}

@@ -1,0 +1,140 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.scenarios.role.Fault;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The options that every program takes besides its own; they have long names only, for the letters are the programs'. */
+public final class CommonOptions {
+
+    /** How long any one wait takes unless {@code --timeout} says otherwise. */
+    public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(10);
+
+    @ArgGroup(validate = false, heading = "%nIn every program:%n")
+    private final Group given = new Group();
+
+    /** Creates the options with nothing given; picocli fills them in. */
+    public CommonOptions() {}
+
+    private static final class Group {
+
+        @Option(
+                names = "--timeout",
+                paramLabel = "<duration>",
+                converter = DurationConverter.class,
+                description = "How long any one wait may take, for example 500ms, 10s, 2min; no unit means seconds"
+                        + " (default: 10s; a server waits for its first client without limit).")
+        private @Nullable Duration timeout;
+
+        @Option(
+                names = "--device",
+                paramLabel = "<name[/port]>",
+                description = "The RDMA device, as in mlx5_0 or mlx5_0/1 (default: the first active port).")
+        private @Nullable String device;
+
+        @Option(
+                names = "--gid-index",
+                paramLabel = "<n>",
+                description =
+                        "The entry of the port's GID table, 0 to 255 (default: the first RoCE v2 entry, IPv4 before"
+                                + " IPv6). './rdmatest devices' lists them.")
+        private @Nullable Integer gidIndex;
+
+        @Option(names = "--json", description = "Print one JSON object instead of text.")
+        private boolean json;
+
+        @Option(
+                names = "--fault",
+                paramLabel = "<fault>",
+                converter = FaultConverter.class,
+                description =
+                        "Do wrong on purpose, to see that the peer notices: flip-payload-byte flips one bit of one"
+                                + " byte sent.")
+        private @Nullable Fault fault;
+    }
+
+    /** Returns how long any one wait may take. */
+    public Duration timeout() {
+        return givenTimeout().orElse(DEFAULT_TIMEOUT);
+    }
+
+    /** Returns what {@code --timeout} said; a server waits for its first client without limit when this is empty. */
+    public Optional<Duration> givenTimeout() {
+        return Optional.ofNullable(given.timeout);
+    }
+
+    /** Returns what {@code --device} said, {@code name} or {@code name/port}. */
+    public Optional<String> device() {
+        return Optional.ofNullable(given.device);
+    }
+
+    /** Returns what {@code --gid-index} said. */
+    public OptionalInt gidIndex() {
+        return given.gidIndex == null ? OptionalInt.empty() : OptionalInt.of(given.gidIndex);
+    }
+
+    /** Returns what is to go wrong on purpose. */
+    public Fault fault() {
+        return given.fault == null ? Fault.NONE : given.fault;
+    }
+
+    /** Tells whether the result is to be one JSON object on standard output. */
+    public boolean json() {
+        return given.json;
+    }
+
+    /** Reads a duration such as {@code 500ms}, {@code 10s} or {@code 2min}. */
+    static final class DurationConverter implements ITypeConverter<Duration> {
+
+        private static final Pattern NUMBER_AND_UNIT = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|min|h|)");
+        private static final Duration MOST = Duration.ofDays(1);
+
+        @Override
+        public Duration convert(String text) {
+            Matcher matcher = NUMBER_AND_UNIT.matcher(text.strip());
+            if (!matcher.matches()) {
+                throw new TypeConversionException("'" + text
+                        + "' is not a duration: write a whole number and us, ms, s, min or h, for example 500ms");
+            }
+            long number = Long.parseLong(matcher.group(1));
+            Duration duration = switch (matcher.group(2)) {
+                case "us" -> Duration.ofNanos(number * 1000);
+                case "ms" -> Duration.ofMillis(number);
+                case "m", "min" -> Duration.ofMinutes(number);
+                case "h" -> Duration.ofHours(number);
+                default -> Duration.ofSeconds(number);
+            };
+            if (duration.isZero() || duration.compareTo(MOST) > 0) {
+                throw new TypeConversionException("'" + text + "' is out of range: allowed are 1us to 24h");
+            }
+            return duration;
+        }
+    }
+
+    /** Reads a fault by its name in lower case with hyphens. */
+    static final class FaultConverter implements ITypeConverter<Fault> {
+
+        @Override
+        public Fault convert(String text) {
+            for (Fault fault : Fault.values()) {
+                if (name(fault).equals(text)) {
+                    return fault;
+                }
+            }
+            throw new TypeConversionException("'" + text + "' is not a fault: allowed are none and flip-payload-byte");
+        }
+
+        private static String name(Fault fault) {
+            return fault.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package io.rdmatest.scenarios.cli;
+
+import java.util.Locale;
+
+/** How a command ended, as the status of its process. */
+public enum ExitStatus {
+
+    /** Everything was done, and everything that can be verified was. */
+    VERIFIED(0, "done, and everything that can be verified was"),
+
+    /** Wrong or lost data, or a failed work request. */
+    FABRIC_FAILED(1, "the fabric failed: wrong or lost data, or a failed work request"),
+
+    /** An option that does not exist, or a value out of its range. */
+    USAGE(2, "wrong usage"),
+
+    /** No device, library, lockable memory or permission; also a defect of this program, whose stack trace is then shown. */
+    HOST_NOT_READY(3, "this host cannot run it: no device, library, lockable memory, or permission"),
+
+    /** Nobody listens, or nobody came or answered before any data flowed. */
+    PEER_ABSENT(4, "peer absent: nobody listens, came or answered before data flowed"),
+
+    /** The device, the kernel or the fabric cannot do this. */
+    UNSUPPORTED(5, "the device, the kernel or the fabric does not support it"),
+
+    /** Somebody listens, and refuses. */
+    REJECTED(6, "the peer listens, and rejected the connection"),
+
+    /** The address has no route over an RDMA device. */
+    NO_ROUTE(7, "no route to the address over an RDMA device"),
+
+    /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
+    PEER_LOST(8, "peer lost: it disconnected or stopped acknowledging in mid-transfer"),
+
+    /** The peer, or the path's MTU, takes no message of this size. */
+    SIZE_REFUSED(9, "the peer, or the MTU, takes no message of this size"),
+
+    /** SIGINT or SIGTERM. */
+    INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");
+
+    private final int code;
+    private final String meaning;
+
+    ExitStatus(int code, String meaning) {
+        this.code = code;
+        this.meaning = meaning;
+    }
+
+    /** Returns the status of the process, 0 to 255. */
+    public int code() {
+        return code;
+    }
+
+    /** Returns what it means, for help texts. */
+    public String meaning() {
+        return meaning;
+    }
+
+    /** Returns the name in words, such as {@code peer absent}. */
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+}

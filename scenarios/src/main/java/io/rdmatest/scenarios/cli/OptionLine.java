@@ -1,0 +1,60 @@
+package io.rdmatest.scenarios.cli;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** Reads the options of a program from one line, as they stand on its command line. */
+public final class OptionLine {
+
+    /** Which class reads the options of which record. */
+    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS = Map.of();
+
+    private OptionLine() {}
+
+    /** Tells whether there is a command line for a type of options. */
+    public static boolean reads(Class<?> type) {
+        return READERS.containsKey(type);
+    }
+
+    /**
+     * Reads a line.
+     *
+     * @param type the options record of a role, such as {@code RpingOptions.class}
+     * @param line options separated by spaces, such as {@code -C 100 -S 64 -V}; those that every program takes, such as
+     *     {@code --timeout 5s}, may be among them
+     * @return the options
+     * @throws IllegalArgumentException if no command has such options, or the line has an option or a value that the program
+     *     does not take; the message names it
+     */
+    public static <O> O parse(Class<O> type, String line) {
+        return parse(
+                Optional.ofNullable(READERS.get(type))
+                        .orElseThrow(() -> new IllegalArgumentException("No command line makes a "
+                                + type.getSimpleName() + "; known are "
+                                + READERS.keySet().stream()
+                                        .map(Class::getSimpleName)
+                                        .sorted()
+                                        .toList()))
+                        .get(),
+                type,
+                line);
+    }
+
+    static <O> O parse(Arguments<?> arguments, Class<O> type, String line) {
+        CommonOptions common = new CommonOptions();
+        CommandSpec spec = CommandSpec.create()
+                .name(type.getSimpleName())
+                .addMixin("arguments", CommandSpec.forAnnotatedObject(arguments))
+                .addMixin("common", CommandSpec.forAnnotatedObject(common));
+        String[] words = line.isBlank() ? new String[0] : line.strip().split("\\s+");
+        try {
+            Rdmatest.configure(new CommandLine(spec)).parseArgs(words);
+            return type.cast(arguments.toOptions(common));
+        } catch (CommandLine.ParameterException | IllegalArgumentException e) {
+            throw new IllegalArgumentException("\"" + line + "\": " + e.getMessage(), e);
+        }
+    }
+}

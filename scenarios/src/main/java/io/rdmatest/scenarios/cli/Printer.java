@@ -1,0 +1,82 @@
+package io.rdmatest.scenarios.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import java.io.PrintWriter;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Prints how a command ended: text, or with {@code --json} one object on standard output. */
+final class Printer {
+
+    private final String program;
+    private final boolean json;
+    private final PrintWriter out;
+    private final PrintWriter err;
+
+    Printer(String program, boolean json, PrintWriter out, PrintWriter err) {
+        this.program = program;
+        this.json = json;
+        this.out = out;
+        this.err = err;
+    }
+
+    /** Prints what a command reports. One that was interrupted reports how far it came. */
+    ExitStatus success(Outcome outcome, boolean interrupted) {
+        ExitStatus status = interrupted ? ExitStatus.INTERRUPTED : outcome.status();
+        String summary = outcome.lines().isEmpty() ? "" : outcome.lines().getFirst();
+        if (json) {
+            print(status, summary, outcome.json());
+        } else {
+            outcome.lines().forEach(out::println);
+            out.flush();
+        }
+        return status;
+    }
+
+    /** Prints why a command failed. */
+    ExitStatus failure(Throwable failure, boolean interrupted) {
+        Verdicts.Verdict verdict = interrupted
+                ? new Verdicts.Verdict(ExitStatus.INTERRUPTED, "interrupted before it was done")
+                : Verdicts.of(failure);
+        complain(verdict.status(), verdict.message());
+        if (verdict.defect()) {
+            failure.printStackTrace(err);
+            err.flush();
+        }
+        return verdict.status();
+    }
+
+    /** Prints one sentence on standard error, and the object. */
+    void complain(ExitStatus status, String message) {
+        err.println("./rdmatest " + program + ": " + status + ": " + message);
+        err.flush();
+        if (json) {
+            print(status, message, Map.of());
+        }
+    }
+
+    private void print(ExitStatus status, String message, Map<String, Object> fields) {
+        Map<String, Object> object = new LinkedHashMap<>();
+        object.put("program", program);
+        object.put("status", status.toString());
+        object.put("exit", status.code());
+        object.put("message", message);
+        for (Map.Entry<String, Object> field : fields.entrySet()) {
+            if (object.putIfAbsent(field.getKey(), field.getValue()) != null) {
+                throw new IllegalArgumentException("The field " + field.getKey() + " of " + List.copyOf(fields.keySet())
+                        + " is one that every command's JSON has");
+            }
+        }
+        try {
+            out.println(new ObjectMapper()
+                    .enable(SerializationFeature.INDENT_OUTPUT)
+                    .writeValueAsString(object));
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("The result can't be written as JSON: " + object, e);
+        }
+        out.flush();
+    }
+}

@@ -1,0 +1,169 @@
+package io.rdmatest.scenarios.cli;
+
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.HelpCommand;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, and what devices there are. */
+@Command(
+        name = "./rdmatest",
+        mixinStandardHelpOptions = true,
+        version = "rdmatest 0.1.0",
+        sortOptions = false,
+        synopsisSubcommandLabel = "<command>",
+        subcommands = HelpCommand.class,
+        description = {
+            "Runs one side of an RDMA program, against the other side by the C program of the same name or by rdmatest.",
+            "Without an active RDMA device, it runs on soft-RoCE in a virtual machine."
+        },
+        commandListHeading = "%nCommands:%n",
+        footer = {"", "./rdmatest help <command> lists the options of a command."})
+public final class Rdmatest implements Callable<Integer> {
+
+    /** What {@code -Drdmatest.check=true} ends with when there is something to run and its options are right. */
+    static final int OPTIONS_ARE_RIGHT = 100;
+
+    /** Only look at the options: the script asks for this before it boots a machine. */
+    private static final String CHECK = "rdmatest.check";
+
+    /** How long an interrupted command may take to release what it holds. */
+    private static final long GRACE_SECONDS = 15;
+
+    /** The commands, in the order in which the help lists them. */
+    private static final List<Supplier<? extends ProgramCommand>> COMMANDS = List.of();
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    private Rdmatest() {}
+
+    /**
+     * Runs a command and ends the JVM with its status.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(String[] args) {
+        AtomicBoolean interrupted = new AtomicBoolean();
+        CountDownLatch done = new CountDownLatch(1);
+        Thread onSignal = new Thread(() -> endInterrupted(interrupted, done), "rdmatest-interrupted");
+        Runtime.getRuntime().addShutdownHook(onSignal);
+        PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
+        PrintWriter err = new PrintWriter(System.err, true, StandardCharsets.UTF_8);
+        int status;
+        try {
+            status = execute(out, err, interrupted::get, Boolean.getBoolean(CHECK), args);
+        } finally {
+            done.countDown();
+        }
+        if (!interrupted.get()) {
+            try {
+                Runtime.getRuntime().removeShutdownHook(onSignal);
+            } catch (IllegalStateException e) {
+                // A signal came right now; the hook ends the JVM.
+            }
+        }
+        System.exit(status);
+    }
+
+    /** Lets the command stop by itself, release what it holds, and report how far it came. */
+    private static void endInterrupted(AtomicBoolean interrupted, CountDownLatch done) {
+        interrupted.set(true);
+        try {
+            if (!done.await(GRACE_SECONDS, TimeUnit.SECONDS)) {
+                System.err.println("./rdmatest: the command did not stop within " + GRACE_SECONDS
+                        + " s of the signal; the kernel releases what it held");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Runtime.getRuntime().halt(ExitStatus.INTERRUPTED.code());
+    }
+
+    /**
+     * Runs a command within this JVM.
+     *
+     * @param out takes the result
+     * @param err takes what is wrong, and what is told on the way
+     * @param args the command and its options
+     * @return the exit status, see {@link ExitStatus}
+     */
+    public static int execute(PrintWriter out, PrintWriter err, String... args) {
+        return execute(out, err, () -> false, false, args);
+    }
+
+    static int execute(PrintWriter out, PrintWriter err, BooleanSupplier cancelled, boolean checkOnly, String... args) {
+        return execute(COMMANDS.stream().map(Supplier::get).toList(), out, err, cancelled, checkOnly, args);
+    }
+
+    static int execute(
+            List<? extends ProgramCommand> commands,
+            PrintWriter out,
+            PrintWriter err,
+            BooleanSupplier cancelled,
+            boolean checkOnly,
+            String... args) {
+        CommandLine line = commandLine(commands);
+        commands.forEach(command -> command.prepare(cancelled, checkOnly));
+        return line.setOut(out).setErr(err).execute(args);
+    }
+
+    /** Puts the commands together. */
+    static CommandLine commandLine(List<? extends ProgramCommand> commands) {
+        CommandLine line = new CommandLine(new Rdmatest());
+        for (ProgramCommand command : commands) {
+            line.addSubcommand(command);
+        }
+        return configure(line);
+    }
+
+    static CommandLine commandLine() {
+        return commandLine(COMMANDS.stream().map(Supplier::get).toList());
+    }
+
+    /** The rules of getopt(3) as far as picocli has them: clustered letters, attached values, the last one wins. */
+    static CommandLine configure(CommandLine line) {
+        Map<String, String> statuses = new LinkedHashMap<>();
+        Arrays.stream(ExitStatus.values()).forEach(s -> statuses.put(String.valueOf(s.code()), s.meaning()));
+        for (CommandLine each : line.getSubcommands().values()) {
+            each.getCommandSpec().usageMessage().exitCodeListHeading("%nExit status:%n");
+            each.getCommandSpec().usageMessage().exitCodeList(statuses);
+        }
+        return line.setOverwrittenOptionsAllowed(true)
+                .setPosixClusteredShortOptionsAllowed(true)
+                .setExpandAtFiles(false)
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler(Rdmatest::wrongUsage);
+    }
+
+    private static int wrongUsage(ParameterException e, String[] args) {
+        CommandLine line = e.getCommandLine();
+        boolean json = Arrays.asList(args).contains("--json");
+        String name = line.getParent() == null ? "" : line.getCommandName();
+        new Printer(name, json, line.getOut(), line.getErr())
+                .complain(
+                        ExitStatus.USAGE,
+                        e.getMessage() + "; ./rdmatest " + (name.isEmpty() ? "" : name + " ")
+                                + "--help lists the options");
+        return ExitStatus.USAGE.code();
+    }
+
+    @Override
+    public Integer call() {
+        throw new ParameterException(spec.commandLine(), "no command given");
+    }
+}

@@ -1,0 +1,226 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+class RdmatestTests {
+
+    record EchoOptions(int size, int count, boolean verify, Duration timeout, Fault fault) {
+        EchoOptions {
+            if (size < 1) {
+                throw new IllegalArgumentException("-S " + size + " is out of range: allowed are 1 and more");
+            }
+        }
+    }
+
+    static final class EchoArguments implements Arguments<EchoOptions> {
+
+        @Option(names = {"-S", "--size"})
+        private int size = 64;
+
+        @Option(names = {"-C", "--count"})
+        private int count = 10;
+
+        @Option(names = {"-V", "--verify"})
+        private boolean verify;
+
+        @Override
+        public EchoOptions toOptions(CommonOptions common) {
+            return new EchoOptions(size, count, verify, common.timeout(), common.fault());
+        }
+    }
+
+    @Command(name = "echo", description = "Echoes its options.")
+    static final class EchoCommand extends ProgramCommand {
+
+        @Mixin
+        EchoArguments arguments = new EchoArguments();
+
+        private final @Nullable Throwable failure;
+
+        EchoCommand(@Nullable Throwable failure) {
+            this.failure = failure;
+        }
+
+        @Override
+        protected Outcome run(RoleContext context) throws Exception {
+            context.checkCancelled();
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            if (failure != null) {
+                throw (Exception) failure;
+            }
+            EchoOptions options = arguments.toOptions(common);
+            context.tell("7174");
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("size", options.size());
+            json.put("count", options.count());
+            return new Outcome(List.of("verified: " + options), json);
+        }
+    }
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(@Nullable Throwable failure, boolean cancelled, boolean checkOnly, String... args) {
+        return Rdmatest.execute(
+                List.of(new EchoCommand(failure)),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                () -> cancelled,
+                checkOnly,
+                args);
+    }
+
+    private int run(String... args) {
+        return run(null, false, false, args);
+    }
+
+    private JsonNode json() throws Exception {
+        return new ObjectMapper().readTree(out.toString());
+    }
+
+    @Test
+    void aCommandThatDoesItsWorkEndsWith0() {
+        assertThat(run("echo", "-S", "100")).isZero();
+        assertThat(out.toString())
+                .contains("verified: ", "size=100", "count=10", "timeout=PT10S", "fault=NONE")
+                .hasLineCount(1);
+        assertThat(err.toString()).isEqualTo("listening on port 7174" + System.lineSeparator());
+    }
+
+    @Test
+    void lettersClusterTakeAttachedValuesAndTheLastOneWins() {
+        assertThat(run("echo", "-VS100", "-C5", "-C", "7")).isZero();
+        assertThat(out.toString()).contains("size=100", "count=7", "verify=true");
+    }
+
+    @Test
+    void everyProgramTakesTheCommonOptions() {
+        assertThat(run("echo", "--timeout", "250ms", "--fault=flip-payload-byte", "--size=3"))
+                .isZero();
+        assertThat(out.toString()).contains("size=3", "timeout=PT0.25S", "fault=FLIP_PAYLOAD_BYTE");
+    }
+
+    @Test
+    void jsonIsOneObjectOnStandardOutput() throws Exception {
+        assertThat(run("echo", "--json")).isZero();
+        assertThat(json().fieldNames())
+                .toIterable()
+                .containsExactly("program", "status", "exit", "message", "size", "count");
+        assertThat(json().get("program").asText()).isEqualTo("echo");
+        assertThat(json().get("status").asText()).isEqualTo("verified");
+        assertThat(json().get("exit").asInt()).isZero();
+        assertThat(json().get("size").asInt()).isEqualTo(64);
+    }
+
+    @Test
+    void aFailureHasItsStatusAndOneSentence() throws Exception {
+        ScenarioException absent = new ScenarioException(Reason.PEER_ABSENT, "nobody listens at 10.0.0.1:7174");
+        assertThat(run(absent, false, false, "echo", "--json")).isEqualTo(4);
+        assertThat(err.toString())
+                .isEqualTo("./rdmatest echo: peer absent: nobody listens at 10.0.0.1:7174" + System.lineSeparator());
+        assertThat(json().get("status").asText()).isEqualTo("peer absent");
+        assertThat(json().get("exit").asInt()).isEqualTo(4);
+        assertThat(json().get("message").asText()).isEqualTo("nobody listens at 10.0.0.1:7174");
+    }
+
+    @Test
+    void aDefectShowsWhereItIs() {
+        assertThat(run(new IllegalStateException("half done"), false, false, "echo"))
+                .isEqualTo(3);
+        assertThat(err.toString()).contains("half done", "\tat ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "echo -S 0",
+                "echo -S x",
+                "echo -Z",
+                "echo surplus",
+                "echo --timeout 0s",
+                "echo --fault burn",
+                "ehco",
+                ""
+            })
+    void wrongUsageEndsWith2AndNamesTheWayOut(String line) {
+        assertThat(run(line.isEmpty() ? new String[0] : line.split(" "))).isEqualTo(2);
+        assertThat(err.toString()).contains("--help").hasLineCount(1);
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void wrongUsageIsAnObjectTooWhereOneIsAskedFor() throws Exception {
+        assertThat(run("echo", "-S", "0", "--json")).isEqualTo(2);
+        assertThat(json().get("status").asText()).isEqualTo("usage");
+        assertThat(json().get("message").asText()).contains("-S 0 is out of range");
+    }
+
+    @Test
+    void onlyCheckingRunsNothing() {
+        IllegalStateException notToBeThrown = new IllegalStateException();
+        assertThat(run(notToBeThrown, false, true, "echo")).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+        assertThat(run(notToBeThrown, false, true, "echo", "-S", "0")).isEqualTo(2);
+        assertThat(run(notToBeThrown, false, true, "echo", "--help")).isZero();
+        assertThat(run(notToBeThrown, false, true, "--version")).isZero();
+    }
+
+    @Test
+    void anInterruptionEndsWith130() {
+        assertThat(run(null, true, false, "echo")).isEqualTo(130);
+        assertThat(err.toString()).contains("interrupted");
+        assertThat(Verdicts.of(cancellation()).status()).isEqualTo(ExitStatus.INTERRUPTED);
+    }
+
+    private static RoleCancelledException cancellation() {
+        RoleContext cancelled =
+                new CommandContext(new CommonOptions(), new PrintWriter(new StringWriter()), () -> true);
+        try {
+            cancelled.checkCancelled();
+        } catch (RoleCancelledException e) {
+            return e;
+        }
+        throw new AssertionError("not cancelled");
+    }
+
+    @Test
+    void helpListsOptionsAndStatuses() {
+        assertThat(run("help", "echo")).isZero();
+        assertThat(out.toString())
+                .contains("-S, --size", "--gid-index", "In every program:", "Exit status:", "peer absent", "130");
+    }
+
+    @Test
+    void aLineOfOptionsBecomesTheRolesOptions() {
+        EchoOptions options = OptionLine.parse(new EchoArguments(), EchoOptions.class, " -VC3  --timeout 1s ");
+        assertThat(options).isEqualTo(new EchoOptions(64, 3, true, Duration.ofSeconds(1), Fault.NONE));
+        assertThatThrownBy(() -> OptionLine.parse(new EchoArguments(), EchoOptions.class, "-S 0"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("\"-S 0\": -S 0 is out of range");
+        assertThatThrownBy(() -> OptionLine.parse(EchoOptions.class, "-S 1"))
+                .hasMessageContaining("No command line makes a EchoOptions");
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.scenarios.cli;
+
+import org.jspecify.annotations.NullMarked;
