@@ -126,6 +126,17 @@ public final class RdmaReport {
     }
 
     /**
+     * Place the test in the report's trees. The last label of a name counts.
+     *
+     * @param name {@code parentSuite}, {@code suite}, {@code subSuite} or another one that the report knows; neither null nor
+     *     empty
+     * @param value where the test belongs; never null
+     */
+    public void label(String name, String value) {
+        publish(ReportKeys.LABEL, name, ReportKeys.VALUE, value);
+    }
+
+    /**
      * Report a measured number.
      *
      * @param name what was measured; neither null nor empty

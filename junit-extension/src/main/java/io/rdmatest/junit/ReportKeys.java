@@ -30,10 +30,17 @@ public final class ReportKeys {
     /** A parameter of the test; the value is its name. Comes with {@link #VALUE}. */
     public static final String PARAMETER = "rdma.parameter";
 
+    /**
+     * A label, which places the test in the report's trees; the value is its name, as a rule {@code parentSuite},
+     * {@code suite} or {@code subSuite}. Comes with {@link #VALUE}. The last one of a name counts. Tests that have all three
+     * make up a matrix: one for each parent suite, with a row for each suite and sub-suite.
+     */
+    public static final String LABEL = "rdma.label";
+
     /** A measured number; the value is its name. Comes with {@link #VALUE} and {@link #UNIT}. */
     public static final String MEASUREMENT = "rdma.measurement";
 
-    /** The text of a parameter, or a decimal number with a point. */
+    /** The text of a parameter or label, or a decimal number with a point. */
     public static final String VALUE = "rdma.value";
 
     /** The unit of a number: {@code us}, {@code ns}, {@code Gb/s}, {@code count}, {@code B} and the like. */

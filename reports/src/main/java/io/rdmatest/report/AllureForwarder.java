@@ -129,6 +129,15 @@ public final class AllureForwarder implements TestLifecycleListener {
                                         .setName(parameter)
                                         .setValue(entry.getOrDefault(ReportKeys.VALUE, ""))));
             }
+            String label = entry.get(ReportKeys.LABEL);
+            if (label != null) {
+                lifecycle.updateTestCase(open.uuid, result -> {
+                    // Allure names the suite after the class; the test knows better.
+                    result.getLabels().removeIf(old -> old.getName().equals(label));
+                    result.getLabels()
+                            .add(new Label().setName(label).setValue(entry.getOrDefault(ReportKeys.VALUE, "")));
+                });
+            }
             String histogramName = entry.get(ReportKeys.HISTOGRAM);
             if (histogramName != null) {
                 Histogram histogram = Measurements.histogram(entry);

@@ -116,6 +116,7 @@ public final class ReportGenerator implements Callable<Integer> {
                 writeSyntheticResult(scenario);
             }
         }
+        writeMatrices(run);
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
         // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
@@ -137,11 +138,7 @@ public final class ReportGenerator implements Callable<Integer> {
     private void nameResults(Run run) throws IOException {
         Map<String, String> names = new LinkedHashMap<>();
         run.scenarios().forEach(scenario -> names.put(scenario.id, nameInClass(scenario)));
-        List<Path> files;
-        try (Stream<Path> all = Files.list(results)) {
-            files = all.filter(file -> file.toString().endsWith("-result.json")).toList();
-        }
-        for (Path file : files) {
+        for (Path file : resultFiles()) {
             JsonNode result = MAPPER.readTree(file.toFile());
             for (JsonNode label : result.path("labels")) {
                 String name = label.path("name").asText().equals("junit.platform.uniqueid")
@@ -234,11 +231,58 @@ public final class ReportGenerator implements Callable<Integer> {
         pairs.put("testClass", scenario.className);
         pairs.put("package", scenario.className);
         pairs.put("framework", "junit-platform");
+        pairs.putAll(scenario.labels);
         pairs.forEach((key, value) -> labels.addObject().put("name", key).put("value", value));
         ArrayNode parameters = result.putArray("parameters");
         scenario.parameters.forEach(
                 (key, value) -> parameters.addObject().put("name", key).put("value", value));
         MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result);
+    }
+
+    /** Attaches each matrix to all of its tests: Allure shows what belongs to many under their tear-down. */
+    private void writeMatrices(Run run) throws IOException {
+        for (Matrix matrix : Matrix.of(run)) {
+            String uuid = UUID.nameUUIDFromBytes(matrix.name().getBytes(StandardCharsets.UTF_8))
+                    .toString();
+            String source = uuid + "-attachment.html";
+            Files.writeString(results.resolve(source), matrix.toHtml());
+            ObjectNode container = MAPPER.createObjectNode().put("uuid", uuid).put("name", matrix.name());
+            ArrayNode children = container.putArray("children");
+            uuids(matrix).forEach(children::add);
+            ObjectNode fixture = container
+                    .putArray("afters")
+                    .addObject()
+                    .put("name", "all of " + matrix.name())
+                    .put("status", "passed")
+                    .put("stage", "finished");
+            fixture.putArray("attachments")
+                    .addObject()
+                    .put("name", matrix.name() + ", the matrix")
+                    .put("type", "text/html")
+                    .put("source", source);
+            MAPPER.writeValue(results.resolve(uuid + "-container.json").toFile(), container);
+        }
+    }
+
+    /** Returns Allure's ids of the results of a matrix. */
+    private List<String> uuids(Matrix matrix) throws IOException {
+        List<String> uuids = new ArrayList<>();
+        for (Path file : resultFiles()) {
+            JsonNode result = MAPPER.readTree(file.toFile());
+            for (JsonNode label : result.path("labels")) {
+                if (label.path("name").asText().equals("parentSuite")
+                        && label.path("value").asText().equals(matrix.name())) {
+                    uuids.add(result.path("uuid").asText());
+                }
+            }
+        }
+        return uuids;
+    }
+
+    private List<Path> resultFiles() throws IOException {
+        try (Stream<Path> all = Files.list(results)) {
+            return all.filter(file -> file.toString().endsWith("-result.json")).toList();
+        }
     }
 
     private void allure(Path directory, boolean singleFile) throws IOException, InterruptedException {

@@ -1,6 +1,7 @@
 package io.rdmatest.report;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.rdmatest.junit.ReportKeys;
 import java.util.ArrayList;
@@ -27,6 +28,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         "verdict",
         "reason",
         "device",
+        "labels",
         "parameters",
         "measurements",
         "bytesVerified",
@@ -41,6 +43,10 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         public Verdict verdict = Verdict.BROKEN;
         public @Nullable String reason = NEVER_FINISHED;
         public @Nullable String device;
+
+        @JsonInclude(JsonInclude.Include.NON_EMPTY)
+        public final Map<String, String> labels = new LinkedHashMap<>();
+
         public final Map<String, String> parameters = new LinkedHashMap<>();
         public long bytesVerified;
         public long durationMillis;
@@ -229,6 +235,10 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         String parameter = entry.get(ReportKeys.PARAMETER);
         if (parameter != null) {
             scenario.parameters.put(parameter, entry.getOrDefault(ReportKeys.VALUE, ""));
+        }
+        String label = entry.get(ReportKeys.LABEL);
+        if (label != null) {
+            scenario.labels.put(label, entry.getOrDefault(ReportKeys.VALUE, ""));
         }
         String verified = entry.get(ReportKeys.BYTES_VERIFIED);
         if (verified != null) {

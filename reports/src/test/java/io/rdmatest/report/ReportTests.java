@@ -61,6 +61,14 @@ class ReportTests {
         assertThat(outer.at("/steps/0/status").asText()).isEqualTo("passed");
         assertThat(allure.path("attachments").findValuesAsText("name"))
                 .contains("round trip, distribution", "round trip, percentiles", "throughput by size", "measurements");
+        assertThat(everything.at("/labels/subSuite").asText()).isEqualTo("role");
+        assertThat(StreamSupport.stream(allure.path("labels").spliterator(), false)
+                        .filter(label -> label.path("name").asText().endsWith("uite"))
+                        .map(label -> label.path("value").asText()))
+                .containsExactlyInAnyOrder("Matrix <1>", "program", "role");
+        assertThat(matrix(allure.path("uuid").asText()))
+                .contains("Matrix &lt;1&gt;", "1 of 1", "<li class='passed'>-C 1 &lt;2&gt; ")
+                .doesNotContain("<1>", "<2>");
         for (JsonNode attachment : allure.path("attachments")) {
             if (attachment.path("type").asText().equals("image/svg+xml")) {
                 byte[] svg = Files.readAllBytes(
@@ -228,6 +236,24 @@ class ReportTests {
                 .findFirst()
                 .orElseThrow(() -> new AssertionError(name + " is not among " + found.keySet()))
                 .getValue();
+    }
+
+    /** Returns the page of the matrix that a result belongs to. */
+    private String matrix(String uuid) throws IOException {
+        List<String> pages = new ArrayList<>();
+        try (Stream<Path> files = Files.list(results())) {
+            for (Path file : files.filter(file -> file.toString().endsWith("-container.json"))
+                    .toList()) {
+                JsonNode container = MAPPER.readTree(file.toFile());
+                if (container.path("children").toString().contains(uuid)) {
+                    for (String source : container.path("afters").findValuesAsText("source")) {
+                        pages.add(Files.readString(results().resolve(source)));
+                    }
+                }
+            }
+        }
+        assertThat(pages).hasSize(1);
+        return pages.getFirst();
     }
 
     private static JsonNode scenario(JsonNode summary, String name) {

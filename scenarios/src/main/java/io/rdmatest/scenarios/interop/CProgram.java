@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A running C program. Its output goes into a file, line by line as it is printed.
@@ -139,6 +140,22 @@ public final class CProgram implements AutoCloseable {
     }
 
     /**
+     * Waits until the program listens, as far as the kernel tells: for RDMA connections by {@code rdma resource show cm_id}
+     * (rdma-resource(8)), for plain TCP by {@code /proc}. Returns at once where there is no rdma tool.
+     *
+     * @throws AssertionError if it ended or a step's time passed before that
+     */
+    public void awaitListening() throws IOException, InterruptedException {
+        awaitListening(System.nanoTime() + step.toNanos());
+    }
+
+    void awaitListening(long deadline) throws IOException, InterruptedException {
+        while (!RdmaResources.mayListen(process.pid())) {
+            awaitNextTry(deadline, null);
+        }
+    }
+
+    /**
      * Waits for the end of the program.
      *
      * @return its exit status; 128 and more if a signal ended it
@@ -163,7 +180,7 @@ public final class CProgram implements AutoCloseable {
     }
 
     /** Gives the program a moment, in which it may not end. */
-    void awaitNextTry(long deadline, RuntimeException refusal) throws InterruptedException {
+    void awaitNextTry(long deadline, @Nullable Throwable refusal) throws InterruptedException {
         if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             throw new AssertionError("The server ended before anybody was connected: " + describe(), refusal);
         }

@@ -34,6 +34,11 @@ public record Cell(String program, OurRole ours, String options, boolean program
     /** Returns the cell as the report names it, for example {@code rping, our client, C server: -C 12 -S 1000}. */
     @Override
     public String toString() {
-        return program + ", " + ours.sides() + ": " + (options.isBlank() ? "defaults" : options);
+        return program + ", " + ours.sides() + ": " + optionsText();
+    }
+
+    /** Returns the options, or that there are none. */
+    String optionsText() {
+        return options.isBlank() ? "defaults" : options;
     }
 }

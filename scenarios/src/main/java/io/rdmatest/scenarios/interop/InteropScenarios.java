@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.interop;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.stream.Stream;
@@ -29,9 +30,10 @@ public class InteropScenarios {
     @ParameterizedTest(name = "{0}")
     @ArgumentsSource(Cells.class)
     void cell(Cell cell, InteropMatrix matrix, FabricDevice device, RdmaReport report) {
-        report.parameter("program", cell.program());
-        report.parameter("role", cell.ours().sides());
-        report.parameter("options", cell.options());
+        report.label("parentSuite", "Interoperability");
+        report.label("suite", cell.program());
+        report.label("subSuite", cell.ours().sides());
+        report.parameter("options", cell.optionsText());
         report.parameter("seed", matrix.seed());
         LocalCell.Result result =
                 report.step(cell.toString(), () -> LocalCell.run(cell, device, STEP, Fault.NONE, matrix.repeat()));
@@ -47,7 +49,9 @@ public class InteropScenarios {
                 ParameterDeclarations parameters, ExtensionContext context) {
             InteropMatrix matrix = InteropMatrix.read(context::getConfigurationParameter);
             System.out.printf("Interoperability: %d cells. %s%n", matrix.cells().size(), matrix.repeat());
-            context.publishReportEntry(InteropMatrix.SEED, Long.toString(matrix.seed()));
+            context.publishReportEntry(
+                    ReportKeys.ENVIRONMENT_PREFIX + "interoperability",
+                    matrix.cells().size() + " cells, " + InteropMatrix.SEED + "=" + matrix.seed());
             return matrix.cells().stream().map(cell -> Arguments.of(cell, matrix));
         }
     }

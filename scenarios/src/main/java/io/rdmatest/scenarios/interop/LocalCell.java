@@ -163,8 +163,10 @@ final class LocalCell implements CellContext {
 
     @Override
     public <R> R connect(CProgram server, Role<R> client) throws Exception {
-        note("our client", client);
+        note("our client", components(client));
         long deadline = System.nanoTime() + step.toNanos();
+        // Whoever comes too early is refused, and a server that counts its clients might count one of them in part.
+        server.awaitListening(deadline);
         while (true) {
             try (LocalRoles attempt = new LocalRoles()) {
                 return attempt.start("client", device, client).join(step.multipliedBy(2));
@@ -180,6 +182,11 @@ final class LocalCell implements CellContext {
                 server.awaitNextTry(deadline, e);
             }
         }
+    }
+
+    /** A record says its components in brackets behind its name, which says nothing here. */
+    private static String components(Object role) {
+        return role.toString().replaceFirst("^\\w+\\[(.*)]$", "$1");
     }
 
     @Override
