@@ -63,6 +63,14 @@ public class RdmaException extends RuntimeException {
         return errno;
     }
 
+    /**
+     * Tells whether the device, its link layer, driver or the kernel can't do what was asked, whatever the operands: an
+     * errno that says "not supported", from ENOSYS to EAFNOSUPPORT.
+     */
+    public boolean isUnsupported() {
+        return Errno.isUnsupported(errno);
+    }
+
     /** Returns the errno by its C name, for example {@code ENOMEM}. */
     public String errnoName() {
         return Errno.name(errno);

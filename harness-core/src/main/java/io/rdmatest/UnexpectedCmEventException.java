@@ -1,6 +1,7 @@
 package io.rdmatest;
 
 import java.util.HexFormat;
+import java.util.Optional;
 
 /** Signals that the connection manager reported another event than the awaited one (rdma_get_cm_event(3)). */
 public final class UnexpectedCmEventException extends RuntimeException {
@@ -48,6 +49,11 @@ public final class UnexpectedCmEventException extends RuntimeException {
     /** Returns the event's status. */
     public int status() {
         return status;
+    }
+
+    /** Returns why the peer refused; empty unless it did. */
+    public Optional<RejectReason> rejectReason() {
+        return RejectReason.of(got, status);
     }
 
     /** Returns what the peer attached; may be empty. */

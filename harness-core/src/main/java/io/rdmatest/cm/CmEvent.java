@@ -1,7 +1,9 @@
 package io.rdmatest.cm;
 
+import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.internal.Errno;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,6 +87,11 @@ public final class CmEvent {
         return explain(number, status);
     }
 
+    /** Returns why the peer refused; empty unless the event is REJECTED, or UNREACHABLE with an answer of the peer. */
+    public Optional<RejectReason> rejectReason() {
+        return RejectReason.of(cName(number), status);
+    }
+
     /**
      * Requires this event to be of a type.
      *
@@ -116,45 +123,15 @@ public final class CmEvent {
                     "the peer's connection manager did not answer: check that the host is up and that its address is"
                             + " on an RDMA device";
                 case ADDR_ERROR, ROUTE_ERROR -> Errno.cure("rdma_resolve_addr", -status);
+                case REJECTED ->
+                    RejectReason.of(cName(number), status).orElseThrow().text();
                 default -> "";
             };
             return cure.isEmpty() ? text : text + ": " + cure;
         }
-        return switch (type) {
-            case REJECTED -> rejectReason(status);
-            case UNREACHABLE -> sidrStatus(status);
-            default -> Errno.name(status) + ", " + Errno.text(status);
-        };
-    }
-
-    /** IBTA volume 1, section 12.6.7.2: the reasons that are seen in practice; iWARP reports an errno instead. */
-    private static String rejectReason(int reason) {
-        return switch (reason) {
-            case 1 -> "no queue pair available at the peer";
-            case 3 -> "no resources available at the peer";
-            case 4 -> "timeout at the peer";
-            case 5 -> "unsupported request";
-            case 6 -> "invalid communication id";
-            case 8 -> "invalid service id: no listener on this port at the peer";
-            case 9 -> "invalid transport service type: the peer listens in another port space";
-            case 10 -> "stale connection: the peer still knows an old connection of this queue pair";
-            case 12, 13 -> "invalid GID or LID of the primary path: check the GID index and the routes";
-            case 28 -> "rejected by the peer's program";
-            case 111 -> "connection refused: no listener on this port at the peer";
-            default -> "reject reason " + reason;
-        };
-    }
-
-    /** IBTA volume 1, section 12.11.2: the status of a service id resolution response. */
-    private static String sidrStatus(int status) {
-        return switch (status) {
-            case 1 -> "service id not supported: no listener on this port at the peer";
-            case 2 -> "rejected by the peer's program";
-            case 3 -> "no queue pair available at the peer";
-            case 4 -> "redirected to another port";
-            case 5 -> "the peer does not support this version";
-            default -> "SIDR status " + status;
-        };
+        return RejectReason.of(cName(number), status)
+                .map(reason -> reason == RejectReason.UNKNOWN ? "reason " + status : reason.text())
+                .orElseGet(() -> Errno.name(status) + ", " + Errno.text(status));
     }
 
     @Override

@@ -5,7 +5,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.ffi.ibv_qp_attr;
-import io.rdmatest.ffi.ibv_qp_init_attr;
+import io.rdmatest.ffi.ibv_qp_init_attr_ex;
 import io.rdmatest.ffi.rdma_addr;
 import io.rdmatest.ffi.rdma_cm_id;
 import io.rdmatest.ffi.rdma_cm_join_mc_attr_ex;
@@ -13,6 +13,7 @@ import io.rdmatest.ffi.rdma_conn_param;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rdma_ib_addr;
 import io.rdmatest.ffi.rdma_route;
+import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -189,23 +190,47 @@ public final class CmId extends NativeResource {
      *     EADDRINUSE if the port is taken, EINVAL if the id is bound already
      */
     public void bind(InetSocketAddress address) {
-        withArena(arena -> {
-            Rdmacm.bind(id, CmAddresses.encode(arena, address), CmAddresses.text(address));
-            refresh();
-        });
+        withArena(arena -> bind(CmAddresses.encode(arena, address), CmAddresses.text(address)));
     }
 
     /**
      * Binds the id to a native InfiniBand address (rdma_bind_addr(3)).
      *
      * @param address a GID of a port of this host
-     * @throws RdmaException ENODEV if no InfiniBand port has this GID; RoCE devices are addressed by IP
+     * @throws RdmaException ENODEV if no InfiniBand port has this GID; {@link RdmaException#isUnsupported()} if this host
+     *     has no InfiniBand port at all: RoCE and iWARP devices are addressed by IP
      */
     public void bind(IbAddress address) {
-        withArena(arena -> {
-            Rdmacm.bind(id, address.encode(arena), address.toString());
+        withArena(arena -> bind(address.encode(arena), address.toString()));
+    }
+
+    /**
+     * Binds the id to the local address of a look-up (rdma_bind_addr(3)).
+     *
+     * @param info a passive answer, or one with a source
+     * @throws IllegalArgumentException if there is no local address in it
+     * @throws RdmaException as of {@link #bind(InetSocketAddress)} and {@link #bind(IbAddress)}
+     */
+    public void bind(AddressInfo info) {
+        withArena(arena -> bind(sockaddr(arena, info.sourceSockaddr(), "local", info), info.toString()));
+    }
+
+    private void bind(MemorySegment sockaddr, String operands) {
+        try {
+            Rdmacm.bind(id, sockaddr, operands);
             refresh();
-        });
+        } catch (RdmaException e) {
+            throw LinkLayers.explain(e, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
+        }
+    }
+
+    private static MemorySegment sockaddr(Arena arena, byte[] bytes, String which, AddressInfo info) {
+        if (bytes.length == 0) {
+            throw new IllegalArgumentException("there is no " + which + " address in '" + info + "'");
+        }
+        MemorySegment storage = sockaddr_storage.allocate(arena);
+        MemorySegment.copy(bytes, 0, storage, ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return storage;
     }
 
     /**
@@ -238,15 +263,14 @@ public final class CmId extends NativeResource {
      * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
      */
     public void resolveAddress(@Nullable InetAddress source, InetSocketAddress target, Duration timeout) {
-        int millis = millis(timeout);
-        discard(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR);
-        withArena(arena -> Rdmacm.resolveAddress(
-                id,
-                source == null ? MemorySegment.NULL : CmAddresses.encode(arena, new InetSocketAddress(source, 0)),
-                CmAddresses.encode(arena, target),
-                millis,
-                (source == null ? "" : "from " + source.getHostAddress() + " ") + "to " + CmAddresses.text(target)));
-        finish(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR, CmAddresses.text(target), timeout);
+        resolve(
+                arena -> source == null
+                        ? MemorySegment.NULL
+                        : CmAddresses.encode(arena, new InetSocketAddress(source, 0)),
+                arena -> CmAddresses.encode(arena, target),
+                (source == null ? "" : "from " + source.getHostAddress() + " ") + "to " + CmAddresses.text(target),
+                CmAddresses.text(target),
+                timeout);
     }
 
     /**
@@ -255,19 +279,59 @@ public final class CmId extends NativeResource {
      * @param source the local address; null leaves it to the library
      * @param target the peer
      * @param timeout how long at most
-     * @throws RdmaException ENODEV if the host has no InfiniBand port; RoCE devices are addressed by IP
+     * @throws RdmaException ENODEV if no InfiniBand port leads there; {@link RdmaException#isUnsupported()} if the device
+     *     that leads there is no InfiniBand port: the kernel would resolve the address, but never a route to it
      * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
      */
     public void resolveAddress(@Nullable IbAddress source, IbAddress target, Duration timeout) {
+        resolve(
+                arena -> source == null ? MemorySegment.NULL : source.encode(arena),
+                target::encode,
+                "to " + target,
+                target.toString(),
+                timeout);
+    }
+
+    /**
+     * Finds the device that leads to the peer of a look-up, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     *
+     * @param info an active answer
+     * @param timeout how long at most
+     * @throws IllegalArgumentException if there is no peer's address in it
+     * @throws RdmaException as of the other methods of this name
+     * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
+     */
+    public void resolveAddress(AddressInfo info, Duration timeout) {
+        byte[] source = info.sourceSockaddr();
+        resolve(
+                arena -> source.length == 0 ? MemorySegment.NULL : sockaddr(arena, source, "local", info),
+                arena -> sockaddr(arena, info.destinationSockaddr(), "peer's", info),
+                info.toString(),
+                info.toString(),
+                timeout);
+    }
+
+    private void resolve(Encoding source, Encoding target, String operands, String name, Duration timeout) {
         int millis = millis(timeout);
         discard(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR);
-        withArena(arena -> Rdmacm.resolveAddress(
-                id,
-                source == null ? MemorySegment.NULL : source.encode(arena),
-                target.encode(arena),
-                millis,
-                "to " + target));
-        finish(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR, target.toString(), timeout);
+        boolean[] infiniband = new boolean[1];
+        withArena(arena -> {
+            MemorySegment to = target.encode(arena);
+            infiniband[0] = CmAddresses.family(to) == rdma_h.AF_IB();
+            try {
+                Rdmacm.resolveAddress(id, source.encode(arena), to, millis, operands);
+            } catch (RdmaException e) {
+                throw LinkLayers.explain(e, this, infiniband[0], e.errno());
+            }
+        });
+        try {
+            finish(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR, name, timeout);
+        } catch (UnexpectedCmEventException e) {
+            throw LinkLayers.explain(e, this, infiniband[0], -e.status());
+        }
+        if (infiniband[0] && context().port(port()).linkLayer() != LinkLayer.INFINIBAND) {
+            throw LinkLayers.nativeAddressing(null, operands);
+        }
     }
 
     /**
@@ -319,7 +383,8 @@ public final class CmId extends NativeResource {
     // ---- queue pairs ----
 
     /**
-     * Makes the id's queue pair, whose states the library then drives (rdma_create_qp(3)).
+     * Makes the id's queue pair, whose states the library then drives (rdma_create_qp_ex, of which rdma_create_qp(3) is the
+     * short form).
      *
      * <p>A connected queue pair is in INIT afterwards, so that receives can be posted before the connection stands; a
      * datagram one is ready to send.
@@ -328,7 +393,8 @@ public final class CmId extends NativeResource {
      * @param attributes type RC for TCP, UD for UDP and IPOIB
      * @throws IllegalStateException if the id is not bound to a device yet or has a queue pair already
      * @throws IllegalArgumentException if the protection domain is of another context, or the type does not fit
-     * @throws RdmaException ENOMEM or EINVAL if the device can't make such a queue pair
+     * @throws RdmaException ENOMEM or EINVAL if the device can't make such a queue pair; {@link RdmaException#isUnsupported()}
+     *     if it does not know a flag of the attributes
      */
     public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
         return locked(() -> {
@@ -343,22 +409,21 @@ public final class CmId extends NativeResource {
             }
             try (Arena arena = Arena.ofConfined()) {
                 VerbsBridge bridge = VerbsBridge.get();
-                MemorySegment pd = bridge.pointer(protectionDomain);
                 if (bridge.pointer(protectionDomain.context()).address() != context) {
                     throw new IllegalArgumentException(protectionDomain.describe() + " is of another context than "
                             + describe() + ": allocate it from the id's context()");
                 }
-                MemorySegment initial = ibv_qp_init_attr.allocate(arena);
-                bridge.write(initial, attributes);
+                MemorySegment initial = ibv_qp_init_attr_ex.allocate(arena);
+                bridge.write(initial, protectionDomain, attributes);
                 queuePair = bridge.createQueuePair(
                         protectionDomain,
                         attributes,
                         () -> {
-                            Rdmacm.createQp(id, pd, initial, describe() + ", " + attributes);
+                            Rdmacm.createQp(id, initial, describe() + ", " + attributes);
                             return rdma_cm_id.qp(id);
                         },
                         this::destroyQueuePair,
-                        ibv_qp_init_attr.cap(initial),
+                        ibv_qp_init_attr_ex.cap(initial),
                         this);
                 return queuePair;
             }
@@ -673,18 +738,23 @@ public final class CmId extends NativeResource {
      * Joins a multicast group and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)). A queue pair that the id has is
      * attached to the group, unless it only sends.
      *
-     * @param group an IPv4 or IPv6 multicast address; on RoCE v2, where the kernel joins only IPv4 ones, it becomes the
+     * @param group an IPv4 or IPv6 multicast address; the wildcard address lets the subnet administrator choose a group
+     *     (InfiniBand only); on RoCE v2, where the kernel joins only IPv4 ones, it becomes the
      *     MGID ::ffff:a.b.c.d
      * @param flag whether to receive
      * @param timeout how long at most
      * @throws IllegalStateException if the id is not bound to a device, or is in this group already
-     * @throws RdmaException EINVAL for an id of a connected port space; send-only needs rdma-core 16 (ENOTSUP, EOPNOTSUPP)
+     * @throws RdmaException EINVAL for an id of a connected port space; send-only needs rdma-core 16;
+     *     {@link RdmaException#isUnsupported()} if the link layer does not have such groups
      * @throws UnexpectedCmEventException MULTICAST_ERROR if the group can't be joined or the queue pair not attached
      * @throws RdmaTimeoutException if nobody answers
      */
     public MulticastMembership joinMulticast(InetAddress group, JoinFlag flag, Duration timeout) {
         if (!group.isMulticastAddress() && !group.isAnyLocalAddress()) {
             throw new IllegalArgumentException(group.getHostAddress() + " is not a multicast address");
+        }
+        if (group.isAnyLocalAddress()) {
+            requireChooser(group.getHostAddress());
         }
         return join(
                 group,
@@ -706,7 +776,10 @@ public final class CmId extends NativeResource {
      * @throws RdmaTimeoutException if nobody answers
      */
     public MulticastMembership joinMulticast(Gid mgid, JoinFlag flag, Duration timeout) {
-        boolean roce = context().port(port()).linkLayer() == LinkLayer.ETHERNET;
+        boolean roce = isEthernet();
+        if (mgid.isZero()) {
+            requireChooser(mgid.toString());
+        }
         Encoding encoding;
         if (!roce) {
             encoding = arena -> IbAddress.of(mgid).encode(arena);
@@ -718,6 +791,22 @@ public final class CmId extends NativeResource {
             encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
         }
         return join(mgid, mgid.toString(), encoding, flag, timeout);
+    }
+
+    private boolean isEthernet() {
+        return context().port(port()).linkLayer() == LinkLayer.ETHERNET;
+    }
+
+    /** An all-zero group leaves the choice to the subnet administrator, which only InfiniBand has. */
+    private void requireChooser(String group) {
+        if (isEthernet()) {
+            throw new RdmaException(
+                    "rdma_join_multicast_ex",
+                    describe() + ", group " + group,
+                    rdma_h.EOPNOTSUPP(),
+                    "Only the subnet administrator of an InfiniBand fabric chooses a group: on Ethernet name one, for example"
+                            + " 239.1.2.3.");
+        }
     }
 
     private interface Encoding {

@@ -8,6 +8,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A native InfiniBand address: GID, partition and service id (struct sockaddr_ib, infiniband/ib.h).
@@ -60,6 +61,18 @@ public record IbAddress(Gid gid, int pkey, long serviceId, long serviceMask) {
         storage.set(BE_LONG, sockaddr_ib.sib_sid$offset(), serviceId);
         storage.set(BE_LONG, sockaddr_ib.sib_sid_mask$offset(), serviceMask);
         return storage;
+    }
+
+    /** Reads a native address; null for any other family. */
+    static @Nullable IbAddress decode(MemorySegment storage) {
+        if (CmAddresses.family(storage) != rdma_h.AF_IB()) {
+            return null;
+        }
+        return new IbAddress(
+                Gid.of(CmAddresses.bytes(storage, sockaddr_ib.sib_addr$offset(), Gid.LENGTH)),
+                Short.toUnsignedInt(storage.get(BE_SHORT, sockaddr_ib.sib_pkey$offset())),
+                storage.get(BE_LONG, sockaddr_ib.sib_sid$offset()),
+                storage.get(BE_LONG, sockaddr_ib.sib_sid_mask$offset()));
     }
 
     /** Reads the port number of a native address; 0 for any other family. */

@@ -4,7 +4,9 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 
@@ -36,7 +38,7 @@ final class Rdmacm {
     private static final MethodHandle RESOLVE_ROUTE =
             handle(rdma_h.rdma_resolve_route$address(), rdma_h.rdma_resolve_route$descriptor());
     private static final MethodHandle CREATE_QP =
-            handle(rdma_h.rdma_create_qp$address(), rdma_h.rdma_create_qp$descriptor());
+            handle(rdma_h.rdma_create_qp_ex$address(), rdma_h.rdma_create_qp_ex$descriptor());
     private static final MethodHandle DESTROY_QP =
             handle(rdma_h.ibv_destroy_qp$address(), rdma_h.ibv_destroy_qp$descriptor());
     private static final MethodHandle CONNECT = handle(rdma_h.rdma_connect$address(), rdma_h.rdma_connect$descriptor());
@@ -52,6 +54,16 @@ final class Rdmacm {
             handle(rdma_h.rdma_set_option$address(), rdma_h.rdma_set_option$descriptor());
     private static final MethodHandle MIGRATE =
             handle(rdma_h.rdma_migrate_id$address(), rdma_h.rdma_migrate_id$descriptor());
+    private static final MethodHandle GET_ADDRESS_INFO =
+            handle(rdma_h.rdma_getaddrinfo$address(), rdma_h.rdma_getaddrinfo$descriptor());
+    private static final MethodHandle FREE_ADDRESS_INFO =
+            handle(rdma_h.rdma_freeaddrinfo$address(), rdma_h.rdma_freeaddrinfo$descriptor());
+    /** Of the C library: explains what getaddrinfo(3), and so rdma_getaddrinfo, returns. */
+    private static final MethodHandle GAI_STRERROR = Linker.nativeLinker()
+            .downcallHandle(
+                    Linker.nativeLinker().defaultLookup().findOrThrow("gai_strerror"),
+                    FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
+
     private static final MethodHandle POLL = handle(rdma_h.poll$address(), rdma_h.poll$descriptor());
 
     // Younger than RDMACM_1.0. Their descriptors are written out: the generated ones would look the symbol up.
@@ -66,6 +78,9 @@ final class Rdmacm {
 
     /** An errno of the kernel's own, which lets it out to user space here. */
     private static final int ENOTSUPP = 524;
+
+    /** Of getaddrinfo(3): errno tells what happened. */
+    private static final int EAI_SYSTEM = -11;
 
     private Rdmacm() {}
 
@@ -163,8 +178,8 @@ final class Rdmacm {
         withInt(RESOLVE_ROUTE, "rdma_resolve_route", operands, id, timeoutMillis);
     }
 
-    static void createQp(MemorySegment id, MemorySegment pd, MemorySegment attributes, String operands) {
-        three(CREATE_QP, "rdma_create_qp", operands, id, pd, attributes);
+    static void createQp(MemorySegment id, MemorySegment attributes, String operands) {
+        two(CREATE_QP, "rdma_create_qp_ex", operands, id, attributes);
     }
 
     /** Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. */
@@ -251,6 +266,37 @@ final class Rdmacm {
             }
         } catch (Throwable e) {
             throw Native.unchecked("poll", e);
+        }
+    }
+
+    static void getAddressInfo(
+            MemorySegment node, MemorySegment service, MemorySegment hints, MemorySegment out, String operands) {
+        try {
+            int result = (int) GET_ADDRESS_INFO.invokeExact(Native.errnoState(), node, service, hints, out);
+            if (result == 0) {
+                return;
+            }
+            // The codes of getaddrinfo are negative; newer releases leave them in errno.
+            int code = result < -1 ? result : Native.errno();
+            if (code == EAI_SYSTEM) {
+                code = Native.errno();
+            }
+            if (code >= 0) {
+                throw new RdmaException("rdma_getaddrinfo", operands, code);
+            }
+            MemorySegment text = (MemorySegment) GAI_STRERROR.invokeExact(code);
+            throw new RdmaException("rdma_getaddrinfo(" + operands + ") failed: " + Native.string(text, 256)
+                    + ". Give an address or a name that 'getent ahosts' finds, in the format that was asked for.");
+        } catch (Throwable e) {
+            throw Native.unchecked("rdma_getaddrinfo", e);
+        }
+    }
+
+    static void freeAddressInfo(MemorySegment answers) {
+        try {
+            FREE_ADDRESS_INFO.invokeExact(Native.errnoState(), answers);
+        } catch (Throwable e) {
+            throw Native.unchecked("rdma_freeaddrinfo", e);
         }
     }
 

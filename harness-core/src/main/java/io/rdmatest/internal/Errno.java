@@ -72,6 +72,18 @@ public final class Errno {
     }
 
     /**
+     * Tells whether an errno value says that something is not supported at all.
+     *
+     * @param errno the value, positive or negative
+     */
+    public static boolean isUnsupported(int errno) {
+        return switch (name(errno)) {
+            case "ENOSYS", "EOPNOTSUPP", "ENOTSUPP", "EPROTONOSUPPORT", "EAFNOSUPPORT", "ENOPROTOOPT" -> true;
+            default -> false;
+        };
+    }
+
+    /**
      * Explains an errno value in the C library's words.
      *
      * @param errno the value, positive or negative

@@ -79,12 +79,13 @@ public abstract class VerbsBridge {
     public abstract MemorySegment pointer(QueuePair queuePair);
 
     /**
-     * Fills a zeroed {@code ibv_qp_init_attr}.
+     * Fills a zeroed {@code ibv_qp_init_attr_ex}.
      *
      * @param target the struct
+     * @param protectionDomain the protection domain
      * @param attributes the values
      */
-    public abstract void write(MemorySegment target, QueuePairAttributes attributes);
+    public abstract void write(MemorySegment target, ProtectionDomain protectionDomain, QueuePairAttributes attributes);
 
     /**
      * Creates a native queue pair and wraps it; protection domain, completion queues and shared receive queue are kept

@@ -3,6 +3,7 @@ package io.rdmatest.rsocket;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
@@ -10,10 +11,12 @@ import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.function.Function;
 import java.util.function.IntToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -119,6 +122,31 @@ public final class RSocket extends NativeResource {
             case INET6 -> rdma_h.AF_INET6();
             default -> throw new IllegalArgumentException(family + " is neither INET nor INET6");
         };
+        return stream(domain, family.toString());
+    }
+
+    /**
+     * Creates an unconnected stream socket for the addresses of a look-up, of IPv4, IPv6 or native InfiniBand.
+     *
+     * @param info the look-up of what to {@link #bind(AddressInfo) bind} or {@link #connect(AddressInfo, Duration) connect} to
+     * @return the socket
+     * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
+     * @throws RdmaException if the RDMA stack is not there or not permitted
+     */
+    public static RSocket stream(AddressInfo info) {
+        if (info.isNative()) {
+            return stream(rdma_h.AF_IB(), "AF_IB");
+        }
+        return stream(
+                info.destination()
+                                .or(info::source)
+                                .filter(address -> address.getAddress() instanceof Inet6Address)
+                                .isPresent()
+                        ? StandardProtocolFamily.INET6
+                        : StandardProtocolFamily.INET);
+    }
+
+    private static RSocket stream(int domain, String family) {
         int fd = RCalls.socket(domain, rdma_h.SOCK_STREAM(), 0);
         if (fd < 0) {
             throw Native.failure("rsocket", family + ", SOCK_STREAM");
@@ -180,14 +208,48 @@ public final class RSocket extends NativeResource {
      * @param address of an interface with an RDMA device, or the wildcard address; port 0 chooses one
      * @throws RdmaException EADDRINUSE, EADDRNOTAVAIL, ENODEV …
      */
-    public synchronized void bind(InetSocketAddress address) {
+    public void bind(InetSocketAddress address) {
+        bind(arena -> SocketAddresses.encode(address, arena), text(address));
+    }
+
+    /**
+     * Binds the socket to the local address of a look-up, rbind.
+     *
+     * @param info a passive answer, or one with a source
+     * @throws IllegalArgumentException if there is no local address in it
+     * @throws RdmaException as of {@link #bind(InetSocketAddress)}; {@link RdmaException#isUnsupported()} for a native
+     *     address on a host without InfiniBand port
+     */
+    public void bind(AddressInfo info) {
+        byte[] sockaddr = requireAddress(info.sourceSockaddr(), "local", info);
+        try {
+            bind(arena -> copy(sockaddr, arena), info.toString());
+        } catch (RdmaException e) {
+            throw info.explain(e);
+        }
+    }
+
+    private synchronized void bind(Function<Arena, MemorySegment> address, String text) {
         require("rbind", state == State.NEW, rdma_h.EINVAL(), "Only a new socket can be bound.");
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment sockaddr = SocketAddresses.encode(address, arena);
-            check("rbind", text(address), guarded(fd -> RCalls.bind(fd, sockaddr)));
+            MemorySegment sockaddr = address.apply(arena);
+            check("rbind", text, guarded(fd -> RCalls.bind(fd, sockaddr)));
         }
         state = State.BOUND;
-        shown = "rsocket " + fd + " (bound to " + text(address) + ")";
+        shown = "rsocket " + fd + " (bound to " + text + ")";
+    }
+
+    private static byte[] requireAddress(byte[] sockaddr, String which, AddressInfo info) {
+        if (sockaddr.length == 0) {
+            throw new IllegalArgumentException("there is no " + which + " address in '" + info + "'");
+        }
+        return sockaddr;
+    }
+
+    private static MemorySegment copy(byte[] bytes, Arena arena) {
+        MemorySegment copy = arena.allocate(bytes.length, Long.BYTES);
+        MemorySegment.copy(bytes, 0, copy, ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return copy;
     }
 
     /**
@@ -242,9 +304,33 @@ public final class RSocket extends NativeResource {
      * @throws RdmaException ECONNREFUSED if no one listens, ENETUNREACH or ENODEV if no RDMA device leads there …
      */
     public void connect(InetSocketAddress target, Duration timeout) {
+        connect(arena -> SocketAddresses.encode(target, arena), text(target), timeout);
+    }
+
+    /**
+     * Connects to the peer of a look-up, rconnect. A route in it spares the look-up of another if it was given to
+     * {@link #route(AddressInfo)}. After a failure or a timeout the socket can only be closed.
+     *
+     * @param info an active answer
+     * @param timeout for address and route resolution and the connection together
+     * @throws IllegalArgumentException if there is no peer's address in it
+     * @throws RdmaTimeoutException if the connection was not established in time
+     * @throws RdmaException as of {@link #connect(InetSocketAddress, Duration)}; {@link RdmaException#isUnsupported()} for a
+     *     native address on a host without InfiniBand port
+     */
+    public void connect(AddressInfo info, Duration timeout) {
+        byte[] sockaddr = requireAddress(info.destinationSockaddr(), "peer's", info);
+        try {
+            connect(arena -> copy(sockaddr, arena), info.toString(), timeout);
+        } catch (RdmaException e) {
+            throw info.explain(e);
+        }
+    }
+
+    private void connect(Function<Arena, MemorySegment> address, String target, Duration timeout) {
         Wait wait = new Wait(timeout);
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment sockaddr = SocketAddresses.encode(target, arena);
+            MemorySegment sockaddr = address.apply(arena);
             synchronized (this) {
                 require(
                         "rconnect",
@@ -257,7 +343,7 @@ public final class RSocket extends NativeResource {
             try {
                 long result = guarded(fd -> RCalls.connect(fd, sockaddr));
                 if (result != 0 && Native.errno() != rdma_h.EINPROGRESS() && !wouldBlock()) {
-                    throw Native.failure("rconnect", describe() + ", " + text(target));
+                    throw Native.failure("rconnect", describe() + ", " + target);
                 }
                 if (result != 0) {
                     awaitConnection(target, wait, timeout);
@@ -267,18 +353,18 @@ public final class RSocket extends NativeResource {
                 state = connected ? State.CONNECTED : State.FAILED;
             }
         }
-        shown = "rsocket " + fd + " (connected to " + text(target) + ")";
+        shown = "rsocket " + fd + " (connected to " + target + ")";
     }
 
-    private void awaitConnection(InetSocketAddress target, Wait wait, Duration timeout) {
+    private void awaitConnection(String target, Wait wait, Duration timeout) {
         while (!wait.ready()) {
             if (!wait.slice(rdma_h.POLLOUT())) {
-                throw new RdmaTimeoutException("connection to " + text(target), timeout, describe());
+                throw new RdmaTimeoutException("connection to " + target, timeout, describe());
             }
         }
         int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
         if (error != 0) {
-            throw new RdmaException("rconnect", describe() + ", " + text(target), error);
+            throw new RdmaException("rconnect", describe() + ", " + target, error);
         }
     }
 
@@ -770,9 +856,35 @@ public final class RSocket extends NativeResource {
         return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_IOMAPSIZE());
     }
 
+    /**
+     * Gives the socket the route of a look-up, RDMA_ROUTE, so that connecting needs not ask for one. A look-up has a route
+     * on InfiniBand with ibacm(8); without one this changes nothing, as in rstream -T r. Before connecting.
+     *
+     * @param info an active answer
+     * @return this socket
+     * @throws RdmaException EINVAL if the route is not one of the address
+     */
+    public RSocket route(AddressInfo info) {
+        byte[] route = info.route();
+        return route.length == 0
+                ? this
+                : setOption(
+                        "RDMA_ROUTE",
+                        rdma_h.SOL_RDMA(),
+                        rdma_h.RDMA_ROUTE(),
+                        route.length + " bytes",
+                        arena -> copy(route, arena));
+    }
+
     private RSocket setOption(String name, int level, int option, int value) {
+        return setOption(
+                name, level, option, Integer.toString(value), arena -> arena.allocateFrom(ValueLayout.JAVA_INT, value));
+    }
+
+    private RSocket setOption(
+            String name, int level, int option, String value, Function<Arena, MemorySegment> encoding) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointer = arena.allocateFrom(ValueLayout.JAVA_INT, value);
+            MemorySegment pointer = encoding.apply(arena);
             long result = guarded(fd -> RCalls.setOption(fd, level, option, pointer));
             if (result != 0) {
                 int errno = Native.errno();

@@ -40,8 +40,8 @@ final class Bridge extends VerbsBridge {
     }
 
     @Override
-    public void write(MemorySegment target, QueuePairAttributes attributes) {
-        Structs.queuePair(target, attributes);
+    public void write(MemorySegment target, ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
+        Structs.queuePairEx(target, protectionDomain.handle, attributes);
     }
 
     @Override

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
@@ -148,21 +149,27 @@ public final class DeviceContext extends VerbsObject {
         }
     }
 
-    /**
-     * The exported symbol fills the struct of an older ABI, without the link layer. The present function sits in the
-     * verbs_context around the ibv_context, which is there if abi_compat is all ones.
-     */
+    /** The exported symbol fills the struct of an older ABI, without the link layer. */
     private MemorySegment queryPort() {
-        if (ibv_context.abi_compat(handle).address() == -1L) {
-            MemorySegment outer =
-                    MemorySegment.ofAddress(address - CONTEXT_OFFSET).reinterpret(verbs_context.sizeof());
-            MemorySegment function = verbs_context.query_port(outer);
-            if (verbs_context.sz(outer) >= verbs_context.sizeof() && function.address() != 0) {
-                return function;
-            }
+        return extended(verbs_context::query_port)
+                .orElseThrow(() -> new RdmaException("the provider of " + deviceName()
+                        + " has no verbs_context.query_port: rdma-core 17 or newer is needed"));
+    }
+
+    /**
+     * Returns a function of the verbs_context around the ibv_context, which is there if abi_compat is all ones; empty if
+     * the provider has none.
+     */
+    Optional<MemorySegment> extended(UnaryOperator<MemorySegment> field) {
+        if (ibv_context.abi_compat(handle).address() != -1L) {
+            return Optional.empty();
         }
-        throw new RdmaException("the provider of " + deviceName()
-                + " has no verbs_context.query_port: rdma-core 17 or newer is needed");
+        MemorySegment outer = MemorySegment.ofAddress(address - CONTEXT_OFFSET).reinterpret(verbs_context.sizeof());
+        if (verbs_context.sz(outer) < verbs_context.sizeof()) {
+            return Optional.empty();
+        }
+        MemorySegment function = field.apply(outer);
+        return function.address() == 0 ? Optional.empty() : Optional.of(function);
     }
 
     /**

@@ -8,6 +8,9 @@ import io.rdmatest.ffi.ibv_qp;
 import io.rdmatest.ffi.ibv_qp_attr;
 import io.rdmatest.ffi.ibv_qp_cap;
 import io.rdmatest.ffi.ibv_qp_init_attr;
+import io.rdmatest.ffi.ibv_qp_init_attr_ex;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -64,19 +67,32 @@ public final class QueuePair extends VerbsObject {
 
     static QueuePair create(ProtectionDomain pd, QueuePairAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = ibv_qp_init_attr.allocate(arena);
-            String operands = pd.describe() + ", " + attributes.type() + ", max_send_wr " + attributes.maxSendWr()
-                    + ", max_recv_wr " + attributes.maxReceiveWr() + ", max_send_sge " + attributes.maxSendSge()
-                    + ", max_recv_sge " + attributes.maxReceiveSge() + ", max_inline_data " + attributes.maxInline();
+            MemorySegment init = ibv_qp_init_attr_ex.allocate(arena);
+            String operands = pd.describe() + ", " + attributes;
             return create(
                     pd,
                     attributes,
                     () -> {
-                        Structs.queuePair(init, attributes);
-                        return Verbs.create(Verbs.CREATE_QP, "ibv_create_qp", operands, pd.handle, init);
+                        Structs.queuePairEx(init, pd.handle, attributes);
+                        return attributes.blockSelfMulticastLoopback()
+                                ? createExtended(pd.context(), init, operands)
+                                : Verbs.create(Verbs.CREATE_QP, "ibv_create_qp", operands, pd.handle, init);
                     },
                     handle -> Verbs.run(Verbs.DESTROY_QP, "ibv_destroy_qp", operands, handle),
-                    ibv_qp_init_attr.cap(init));
+                    ibv_qp_init_attr_ex.cap(init));
+        }
+    }
+
+    /** What the inline ibv_create_qp_ex(3) does when there is more than a protection domain in the attributes. */
+    private static MemorySegment createExtended(DeviceContext context, MemorySegment init, String operands) {
+        MemorySegment function = context.extended(verbs_context::create_qp_ex)
+                .orElseThrow(() -> new RdmaException("ibv_create_qp_ex", operands, rdma_h.EOPNOTSUPP()));
+        try {
+            MemorySegment made =
+                    (MemorySegment) Verbs.CREATE_QP_EX.invokeExact(function, Native.errnoState(), context.handle, init);
+            return Verbs.made(made, "ibv_create_qp_ex", operands);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_create_qp_ex", e);
         }
     }
 

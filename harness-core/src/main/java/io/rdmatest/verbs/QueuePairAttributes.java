@@ -75,6 +75,19 @@ public final class QueuePairAttributes {
         return values.signalAll;
     }
 
+    /** Tells whether the queue pair's own multicast datagrams are kept from the receivers on the same device. */
+    public boolean blockSelfMulticastLoopback() {
+        return values.blockSelfMulticastLoopback;
+    }
+
+    @Override
+    public String toString() {
+        return values.type + ", max_send_wr " + values.maxSendWr + ", max_recv_wr " + values.maxReceiveWr
+                + ", max_send_sge " + values.maxSendSge + ", max_recv_sge " + values.maxReceiveSge
+                + ", max_inline_data " + values.maxInline
+                + (values.blockSelfMulticastLoopback ? ", IBV_QP_CREATE_BLOCK_SELF_MCAST_LB" : "");
+    }
+
     /** Builds attributes. */
     public static final class Builder {
 
@@ -88,6 +101,7 @@ public final class QueuePairAttributes {
         private int maxReceiveSge = 1;
         private int maxInline;
         private boolean signalAll;
+        private boolean blockSelfMulticastLoopback;
 
         private Builder(QpType type) {
             this.type = type;
@@ -104,6 +118,7 @@ public final class QueuePairAttributes {
             this.maxReceiveSge = other.maxReceiveSge;
             this.maxInline = other.maxInline;
             this.signalAll = other.signalAll;
+            this.blockSelfMulticastLoopback = other.blockSelfMulticastLoopback;
         }
 
         /**
@@ -204,6 +219,18 @@ public final class QueuePairAttributes {
          */
         public Builder signalAll(boolean value) {
             signalAll = value;
+            return this;
+        }
+
+        /**
+         * Sets whether the queue pair's own multicast datagrams are kept from the receivers on the same device
+         * (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB; mckey -l). Not every device can: creating the queue pair then fails with
+         * an {@link io.rdmatest.RdmaException} that {@link io.rdmatest.RdmaException#isUnsupported() says so}.
+         *
+         * @param value whether they are
+         */
+        public Builder blockSelfMulticastLoopback(boolean value) {
+            blockSelfMulticastLoopback = value;
             return this;
         }
 

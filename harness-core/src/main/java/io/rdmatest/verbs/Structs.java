@@ -4,6 +4,8 @@ import io.rdmatest.ffi.ibv_ah_attr;
 import io.rdmatest.ffi.ibv_global_route;
 import io.rdmatest.ffi.ibv_qp_cap;
 import io.rdmatest.ffi.ibv_qp_init_attr;
+import io.rdmatest.ffi.ibv_qp_init_attr_ex;
+import io.rdmatest.ffi.rdma_h;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
@@ -69,5 +71,20 @@ final class Structs {
         ibv_qp_cap.max_inline_data(cap, value.maxInline());
         ibv_qp_init_attr.qp_type(init, value.type().code());
         ibv_qp_init_attr.sq_sig_all(init, value.signalAll() ? 1 : 0);
+    }
+
+    /**
+     * Fills the extended attributes. They begin with the plain ones, field by field, which the tests of the bindings compare
+     * with the C compiler's layout.
+     */
+    static void queuePairEx(MemorySegment init, MemorySegment protectionDomain, QueuePairAttributes value) {
+        queuePair(init, value);
+        int mask = rdma_h.IBV_QP_INIT_ATTR_PD();
+        ibv_qp_init_attr_ex.pd(init, protectionDomain);
+        if (value.blockSelfMulticastLoopback()) {
+            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS();
+            ibv_qp_init_attr_ex.create_flags(init, rdma_h.IBV_QP_CREATE_BLOCK_SELF_MCAST_LB());
+        }
+        ibv_qp_init_attr_ex.comp_mask(init, mask);
     }
 }

@@ -68,6 +68,7 @@ final class Verbs {
             Native.capturing(rdma_h.ibv_destroy_srq$address(), rdma_h.ibv_destroy_srq$descriptor());
     static final MethodHandle CREATE_QP =
             Native.capturing(rdma_h.ibv_create_qp$address(), rdma_h.ibv_create_qp$descriptor());
+    static final MethodHandle CREATE_QP_EX = Native.capturing(verbs_context.create_qp_ex.descriptor());
     static final MethodHandle MODIFY_QP =
             Native.capturing(rdma_h.ibv_modify_qp$address(), rdma_h.ibv_modify_qp$descriptor());
     static final MethodHandle QUERY_QP =

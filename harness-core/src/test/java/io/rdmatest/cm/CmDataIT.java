@@ -16,13 +16,17 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
@@ -30,6 +34,8 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -221,7 +227,8 @@ class CmDataIT {
             assertThatExceptionOfType(RdmaException.class)
                     .isThrownBy(() -> id.joinMulticast(Gid.parse("ff0e::1234"), JoinFlag.FULL_MEMBER, TIMEOUT))
                     .withMessageContaining("ENOTSUPP")
-                    .withMessageContaining("IPv4");
+                    .withMessageContaining("IPv4")
+                    .satisfies(e -> assertThat(e.isUnsupported()).isTrue());
             assertThatIllegalArgumentException().isThrownBy(() -> id.joinMulticast(IP4, JoinFlag.FULL_MEMBER, TIMEOUT));
         }
     }
@@ -241,6 +248,89 @@ class CmDataIT {
             multicast(from, sending, bytes(10));
             to.cq().awaitSuccess(TIMEOUT);
             assertThat(to.read(Endpoint.GRH, 10)).isEqualTo(bytes(10));
+        }
+    }
+
+    @Test
+    void receivesNothingFromAGroupThatItOnlySendsTo() throws UnknownHostException {
+        InetAddress group = InetAddress.getByName("239.1.2.7");
+        try (EventChannel channel = EventChannel.create();
+                CmId sender = bound(channel, IP4);
+                CmId receiver = bound(channel, IP4);
+                Endpoint from = Endpoint.of(sender)) {
+            try (Endpoint deaf = Endpoint.of(receiver);
+                    MulticastMembership sending = sender.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT);
+                    MulticastMembership only = receiver.joinMulticast(group, JoinFlag.SEND_ONLY_FULL_MEMBER, TIMEOUT)) {
+                deaf.qp().postReceive(1, deaf.buffer(), 0, 512);
+                from.qp().postReceive(2, from.buffer(), 512, 512);
+                multicast(from, sending, bytes(10));
+                // It came around to the sender's own queue pair, and so past the other.
+                from.cq().awaitSuccess(TIMEOUT);
+                assertThatExceptionOfType(RdmaTimeoutException.class)
+                        .isThrownBy(() -> deaf.cq().await(1, SHORT));
+                // A send-only membership has no hold on the queue pair, and can be left after it.
+                deaf.qp().close();
+                only.close();
+                assertThat(only.isClosed()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void leavesTheChoiceOfAGroupToInfiniband() throws UnknownHostException {
+        InetAddress any4 = InetAddress.getByName("0.0.0.0");
+        InetAddress any6 = InetAddress.getByName("::");
+        try (EventChannel channel = EventChannel.create();
+                CmId id = bound(channel, IP4)) {
+            for (ThrowingCallable join : List.<ThrowingCallable>of(
+                    () -> id.joinMulticast(any4, JoinFlag.FULL_MEMBER, TIMEOUT),
+                    () -> id.joinMulticast(any6, JoinFlag.FULL_MEMBER, TIMEOUT),
+                    () -> id.joinMulticast(Gid.parse("::"), JoinFlag.FULL_MEMBER, TIMEOUT))) {
+                assertThatExceptionOfType(RdmaException.class)
+                        .isThrownBy(join)
+                        .withMessageContaining("InfiniBand")
+                        .satisfies(e -> assertThat(e.isUnsupported()).isTrue());
+            }
+        }
+    }
+
+    /** What mckey -l asks for. rxe can't; a device that can must keep the datagram from its own receivers. */
+    @Test
+    void keepsItsOwnMulticastDatagramsAwayOrSaysThatItCannot() throws UnknownHostException {
+        InetAddress group = InetAddress.getByName("239.1.2.8");
+        try (EventChannel channel = EventChannel.create();
+                CmId id = bound(channel, IP4);
+                ProtectionDomain pd = id.context().allocateProtectionDomain();
+                CompletionQueue cq = id.context().createCompletionQueue(4)) {
+            QueuePairAttributes blocking = QueuePairAttributes.builder(QpType.UD)
+                    .completionQueue(cq)
+                    .blockSelfMulticastLoopback(true)
+                    .build();
+            boolean able = false;
+            try (QueuePair qp = id.createQueuePair(pd, blocking);
+                    MemoryRegion buffer = pd.registerMemory(Endpoint.SIZE, Access.LOCAL_WRITE);
+                    MulticastMembership member = id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT)) {
+                able = true;
+                qp.postReceive(1, buffer, 512, 512);
+                multicast(new Endpoint(pd, cq, qp, buffer), member, bytes(10));
+                assertThatExceptionOfType(RdmaTimeoutException.class).isThrownBy(() -> cq.await(1, SHORT));
+            } catch (RdmaException e) {
+                assertThat(e).hasMessageContaining("IBV_QP_CREATE_BLOCK_SELF_MCAST_LB");
+                assertThat(e.isUnsupported()).as(e.getMessage()).isTrue();
+                assertThat(id.queuePair()).isEmpty();
+            }
+            assertThat(able)
+                    .as("what the provider's own call says")
+                    .isEqualTo(created(() -> pd.createQueuePair(blocking)));
+        }
+    }
+
+    private static boolean created(Supplier<QueuePair> maker) {
+        try (QueuePair qp = maker.get()) {
+            return qp.number() > 0;
+        } catch (RdmaException e) {
+            assertThat(e.isUnsupported()).as(e.getMessage()).isTrue();
+            return false;
         }
     }
 

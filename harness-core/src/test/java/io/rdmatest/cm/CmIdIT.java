@@ -9,11 +9,13 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.QpState;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -155,8 +158,34 @@ class CmIdIT {
         try (EventChannel channel = EventChannel.create();
                 CmId id = channel.createId(PortSpace.IB)) {
             IbAddress address = IbAddress.of(Gid.of(IP6), PortSpace.TCP, 7174);
-            assertThatExceptionOfType(RdmaException.class).isThrownBy(() -> id.bind(address));
+            assertNeedsInfiniband("rdma_bind_addr", () -> id.bind(address));
+            assertNeedsInfiniband("rdma_resolve_addr", () -> id.resolveAddress(address, address, TIMEOUT));
+            // The kernel resolves this one to a RoCE port, and would refuse the route.
+            assertNeedsInfiniband("rdma_resolve_addr", () -> id.resolveAddress(null, address, TIMEOUT));
         }
+    }
+
+    @Test
+    void refusesThePortSpaceOfIpOverInfinibandOnRoce() throws UnknownHostException {
+        InetSocketAddress group = new InetSocketAddress(InetAddress.getByName("239.1.2.3"), 0);
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.IPOIB)) {
+            for (ThrowingCallable step :
+                    List.<ThrowingCallable>of(() -> id.bind(any(IP4)), () -> id.resolveAddress(IP4, group, TIMEOUT))) {
+                assertThatExceptionOfType(RdmaException.class)
+                        .isThrownBy(step)
+                        .withMessageContaining("IPOIB port space needs an InfiniBand link layer")
+                        .satisfies(e -> assertThat(e.isUnsupported()).isTrue());
+            }
+        }
+    }
+
+    private static void assertNeedsInfiniband(String call, ThrowingCallable step) {
+        assertThatExceptionOfType(RdmaException.class)
+                .isThrownBy(step)
+                .withMessageContaining(call)
+                .withMessageContaining("AF_IB addressing needs an InfiniBand link layer")
+                .satisfies(e -> assertThat(e.isUnsupported()).isTrue());
     }
 
     @Test
@@ -243,7 +272,9 @@ class CmIdIT {
                     .isThrownBy(() -> client.expectEvent(CmEvent.Type.ESTABLISHED, TIMEOUT))
                     .withMessageContaining("RDMA_CM_EVENT_REJECTED")
                     .withMessageContaining("rejected by the peer's program")
-                    .satisfies(e -> assertBegins(e.privateData(), bytes(148)));
+                    .satisfies(e -> assertBegins(e.privateData(), bytes(148)))
+                    .satisfies(e -> assertThat(e.status()).isEqualTo(28))
+                    .satisfies(e -> assertThat(e.rejectReason()).contains(RejectReason.CONSUMER_DEFINED));
         }
     }
 
@@ -255,7 +286,9 @@ class CmIdIT {
             client.resolveRoute(TIMEOUT);
             assertThatExceptionOfType(UnexpectedCmEventException.class)
                     .isThrownBy(() -> client.connect(withoutQueuePair().build(), TIMEOUT))
-                    .withMessageContaining("no listener on this port");
+                    .withMessageContaining("no listener on this port")
+                    .satisfies(e -> assertThat(e.status()).isEqualTo(8))
+                    .satisfies(e -> assertThat(e.rejectReason()).contains(RejectReason.INVALID_SERVICE_ID));
         }
     }
 
