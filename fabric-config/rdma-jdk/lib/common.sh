@@ -67,13 +67,13 @@ real_java_home() {
         printf '%s\n' "$RDMA_JAVA_HOME"
         return
     fi
-    for home in "${JAVA_HOME-}" /usr/lib/jvm/*; do
+    for home in "${JAVA_HOME-}" /usr/lib/jvm/* /opt/java/* /opt/jdk*; do
         if [ -n "$home" ] && is_real_jdk_25 "$home"; then
             printf '%s\n' "$home"
             return
         fi
     done
-    fail "no JDK 25 found: neither RDMA_JAVA_HOME nor JAVA_HOME names one, and none is in /usr/lib/jvm." \
+    fail "no JDK 25 found: neither RDMA_JAVA_HOME nor JAVA_HOME names one, and none is in /usr/lib/jvm or /opt." \
         "Install one there, or set RDMA_JAVA_HOME to its home"
 }
 

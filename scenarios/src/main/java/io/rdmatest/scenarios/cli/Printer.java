@@ -26,12 +26,15 @@ final class Printer {
     /** Prints what a command reports. One that was interrupted reports how far it came. */
     ExitStatus success(Outcome outcome, boolean interrupted) {
         ExitStatus status = interrupted ? ExitStatus.INTERRUPTED : outcome.status();
-        String summary = outcome.lines().isEmpty() ? "" : outcome.lines().getFirst();
         if (json) {
-            print(status, summary, outcome.json());
+            print(status, outcome.message(), outcome.json());
         } else {
             outcome.lines().forEach(out::println);
             out.flush();
+            if (status != ExitStatus.VERIFIED) {
+                err.println("./rdmatest " + program + ": " + status + ": " + outcome.message());
+                err.flush();
+            }
         }
         return status;
     }

@@ -45,7 +45,7 @@ public final class Rdmatest implements Callable<Integer> {
     private static final long GRACE_SECONDS = 15;
 
     /** The commands, in the order in which the help lists them. */
-    private static final List<Supplier<? extends ProgramCommand>> COMMANDS = List.of();
+    private static final List<Supplier<? extends ReportingCommand>> COMMANDS = List.of(DevicesCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -111,7 +111,7 @@ public final class Rdmatest implements Callable<Integer> {
     }
 
     static int execute(
-            List<? extends ProgramCommand> commands,
+            List<? extends ReportingCommand> commands,
             PrintWriter out,
             PrintWriter err,
             BooleanSupplier cancelled,
@@ -123,9 +123,9 @@ public final class Rdmatest implements Callable<Integer> {
     }
 
     /** Puts the commands together. */
-    static CommandLine commandLine(List<? extends ProgramCommand> commands) {
+    static CommandLine commandLine(List<? extends ReportingCommand> commands) {
         CommandLine line = new CommandLine(new Rdmatest());
-        for (ProgramCommand command : commands) {
+        for (ReportingCommand command : commands) {
             line.addSubcommand(command);
         }
         return configure(line);

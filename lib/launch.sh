@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# What ./qualify and ./rdmatest share: finding the JDK, and building the project when it is not built or was changed.
+# Whoever sources this has set project, the root of the project.
+: "${project:?}"
+
+# shellcheck source=../fabric-config/rdma-jdk/lib/common.sh
+. "$project/fabric-config/rdma-jdk/lib/common.sh"
+
+# Exit status for "this host cannot run it".
+readonly HOST_NOT_READY=3
+
+complain() {
+    printf './%s: %s\n' "${0##*/}" "$1" >&2
+    exit "$HOST_NOT_READY"
+}
+
+# Prints the home of a JDK 25.
+find_jdk() {
+    real_java_home 2>/dev/null || complain 'no JDK 25 found; install one, or set JAVA_HOME to its home'
+}
+
+# Whether a module is as its sources are: built MODULE STAMP MODULES...; STAMP has the time at which the last build began,
+# and MODULES are those that MODULE is made of, itself included. A deleted source is newer through its folder.
+built() {
+    local stamp=$1 module sources=("$project/pom.xml")
+    shift
+    [ -e "$stamp" ] || return 1
+    for module; do
+        sources+=("$project/$module/pom.xml" "$project/$module/src/main")
+    done
+    [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)" ]
+}
+
+# Builds what is missing or older than its sources: build_if_stale STAMP MODULES..., as for built; the last of MODULES is
+# the one that leaves the stamp.
+build_if_stale() {
+    local stamp=$1 target=${1%/*} log status=0
+    built "$@" && return
+    if [ -n "${RDMA_NODE-}" ]; then
+        # In the virtual machine there is no network, and a build would take minutes.
+        [ ! -e "$stamp" ] \
+            && complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/${0##*/} --version"
+        printf './%s: sources are newer than the build, which is used nevertheless\n' "${0##*/}" >&2
+        return
+    fi
+    command -v mvn >/dev/null || complain 'Maven (mvn) is needed to build the project and is not on the PATH'
+    mkdir -p "$target" || complain "cannot write to $target"
+    # Two commands that find the same thing missing must not both build it.
+    exec 8>"$target/build.lock" || complain "cannot write to $target"
+    flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }
+    if ! built "$@"; then
+        echo 'Building (the first time this downloads the dependencies) ...' >&2
+        log=$target/build.log
+        (cd "$project" && mvn --batch-mode -ntp -pl "${*: -1}" -am -DskipTests -Dspotless.check.skip=true \
+            -Drdma.setup.skip package) >"$log" 2>&1 </dev/null 8>&- || status=$?
+        if [ "$status" != 0 ]; then
+            tail -n 40 "$log" >&2
+            complain "the build failed; its log is $log"
+        fi
+    fi
+    exec 8>&-
+}

@@ -1,0 +1,71 @@
+package io.rdmatest.scenarios.cli;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import java.util.function.BooleanSupplier;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** A command whose result is an {@link Outcome}: how it is printed, what a failure means, and how it is interrupted. */
+abstract class ReportingCommand implements Callable<Integer> {
+
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = "Show this text.")
+    private boolean help;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    private BooleanSupplier cancelled = () -> false;
+    private boolean checkOnly;
+
+    /** Says who tells of an interruption, and whether only the options are to be checked. */
+    final void prepare(BooleanSupplier cancelled, boolean checkOnly) {
+        this.cancelled = cancelled;
+        this.checkOnly = checkOnly;
+    }
+
+    /** Tells whether the result is to be one JSON object. */
+    abstract boolean json();
+
+    /**
+     * Looks at the options before anything is started.
+     *
+     * @throws picocli.CommandLine.ParameterException if one is wrong
+     */
+    abstract void check();
+
+    /** Does the work; a failure is judged by {@link Verdicts}. */
+    abstract Outcome execute() throws Exception;
+
+    final CommandSpec spec() {
+        return spec;
+    }
+
+    final BooleanSupplier cancelled() {
+        return cancelled;
+    }
+
+    final PrintWriter err() {
+        return spec.commandLine().getErr();
+    }
+
+    @Override
+    public final Integer call() {
+        check();
+        if (checkOnly) {
+            return Rdmatest.OPTIONS_ARE_RIGHT;
+        }
+        Printer printer = new Printer(spec.name(), json(), spec.commandLine().getOut(), err());
+        Outcome outcome;
+        try {
+            outcome = execute();
+        } catch (Exception | AssertionError e) {
+            return printer.failure(e, cancelled.getAsBoolean()).code();
+        }
+        return printer.success(outcome, cancelled.getAsBoolean()).code();
+    }
+}
