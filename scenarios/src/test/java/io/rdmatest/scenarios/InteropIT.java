@@ -14,6 +14,7 @@ import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.MulticastRoles;
 import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
 import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.StreamRow;
@@ -76,7 +77,7 @@ class InteropIT {
         int port = PORT + bringUp.ordinal();
         try (Program server = start("rping", "-s", "-v", "-a", address, "-p", port, "-S", 1000)) {
             RpingRoles.ClientResult result =
-                    connect(server, new RpingRoles.Client(null, port, bringUp, 1000, 12, STEP));
+                    connect(server, new RpingRoles.Client(rping(bringUp).withPort(port)));
 
             assertThat(result.pings()).isEqualTo(12);
             assertThat(result.bytesVerified()).isEqualTo(12_000);
@@ -90,7 +91,7 @@ class InteropIT {
     void theProgramPingsOurRpingServer(BringUp bringUp) throws Exception {
         try (LocalRoles roles = new LocalRoles()) {
             Running<RpingRoles.ServerResult> server =
-                    roles.start("server", device, new RpingRoles.Server(null, 0, bringUp, 1000, STEP));
+                    roles.start("server", device, new RpingRoles.Server(rping(bringUp)));
             String port = server.hear("port", STEP);
             try (Program client = start("rping", "-c", "-v", "-V", "-a", address, "-p", port, "-C", 12, "-S", 1000)) {
                 RpingRoles.ServerResult result = server.join(SCENARIO);
@@ -101,6 +102,16 @@ class InteropIT {
                 assertThat(client.output()).contains("rdma-ping-11: ").doesNotContain("mismatch");
             }
         }
+    }
+
+    private static RpingOptions rping(BringUp bringUp) {
+        return RpingOptions.defaults()
+                .withPort(0)
+                .withSize(1000)
+                .withCount(12)
+                .withValidation()
+                .by(bringUp)
+                .withTimeout(STEP);
     }
 
     // ---- rstream ----

@@ -20,6 +20,7 @@ import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.PingPongRoles.Operation;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RpingMessage;
+import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
 import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.StreamRow;
@@ -168,7 +169,7 @@ class WrongFabricIT {
     void anRpingServerThatNeverAnswersEndsTheClientWithinItsTimeout() {
         requireTimeoutAgainstSilence(
                 "go-ahead of the rping server after RDMA READ",
-                port -> new RpingRoles.Client(null, port, BringUp.RDMA_CM, 64, 3, PATIENCE));
+                port -> new RpingRoles.Client(rping().withPort(port).withCount(3)));
     }
 
     @Test
@@ -182,10 +183,13 @@ class WrongFabricIT {
     void aServerThatNobodyCallsEndsWithinItsTimeout() {
         requireTimeout("connection request", () -> {
             try (LocalRoles roles = new LocalRoles()) {
-                roles.start("server", device, new RpingRoles.Server(null, 0, BringUp.RDMA_CM, 64, PATIENCE))
-                        .join(SCENARIO);
+                roles.start("server", device, new RpingRoles.Server(rping())).join(SCENARIO);
             }
         });
+    }
+
+    private static RpingOptions rping() {
+        return RpingOptions.defaults().withPort(0).withTimeout(PATIENCE);
     }
 
     private void requireTimeoutAgainstSilence(String awaited, IntFunction<Role<?>> client) {
@@ -254,6 +258,8 @@ class WrongFabricIT {
             Running<PingPongRoles.Result> server = roles.start("server", device, new PingPongRoles.Server(plan));
             Running<PingPongRoles.Result> client = roles.start("client", device, new PingPongRoles.Client(plan));
             relay(server, client, changed);
+            client.tell(server.hear("end of the server", STEP));
+            server.tell(client.hear("end of the client", STEP));
             PingPongRoles.Result result = client.join(SCENARIO);
             server.join(SCENARIO);
             return result;

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.role.RpingOptions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -10,7 +11,8 @@ import picocli.CommandLine.Model.CommandSpec;
 public final class OptionLine {
 
     /** Which class reads the options of which record. */
-    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS = Map.of();
+    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS =
+            Map.of(RpingOptions.class, RpingArguments::new);
 
     private OptionLine() {}
 

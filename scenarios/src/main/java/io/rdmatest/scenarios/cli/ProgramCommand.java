@@ -38,14 +38,22 @@ abstract class ProgramCommand extends ReportingCommand {
     /** Lets the role's options be made, so that a value out of range is wrong usage. */
     @Override
     final void check() {
-        for (CommandSpec mixin : spec().mixins().values()) {
-            if (mixin.userObject() instanceof Arguments<?> arguments) {
-                try {
+        try {
+            for (CommandSpec mixin : spec().mixins().values()) {
+                if (mixin.userObject() instanceof Arguments<?> arguments) {
                     arguments.toOptions(common);
-                } catch (IllegalArgumentException e) {
-                    throw new ParameterException(spec().commandLine(), e.getMessage(), e);
                 }
             }
+            checkCommandLine();
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
     }
+
+    /**
+     * Checks what the options must be on a command line and need not be elsewhere, such as the address of a server.
+     *
+     * @throws IllegalArgumentException if they are not; the message is one sentence that names the option
+     */
+    protected void checkCommandLine() {}
 }

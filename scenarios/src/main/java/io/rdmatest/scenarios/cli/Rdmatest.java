@@ -45,7 +45,8 @@ public final class Rdmatest implements Callable<Integer> {
     private static final long GRACE_SECONDS = 15;
 
     /** The commands, in the order in which the help lists them. */
-    private static final List<Supplier<? extends ReportingCommand>> COMMANDS = List.of(DevicesCommand::new);
+    private static final List<Supplier<? extends ReportingCommand>> COMMANDS =
+            List.of(RpingCommand::new, DevicesCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

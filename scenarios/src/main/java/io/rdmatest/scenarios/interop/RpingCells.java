@@ -1,18 +1,21 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingPattern;
 import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.ScenarioException;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
 /** The cells of rping(1). */
 final class RpingCells implements CellSource {
-
-    private static final int MOST_PINGS = 30;
 
     @Override
     public String program() {
@@ -23,73 +26,204 @@ final class RpingCells implements CellSource {
     public List<Cell> cells(SplittableRandom random, int count) {
         List<Cell> cells = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            int size = random.nextInt(RpingPattern.MIN_SIZE, RpingPattern.MAX_SIZE + 1);
-            int pings = random.nextInt(1, MOST_PINGS + 1);
-            BringUp bringUp = random.nextBoolean() ? BringUp.RDMA_CM : BringUp.EXTERNAL_QP;
-            String options = "-C " + pings + " -S " + size;
+            Drawn client = Drawn.draw(random, i);
             cells.add(new Cell(
                     program(),
                     OurRole.CLIENT,
-                    options,
-                    false,
-                    (context, fault) -> client(context, fault, pings, size, bringUp)));
+                    client.asServer(),
+                    // The program sends back what it got, and our side compares it.
+                    client.validate(),
+                    (context, fault) -> client(context, fault, client)));
+            Drawn server = Drawn.draw(random, i);
             cells.add(new Cell(
                     program(),
                     OurRole.SERVER,
-                    options + " -V",
-                    false,
-                    (context, fault) -> server(context, fault, pings, size, bringUp)));
+                    server.asClient(),
+                    // The program compares what our side sends back.
+                    server.validate(),
+                    (context, fault) -> server(context, fault, server)));
         }
         return cells;
     }
 
-    private static long client(CellContext context, Fault fault, int pings, int size, BringUp bringUp)
-            throws Exception {
-        int port = context.port();
-        CProgram server =
-                context.start("rping", "-s", "-v", "-a", context.address().getHostAddress(), "-p", port, "-S", size);
-        RpingRoles.ClientResult result =
-                context.connect(server, new RpingRoles.Client(null, port, bringUp, size, pings, context.step()));
-        int ignored = server.awaitEnd();
-        require(server, pings);
-        if (result.pings() != pings) {
-            throw new AssertionError(result.pings() + " pings came back instead of " + pings);
+    /**
+     * What is varied.
+     *
+     * @param size bytes of a ping
+     * @param spare how much larger the server's buffer is
+     * @param pings how many
+     * @param verbose whether the program prints every ping
+     * @param validate whether the client compares
+     * @param debug whether the program traces
+     * @param theirs how the program makes its queue pair
+     * @param ours how our side does
+     * @param persistent whether the program's server is to serve more than one client
+     * @param source whether the client binds to its source address
+     * @param ipv6 whether over IPv6
+     */
+    private record Drawn(
+            int size,
+            int spare,
+            int pings,
+            boolean verbose,
+            boolean validate,
+            boolean debug,
+            BringUp theirs,
+            BringUp ours,
+            boolean persistent,
+            boolean source,
+            boolean ipv6) {
+
+        private static final int MOST_PINGS = 30;
+
+        /** The first cells have the sizes at the edges, and always compare; everything else is left to chance. */
+        private static Drawn draw(SplittableRandom random, int number) {
+            int size = switch (number) {
+                case 0 -> random.nextInt(RpingPattern.MIN_SIZE, 5000);
+                case 1 -> RpingPattern.MIN_SIZE;
+                case 2 -> RpingPattern.MAX_SIZE;
+                default -> {
+                    // As many small ones as large ones.
+                    int most = 1 << random.nextInt(5, 17);
+                    yield random.nextInt(RpingPattern.MIN_SIZE, Math.min(most, RpingPattern.MAX_SIZE + 1));
+                }
+            };
+            return new Drawn(
+                    size,
+                    random.nextBoolean() ? 0 : random.nextInt(0, RpingPattern.MAX_SIZE - size + 1),
+                    random.nextInt(1, MOST_PINGS + 1),
+                    random.nextBoolean(),
+                    random.nextInt(4) > 0 || number == 0,
+                    random.nextInt(4) == 0,
+                    bringUp(random),
+                    bringUp(random),
+                    random.nextInt(3) == 0,
+                    random.nextInt(3) == 0,
+                    random.nextInt(3) == 0);
         }
-        return result.bytesVerified();
+
+        private static BringUp bringUp(SplittableRandom random) {
+            return random.nextInt(3) == 0 ? BringUp.EXTERNAL_QP : BringUp.RDMA_CM;
+        }
+
+        private List<String> server() {
+            List<String> words = new ArrayList<>(List.of("-s", "-S", Integer.toString(size + spare)));
+            if (persistent) {
+                words.add("-P");
+            }
+            return common(words);
+        }
+
+        private List<String> client() {
+            List<String> words =
+                    new ArrayList<>(List.of("-c", "-C", Integer.toString(pings), "-S", Integer.toString(size)));
+            if (validate) {
+                words.add("-V");
+            }
+            return common(words);
+        }
+
+        private List<String> common(List<String> words) {
+            if (verbose) {
+                words.add("-v");
+            }
+            if (debug) {
+                words.add("-d");
+            }
+            if (theirs == BringUp.EXTERNAL_QP) {
+                words.add("-q");
+            }
+            return words;
+        }
+
+        private String asServer() {
+            return String.join(" ", server()) + (ipv6 ? " over IPv6" : "") + ", our client " + ourClient();
+        }
+
+        private String asClient() {
+            return String.join(" ", client()) + (source ? " -I" : "") + (ipv6 ? " over IPv6" : "") + ", our server "
+                    + String.join(" ", "-S " + (size + spare), ours == BringUp.EXTERNAL_QP ? "-q" : "")
+                            .strip();
+        }
+
+        private String ourClient() {
+            return "-C " + pings + " -S " + size + (validate ? " -V" : "") + (source ? " -I" : "")
+                    + (ours == BringUp.EXTERNAL_QP ? " -q" : "");
+        }
+
+        private RpingOptions options(CellContext context, Fault fault) {
+            RpingOptions options = RpingOptions.defaults()
+                    .withAddress(address(context))
+                    .withCount(pings)
+                    .by(ours)
+                    .withTimeout(context.step())
+                    .withFault(fault);
+            return validate ? options.withValidation() : options;
+        }
+
+        private InetAddress address(CellContext context) {
+            return Addresses.find(context.device(), !ipv6)
+                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
+                            + context.device().device().name() + " has no " + (ipv6 ? "IPv6" : "IPv4") + " address"));
+        }
     }
 
-    private static long server(CellContext context, Fault fault, int pings, int size, BringUp bringUp)
-            throws Exception {
-        Running<RpingRoles.ServerResult> server = context.roles()
-                .start("server", context.device(), new RpingRoles.Server(null, 0, bringUp, size, context.step()));
+    private static long client(CellContext context, Fault fault, Drawn drawn) throws Exception {
+        int port = context.port();
+        InetAddress address = drawn.address(context);
+        List<Object> words = new ArrayList<>(drawn.server());
+        words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
+        CProgram server = context.start("rping", words.toArray());
+        RpingOptions options = drawn.options(context, fault).withPort(port).withSize(drawn.size());
+        RpingRoles.ClientResult result =
+                context.connect(server, new RpingRoles.Client(drawn.source() ? options.withSource(address) : options));
+        if (result.pings() != drawn.pings()) {
+            throw new AssertionError(result.pings() + " pings came back instead of " + drawn.pings());
+        }
+        if (drawn.persistent()) {
+            // It serves until it is killed; what it prints comes on the heels of our last ping.
+            requireLast(server, drawn);
+        } else {
+            int ignored = server.awaitEnd();
+            requireLast(server, drawn);
+        }
+        return result.bytesReturned();
+    }
+
+    private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
+        InetAddress address = drawn.address(context);
+        RpingOptions options = drawn.options(context, fault).withPort(0).withSize(drawn.size() + drawn.spare());
+        Running<RpingRoles.ServerResult> server =
+                context.roles().start("server", context.device(), new RpingRoles.Server(options));
         String port = server.hear("port", context.step());
-        CProgram client = context.start(
-                "rping",
-                "-c",
-                "-v",
-                "-V",
-                "-a",
-                context.address().getHostAddress(),
-                "-p",
-                port,
-                "-C",
-                pings,
-                "-S",
-                size);
-        RpingRoles.ServerResult result = server.join(context.step().multipliedBy(2));
+        List<Object> words = new ArrayList<>(drawn.client());
+        words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
+        if (drawn.source()) {
+            words.addAll(List.of("-I", address.getHostAddress()));
+        }
+        CProgram client = context.start("rping", words.toArray());
+        RpingRoles.ServerResult result;
+        try {
+            result = server.join(context.step().multipliedBy(2));
+        } catch (ScenarioException e) {
+            int ignored = client.awaitEnd();
+            throw new AssertionError("The program gave up: " + client.describe(), e);
+        }
         int ignored = client.awaitEnd();
-        require(client, pings);
-        if (result.pings() != pings) {
-            throw new AssertionError(result.pings() + " pings were answered instead of " + pings);
+        requireLast(client, drawn);
+        if (client.output().contains("mismatch")) {
+            throw new AssertionError("The program found wrong data: " + client.describe());
+        }
+        if (result.pings() != drawn.pings()) {
+            throw new AssertionError(result.pings() + " pings were answered instead of " + drawn.pings());
         }
         return result.bytesVerified();
     }
 
     /** The program prints every ping under -v, the last one shows that it saw all of them. */
-    private static void require(CProgram program, int pings) throws Exception {
-        if (!program.output().contains("rdma-ping-" + (pings - 1) + ": ")
-                || program.output().contains("mismatch")) {
-            throw new AssertionError("The program does not agree that there were " + pings + " good pings");
+    private static void requireLast(CProgram program, Drawn drawn) throws Exception {
+        if (drawn.verbose()) {
+            program.awaitOutput("rdma-ping-" + (drawn.pings() - 1) + ": ");
         }
     }
 }

@@ -132,7 +132,9 @@ public final class PingPongRoles {
             Exchange exchange = new Exchange(plan, "server");
             if (plan.bringUp() == BringUp.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
-                    return exchange.serve(link);
+                    Result result = exchange.serve(link);
+                    link.awaitDisconnect();
+                    return result;
                 }
             }
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
@@ -155,7 +157,9 @@ public final class PingPongRoles {
             Exchange exchange = new Exchange(plan, "client");
             if (plan.bringUp() == BringUp.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
-                    return exchange.drive(link);
+                    Result result = exchange.drive(link);
+                    link.disconnect();
+                    return result;
                 }
             }
             int port = Integer.parseInt(context.hear("port of the ping-pong server", plan.timeout()));

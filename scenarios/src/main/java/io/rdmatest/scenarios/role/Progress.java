@@ -29,6 +29,9 @@ final class Progress {
     private static final int LOOK = 256;
     private static final Duration SLICE = Duration.ofMillis(50);
 
+    /** How long after the peer's goodbye its acknowledgements may still come: they go another way. */
+    private static final Duration LATE = Duration.ofSeconds(1);
+
     private final RoleContext context;
     private final CompletionQueue queue;
     private final @Nullable CompletionChannel channel;
@@ -92,19 +95,32 @@ final class Progress {
             return;
         }
         long deadline = Waits.deadline(timeout);
+        long last = 0;
+        boolean over = false;
         for (int idle = 1; sendsSeen < total; idle++) {
             if (take() > 0) {
                 idle = 0;
-            } else {
-                idle(idle, deadline, "completion of a request");
+            } else if (idle(idle, deadline, "completion of a request")) {
+                if (!over) {
+                    over = true;
+                    last = Waits.deadline(LATE);
+                } else if (System.nanoTime() - last >= 0) {
+                    throw lost("completion of a request");
+                }
             }
         }
+    }
+
+    private static ScenarioException lost(String what) {
+        return new ScenarioException(
+                ScenarioException.Reason.PEER_LOST,
+                "The peer ended the connection while this side waited for the " + what + "; its own output says why");
     }
 
     /** Waits for the next receive; afterwards the accessors describe it. */
     void awaitReceive(String what) {
         if (!awaitReceiveOrEnd(what)) {
-            throw new RdmaTimeoutException(what, timeout, "the peer ended the connection");
+            throw lost(what);
         }
     }
 
@@ -134,7 +150,7 @@ final class Progress {
             if (take() > 0) {
                 idle = 0;
             } else if (spin(idle, deadline, what)) {
-                throw new RdmaTimeoutException(what, timeout, "the peer ended the connection");
+                throw lost(what);
             }
         }
     }

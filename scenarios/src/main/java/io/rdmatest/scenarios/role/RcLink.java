@@ -137,6 +137,17 @@ final class RcLink implements AutoCloseable {
             return awaitEvent(context, id, timeout, "connection request").require(CmEvent.Type.CONNECT_REQUEST);
         }
 
+        /** Returns the next request, or empty if none comes in time. */
+        Optional<CmEvent> pollRequest(Duration timeout) {
+            try {
+                CmEvent event = id.awaitEvent(timeout);
+                context.trace(event.toString());
+                return Optional.of(event.require(CmEvent.Type.CONNECT_REQUEST));
+            } catch (RdmaTimeoutException e) {
+                return Optional.empty();
+            }
+        }
+
         @Override
         public void close() {
             id.close();
@@ -197,14 +208,15 @@ final class RcLink implements AutoCloseable {
             EventChannel channel = shared != null ? shared : link.own(EventChannel.create());
             CmId id = link.own(channel.createId(PortSpace.TCP));
             link.id = id;
+            Duration resolve = spec.timeout().compareTo(RESOLVE) < 0 ? spec.timeout() : RESOLVE;
             long start = System.nanoTime();
-            id.resolveAddress(source, target, RESOLVE);
+            id.resolveAddress(source, target, resolve);
             long resolved = System.nanoTime();
             link.resolveNanos = resolved - start;
             context.trace("address resolved: " + id.describe());
             tuning.tune(id);
             resolved = System.nanoTime();
-            id.resolveRoute(RESOLVE);
+            id.resolveRoute(resolve);
             link.routeNanos = System.nanoTime() - resolved;
             context.trace("route resolved: " + id.describe());
             link.createResources(id.context(), id);
@@ -388,6 +400,13 @@ final class RcLink implements AutoCloseable {
 
     Progress progress() {
         return present(progress, "completion queue");
+    }
+
+    /** Returns the largest message of the port, in bytes. */
+    long largestMessage() {
+        CmId cm = id;
+        int port = cm != null ? cm.port() : context.device().port();
+        return Integer.toUnsignedLong(domain().context().port(port).maxMessageSize());
     }
 
     byte[] peerData() {

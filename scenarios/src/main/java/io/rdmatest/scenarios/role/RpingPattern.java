@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
  * {@code z} over and over, starting one further with every ping, and a NUL as the last byte of the buffer.
  *
  * <p>The NUL at the end is the only one, because an rping server sizes its RDMA WRITE by the length of the string that
- * it read.
+ * it read. Filling and verifying allocate nothing.
  */
 public final class RpingPattern {
 
@@ -19,29 +19,61 @@ public final class RpingPattern {
     /** The largest buffer that rping(1) accepts, in bytes. */
     public static final int MAX_SIZE = 65535;
 
+    /** The largest buffer between two of ours, in bytes: 1 GiB. */
+    public static final int LARGEST_SIZE = 1 << 30;
+
     private static final int FIRST = 'A';
     private static final int LAST = 'z';
     private static final int PERIOD = LAST - FIRST + 1;
 
-    /** Enough of the repeating text for the largest buffer at any start, so that filling is one copy. */
+    /** A multiple of the period, so that every piece of a buffer begins with the same character. */
+    private static final int PIECE = 1024 * PERIOD;
+
+    /** Enough of the repeating text for a piece at any start. */
     private static final MemorySegment TEXT = MemorySegment.ofArray(text());
+
+    private static final MemorySegment PREFIX = MemorySegment.ofArray("rdma-ping-".getBytes(StandardCharsets.US_ASCII));
 
     private RpingPattern() {}
 
     private static byte[] text() {
-        byte[] text = new byte[MAX_SIZE + PERIOD];
+        byte[] text = new byte[PIECE + PERIOD];
         for (int i = 0; i < text.length; i++) {
             text[i] = (byte) (FIRST + i % PERIOD);
         }
         return text;
     }
 
-    private static byte[] header(int ping) {
-        return ("rdma-ping-" + ping + ": ").getBytes(StandardCharsets.US_ASCII);
+    private static int digits(int ping) {
+        int digits = 1;
+        for (int rest = ping / 10; rest > 0; rest /= 10) {
+            digits++;
+        }
+        return digits;
     }
 
-    private static int textStart(int ping) {
-        return Integer.remainderUnsigned(ping, PERIOD);
+    /** Returns the digit of a number, counted from the left. */
+    private static byte digit(int ping, int digits, int index) {
+        int rest = ping;
+        for (int i = digits - 1; i > index; i--) {
+            rest /= 10;
+        }
+        return (byte) ('0' + rest % 10);
+    }
+
+    private static int headerLength(int digits) {
+        return Math.toIntExact(PREFIX.byteSize()) + digits + 2;
+    }
+
+    private static byte headerByte(int ping, int digits, int index) {
+        int number = index - Math.toIntExact(PREFIX.byteSize());
+        if (number < 0) {
+            return PREFIX.get(ValueLayout.JAVA_BYTE, index);
+        }
+        if (number < digits) {
+            return digit(ping, digits, number);
+        }
+        return (byte) (number == digits ? ':' : ' ');
     }
 
     /**
@@ -49,14 +81,21 @@ public final class RpingPattern {
      *
      * @param buffer where to write; the whole segment is filled
      * @param ping the number of the ping, from 0
-     * @throws IllegalArgumentException if the segment is smaller than {@link #MIN_SIZE} or larger than {@link #MAX_SIZE}
+     * @throws IllegalArgumentException if the segment is smaller than {@link #MIN_SIZE} or larger than
+     *     {@link #LARGEST_SIZE}, or the number is negative
      */
     public static void fill(MemorySegment buffer, int ping) {
-        int size = checkedSize(buffer.byteSize());
-        byte[] header = header(ping);
-        MemorySegment.copy(header, 0, buffer, ValueLayout.JAVA_BYTE, 0, header.length);
-        MemorySegment.copy(TEXT, textStart(ping), buffer, header.length, size - header.length);
-        buffer.set(ValueLayout.JAVA_BYTE, size - 1L, (byte) 0);
+        long size = checkedSize(buffer.byteSize());
+        int digits = digits(checkedPing(ping));
+        int header = headerLength(digits);
+        for (int i = 0; i < header; i++) {
+            buffer.set(ValueLayout.JAVA_BYTE, i, headerByte(ping, digits, i));
+        }
+        int start = ping % PERIOD;
+        for (long done = header; done < size; done += PIECE) {
+            MemorySegment.copy(TEXT, start, buffer, done, Math.min(PIECE, size - done));
+        }
+        buffer.set(ValueLayout.JAVA_BYTE, size - 1, (byte) 0);
     }
 
     /**
@@ -66,21 +105,28 @@ public final class RpingPattern {
      * @param ping the number of the ping, from 0
      * @param where the side and operation, for the message
      * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
+     * @throws IllegalArgumentException as {@link #fill}
      */
     public static void verify(MemorySegment buffer, int ping, String where) {
-        int size = checkedSize(buffer.byteSize());
-        byte[] header = header(ping);
-        for (int i = 0; i < header.length; i++) {
-            check(buffer, i, header[i], ping, where);
+        verify(buffer, buffer.byteSize(), ping, where);
+    }
+
+    static void verify(MemorySegment buffer, long size, int ping, String where) {
+        long end = checkedSize(size) - 1;
+        int digits = digits(checkedPing(ping));
+        int header = headerLength(digits);
+        for (int i = 0; i < header; i++) {
+            check(buffer, i, headerByte(ping, digits, i), ping, where);
         }
-        long textEnd = size - 1L;
-        long length = textEnd - header.length;
-        long wrong =
-                MemorySegment.mismatch(buffer, header.length, textEnd, TEXT, textStart(ping), textStart(ping) + length);
-        if (wrong >= 0) {
-            check(buffer, header.length + wrong, TEXT.get(ValueLayout.JAVA_BYTE, textStart(ping) + wrong), ping, where);
+        int start = ping % PERIOD;
+        for (long done = header; done < end; done += PIECE) {
+            long length = Math.min(PIECE, end - done);
+            long wrong = MemorySegment.mismatch(buffer, done, done + length, TEXT, start, start + length);
+            if (wrong >= 0) {
+                check(buffer, done + wrong, TEXT.get(ValueLayout.JAVA_BYTE, start + wrong), ping, where);
+            }
         }
-        check(buffer, textEnd, (byte) 0, ping, where);
+        check(buffer, end, (byte) 0, ping, where);
     }
 
     private static void check(MemorySegment buffer, long offset, byte expected, int ping, String where) {
@@ -90,27 +136,18 @@ public final class RpingPattern {
         }
     }
 
-    /**
-     * Returns how many bytes an rping server writes back: the length of the string in the buffer, and its NUL.
-     *
-     * @param buffer the buffer that the server has read
-     * @return the length of the RDMA WRITE in bytes; the size of the buffer if there is no NUL in it
-     */
-    public static int stringLength(MemorySegment buffer) {
-        int size = Math.toIntExact(buffer.byteSize());
-        for (int i = 0; i < size; i++) {
-            if (buffer.get(ValueLayout.JAVA_BYTE, i) == 0) {
-                return i + 1;
-            }
+    private static long checkedSize(long size) {
+        if (size < MIN_SIZE || size > LARGEST_SIZE) {
+            throw new IllegalArgumentException(
+                    "A ping buffer has %d to %d bytes, not %d".formatted(MIN_SIZE, LARGEST_SIZE, size));
         }
         return size;
     }
 
-    static int checkedSize(long size) {
-        if (size < MIN_SIZE || size > MAX_SIZE) {
-            throw new IllegalArgumentException(
-                    "A ping buffer has %d to %d bytes, not %d".formatted(MIN_SIZE, MAX_SIZE, size));
+    private static int checkedPing(int ping) {
+        if (ping < 0) {
+            throw new IllegalArgumentException("Pings are numbered from 0, not " + ping);
         }
-        return (int) size;
+        return ping;
     }
 }

@@ -54,11 +54,38 @@ class RpingPatternTests {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {23, 64, 4096, 65535})
-    void stringReachesToTheEndOfTheBuffer(int size) {
-        MemorySegment buffer = MemorySegment.ofArray(filled(size, 3));
-        assertThat(RpingPattern.stringLength(buffer)).isEqualTo(size);
-        RpingPattern.verify(buffer, 3, "client");
+    @ValueSource(ints = {23, 64, 4096, 65535, 65536, 200_000})
+    void theOnlyNulIsTheLastByte(int size) {
+        byte[] bytes = filled(size, 3);
+        assertThat(text(bytes)).doesNotContain("\0");
+        RpingPattern.verify(MemorySegment.ofArray(bytes), 3, "client");
+    }
+
+    @Test
+    void theTextGoesOnWhereverItIsCopiedInPieces() {
+        String text = text(filled(200_000, 1234));
+        assertThat(text).startsWith("rdma-ping-1234: ");
+        for (int i = "rdma-ping-1234: ".length(); i < text.length(); i++) {
+            assertThat(text.charAt(i)).isEqualTo((char) ('A' + (1234 + i - 16) % 58));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {59_000, 59_408, 65_535, 130_000, 199_998})
+    void oneWrongByteIsNamedFarBehind(int offset) {
+        byte[] bytes = filled(200_000, 7);
+        bytes[offset] ^= 1;
+        assertThatThrownBy(() -> RpingPattern.verify(MemorySegment.ofArray(bytes), 7, "server"))
+                .asInstanceOf(InstanceOfAssertFactories.type(PayloadMismatchError.class))
+                .satisfies(error -> assertThat(error.offset()).isEqualTo(offset));
+    }
+
+    @Test
+    void pingsHaveNoNegativeNumber() {
+        MemorySegment buffer = MemorySegment.ofArray(new byte[64]);
+        assertThatThrownBy(() -> RpingPattern.fill(buffer, -1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("-1");
     }
 
     @ParameterizedTest
@@ -78,11 +105,11 @@ class RpingPatternTests {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 22, 65536})
+    @ValueSource(ints = {0, 22})
     void otherSizesAreRefused(int size) {
         MemorySegment buffer = MemorySegment.ofArray(new byte[size]);
         assertThatThrownBy(() -> RpingPattern.fill(buffer, 0))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("23 to 65535");
+                .hasMessageContaining("23 to 1073741824");
     }
 }

@@ -1,0 +1,29 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.scenarios.role.BringUp;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.provider.AnnotationBasedArgumentsProvider;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+/** Makes the arguments of {@link EveryBringUp}: row by row, each over every way. */
+final class EveryBringUpProvider extends AnnotationBasedArgumentsProvider<EveryBringUp> {
+
+    @Override
+    protected Stream<? extends Arguments> provideArguments(
+            ParameterDeclarations parameters, ExtensionContext context, EveryBringUp annotation) {
+        return Arrays.stream(annotation.value())
+                .flatMap(row -> Arrays.stream(annotation.by()).map(way -> arguments(row, way)));
+    }
+
+    private static Arguments arguments(String row, BringUp way) {
+        List<Object> values = new ArrayList<>();
+        Arrays.stream(row.split(",", -1)).map(String::strip).forEach(values::add);
+        values.add(way);
+        return Arguments.of(values.toArray());
+    }
+}

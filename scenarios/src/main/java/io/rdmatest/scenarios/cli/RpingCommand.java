@@ -1,0 +1,118 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import java.io.PrintWriter;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** One side of rping(1). */
+@Command(
+        name = "rping",
+        sortOptions = false,
+        description = {
+            "Pings by RDMA: the server reads the client's text by RDMA READ and writes it back by RDMA WRITE.",
+            "The other side may be the C program."
+        })
+final class RpingCommand extends ProgramCommand {
+
+    @Mixin
+    private RpingArguments arguments = new RpingArguments();
+
+    @Override
+    protected void checkCommandLine() {
+        RpingArguments.Side side = arguments.side();
+        if (side == null) {
+            throw new IllegalArgumentException("Either -s (server) or -c (client) must be given");
+        }
+        RpingOptions options = arguments.toOptions(common);
+        if (side == RpingArguments.Side.CLIENT && options.address() == null) {
+            throw new IllegalArgumentException("A client (-c) needs the server's address (-a)");
+        }
+        if (side == RpingArguments.Side.CLIENT && options.port() == 0) {
+            throw new IllegalArgumentException("A client (-c) needs the server's port (-p), 1 to 65535");
+        }
+    }
+
+    @Override
+    protected Outcome run(RoleContext context) throws Exception {
+        RpingOptions options = arguments.toOptions(common);
+        Consumer<String> traced = printer(err());
+        // Standard output belongs to the one object.
+        Consumer<String> printed =
+                common.json() ? traced : printer(spec().commandLine().getOut());
+        if (arguments.side() == RpingArguments.Side.CLIENT) {
+            return client(options, new RpingRoles.Client(options, printed, traced).run(context));
+        }
+        // The C program binds to any address; a device that was asked for is bound to by its own.
+        boolean any = options.address() == null
+                && common.device().isEmpty()
+                && common.gidIndex().isEmpty();
+        RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
+        return server(bound, new RpingRoles.Server(bound, printed, traced).run(context));
+    }
+
+    private static InetAddress anyAddress() throws Exception {
+        return Inet4Address.getByAddress(new byte[4]);
+    }
+
+    private static Consumer<String> printer(PrintWriter writer) {
+        return line -> {
+            writer.println(line);
+            writer.flush();
+        };
+    }
+
+    private static Outcome client(RpingOptions options, RpingRoles.ClientResult result) {
+        String amount = "%d pings of %d bytes, ".formatted(result.pings(), options.sizeBytes());
+        String summary = (options.validate()
+                        ? "verified: " + amount + result.bytesVerified() + " bytes compared"
+                        : "done: " + amount + result.bytesReturned() + " bytes came back, not validated (-V)")
+                + (result.pings() == 0 ? "" : ", " + Latency.text(result.latencies()));
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("role", "client");
+        json.put("pings", result.pings());
+        json.put("sizeBytes", options.sizeBytes());
+        json.put("bytesReturned", result.bytesReturned());
+        json.put("validated", options.validate());
+        json.put("bytesVerified", result.bytesVerified());
+        if (result.pings() > 0) {
+            json.put("latency", Latency.json(result.latencies()));
+        }
+        json.put("resolveUs", result.resolveNanos() / 1e3);
+        json.put("routeUs", result.routeNanos() / 1e3);
+        json.put("connectUs", result.connectNanos() / 1e3);
+        return new Outcome(List.of(summary), json);
+    }
+
+    private static Outcome server(RpingOptions options, RpingRoles.ServerResult result) {
+        List<String> lines = new ArrayList<>();
+        String failed = result.failedClients() == 0 ? "" : ", of which " + result.failedClients() + " failed";
+        lines.add("verified: %d pings of %d client%s%s, %d bytes compared"
+                .formatted(
+                        result.pings(),
+                        result.clients(),
+                        result.clients() == 1 ? "" : "s",
+                        failed,
+                        result.bytesVerified()));
+        lines.addAll(result.failures());
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("role", "server");
+        json.put("persistent", options.persistent());
+        json.put("clients", result.clients());
+        json.put("failedClients", result.failedClients());
+        json.put("failures", result.failures());
+        json.put("pings", result.pings());
+        json.put("bytesRead", result.bytesRead());
+        json.put("bytesVerified", result.bytesVerified());
+        return new Outcome(lines, json);
+    }
+}

@@ -1,0 +1,39 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.fabric.FabricDevice;
+import java.time.Duration;
+
+/** The context of a role, of which a part is to be different. */
+class ForwardingContext implements RoleContext {
+
+    private final RoleContext context;
+
+    ForwardingContext(RoleContext context) {
+        this.context = context;
+    }
+
+    @Override
+    public FabricDevice device() {
+        return context.device();
+    }
+
+    @Override
+    public void tell(String message) {
+        context.tell(message);
+    }
+
+    @Override
+    public String hear(String what, Duration timeout) {
+        return context.hear(what, timeout);
+    }
+
+    @Override
+    public boolean isCancelled() {
+        return context.isCancelled();
+    }
+
+    @Override
+    public void trace(String what) {
+        context.trace(what);
+    }
+}
