@@ -68,6 +68,8 @@ public final class Rdmatest implements Callable<Integer> {
         int status;
         try {
             status = execute(out, err, interrupted::get, Boolean.getBoolean(CHECK), args);
+        } catch (Throwable e) {
+            status = new Printer("", false, out, err).failure(e, false).code();
         } finally {
             done.countDown();
         }
@@ -148,7 +150,11 @@ public final class Rdmatest implements Callable<Integer> {
                 .setPosixClusteredShortOptionsAllowed(true)
                 .setExpandAtFiles(false)
                 .setCaseInsensitiveEnumValuesAllowed(true)
-                .setParameterExceptionHandler(Rdmatest::wrongUsage);
+                .setParameterExceptionHandler(Rdmatest::wrongUsage)
+                .setExecutionExceptionHandler((e, command, parsed) -> new Printer(
+                                command.getCommandName(), false, command.getOut(), command.getErr())
+                        .failure(e, false)
+                        .code());
     }
 
     private static int wrongUsage(ParameterException e, String[] args) {

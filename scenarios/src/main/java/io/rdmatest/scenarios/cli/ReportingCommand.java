@@ -5,6 +5,7 @@ import java.util.concurrent.Callable;
 import java.util.function.BooleanSupplier;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** A command whose result is an {@link Outcome}: how it is printed, what a failure means, and how it is interrupted. */
@@ -63,7 +64,10 @@ abstract class ReportingCommand implements Callable<Integer> {
         Outcome outcome;
         try {
             outcome = execute();
-        } catch (Exception | AssertionError e) {
+        } catch (ParameterException e) {
+            throw e;
+        } catch (Throwable e) {
+            // Whatever it is, the status of the process must not be one that means something else.
             return printer.failure(e, cancelled.getAsBoolean()).code();
         }
         return printer.success(outcome, cancelled.getAsBoolean()).code();

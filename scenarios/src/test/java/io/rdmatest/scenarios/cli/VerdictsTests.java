@@ -1,0 +1,201 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.rdmatest.NativeLibraryException;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WorkCompletionException;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.role.PayloadMismatchError;
+import io.rdmatest.scenarios.role.ScenarioException;
+import java.io.EOFException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class VerdictsTests {
+
+    @ParameterizedTest
+    @EnumSource
+    void everyReasonOfARoleHasAStatusOfItsOwn(ScenarioException.Reason reason) {
+        Verdicts.Verdict verdict = Verdicts.of(new ScenarioException(reason, "because"));
+        assertThat(verdict.status().name()).isEqualTo(reason.name());
+        assertThat(verdict.message()).isEqualTo("because");
+        assertThat(verdict.defect()).isFalse();
+    }
+
+    /** What an event says: see rdma_get_cm_event(3), and RejectReason for the statuses. */
+    @ParameterizedTest
+    @CsvSource({
+        "REJECTED, 8, PEER_ABSENT, nobody listens",
+        "REJECTED, 9, PEER_ABSENT, nobody listens",
+        "REJECTED, -111, PEER_ABSENT, nobody listens",
+        "REJECTED, 28, REJECTED, the peer's program rejected",
+        "REJECTED, -104, REJECTED, the peer's program rejected",
+        "REJECTED, 3, REJECTED, the peer's connection manager rejected",
+        "REJECTED, 10, REJECTED, the peer's connection manager rejected",
+        "REJECTED, 5, UNSUPPORTED, does not support the request",
+        "UNREACHABLE, 1, PEER_ABSENT, nobody listens",
+        "UNREACHABLE, 2, REJECTED, the peer's program rejected",
+        "UNREACHABLE, -110, PEER_ABSENT, did not answer",
+        "ADDR_ERROR, -19, NO_ROUTE, no route over an RDMA device",
+        "ROUTE_ERROR, -22, NO_ROUTE, no route over an RDMA device",
+        "CONNECT_ERROR, -22, FABRIC_FAILED, could not be established",
+        "MULTICAST_ERROR, -22, UNSUPPORTED, could not be joined",
+        "DEVICE_REMOVAL, 0, HOST_NOT_READY, was removed",
+        "DISCONNECTED, 0, PEER_LOST, disconnected before",
+    })
+    void anEventOfTheConnectionManager(String got, int status, ExitStatus expected, String sentence) {
+        Verdicts.Verdict verdict = Verdicts.of(new UnexpectedCmEventException(
+                "RDMA_CM_EVENT_ESTABLISHED", "RDMA_CM_EVENT_" + got, status, "", new byte[0]));
+        assertThat(verdict.status()).isEqualTo(expected);
+        assertThat(verdict.message()).contains(sentence, "RDMA_CM_EVENT_" + got);
+        assertThat(verdict.defect()).isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "IBV_WC_RETRY_EXC_ERR, PEER_LOST",
+        "IBV_WC_RESP_TIMEOUT_ERR, PEER_LOST",
+        "IBV_WC_WR_FLUSH_ERR, PEER_LOST",
+        "IBV_WC_RNR_RETRY_EXC_ERR, FABRIC_FAILED",
+        "IBV_WC_REM_ACCESS_ERR, FABRIC_FAILED",
+        "IBV_WC_LOC_PROT_ERR, FABRIC_FAILED",
+    })
+    void aFailedWorkRequest(String status, ExitStatus expected) {
+        assertThat(Verdicts.of(new WorkCompletionException(status, 5, "why", 0, "SEND", 1, 17)))
+                .satisfies(verdict -> {
+                    assertThat(verdict.status()).isEqualTo(expected);
+                    assertThat(verdict.message()).contains(status);
+                });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "RDMA_CM_EVENT_ADDR_RESOLVED for 10.0.0.9:7174 on id, NO_ROUTE",
+        "RDMA_CM_EVENT_ROUTE_RESOLVED for route, NO_ROUTE",
+        "address of host.example from rdma_getaddrinfo, NO_ROUTE",
+        "connection request, PEER_ABSENT",
+        "connection to accept at socket 3, PEER_ABSENT",
+        "connection to /10.0.0.9:7471, PEER_ABSENT",
+        "answer to the connection request, PEER_ABSENT",
+        "ESTABLISHED after accepting, PEER_ABSENT",
+        "go-ahead of ping 3, PEER_LOST",
+        "data to receive 4096 bytes on socket 3, PEER_LOST",
+    })
+    void anEndOfPatience(String awaited, ExitStatus expected) {
+        Verdicts.Verdict verdict = Verdicts.of(new RdmaTimeoutException(awaited, Duration.ofSeconds(3), "nothing"));
+        assertThat(verdict.status()).isEqualTo(expected);
+        assertThat(verdict.message()).contains(awaited, "3000 ms");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rdma_bind_addr, 19, NO_ROUTE",
+        "rdma_bind_addr, 99, NO_ROUTE",
+        "rdma_resolve_addr, 101, NO_ROUTE",
+        "rdma_resolve_addr, 113, NO_ROUTE",
+        "rdma_getaddrinfo, 22, NO_ROUTE",
+        "rconnect, 111, PEER_ABSENT",
+        "rconnect, 110, PEER_ABSENT",
+        "rrecv, 110, PEER_LOST",
+        "rrecv, 104, PEER_LOST",
+        "rsend, 32, PEER_LOST",
+        "ibv_create_qp, 95, UNSUPPORTED",
+        "rdma_join_multicast_ex, 38, UNSUPPORTED",
+        "rdma_create_id, 93, UNSUPPORTED",
+        "rdma_resolve_addr, 97, UNSUPPORTED",
+        "ibv_post_send, 90, SIZE_REFUSED",
+        "ibv_reg_mr, 12, HOST_NOT_READY",
+        "ibv_open_device, 13, HOST_NOT_READY",
+        "rdma_bind_addr, 98, HOST_NOT_READY",
+        "rdma_create_event_channel, 2, HOST_NOT_READY",
+    })
+    void aFailedCall(String call, int errno, ExitStatus expected) {
+        Verdicts.Verdict verdict = Verdicts.of(new RdmaException(call, "operands", errno));
+        assertThat(verdict.status()).isEqualTo(expected);
+        assertThat(verdict.message()).contains(call, "operands");
+        assertThat(verdict.defect()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void others(Throwable failure, ExitStatus expected) {
+        assertThat(Verdicts.of(failure).status()).isEqualTo(expected);
+        assertThat(Verdicts.of(failure).defect()).isFalse();
+    }
+
+    static Stream<Arguments> others() {
+        Throwable aborted = catchThrowable(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("rxe0 has no atomics"));
+        return Stream.of(
+                arguments(new AssertionError("2 of 10 datagrams lost"), ExitStatus.FABRIC_FAILED),
+                arguments(new PayloadMismatchError("ping 3", 7, (byte) 1, (byte) 2), ExitStatus.FABRIC_FAILED),
+                arguments(aborted, ExitStatus.UNSUPPORTED),
+                arguments(new RdmaException("rdma_getaddrinfo(nowhere) failed: unknown"), ExitStatus.NO_ROUTE),
+                arguments(new RdmaException("no RDMA device named 'x'"), ExitStatus.HOST_NOT_READY),
+                arguments(new FabricException("no active RDMA device"), ExitStatus.HOST_NOT_READY),
+                arguments(
+                        new NativeLibraryException("install librdmacm1", new UnsatisfiedLinkError()),
+                        ExitStatus.HOST_NOT_READY),
+                arguments(new OutOfMemoryError("Cannot reserve memory"), ExitStatus.HOST_NOT_READY),
+                arguments(new ConnectException("Connection refused"), ExitStatus.PEER_ABSENT),
+                arguments(new NoRouteToHostException("No route to host"), ExitStatus.NO_ROUTE),
+                arguments(new UnknownHostException("nowhere.example"), ExitStatus.NO_ROUTE),
+                arguments(new BindException("Address already in use"), ExitStatus.HOST_NOT_READY),
+                arguments(new SocketException("Connection reset"), ExitStatus.PEER_LOST),
+                arguments(new SocketTimeoutException("Read timed out"), ExitStatus.PEER_LOST),
+                arguments(new EOFException(), ExitStatus.PEER_LOST),
+                arguments(new ExecutionException(new AssertionError("lost")), ExitStatus.FABRIC_FAILED),
+                arguments(new CompletionException(new ConnectException("refused")), ExitStatus.PEER_ABSENT));
+    }
+
+    @Test
+    void whatNothingExplainsIsADefect() {
+        Verdicts.Verdict verdict = Verdicts.of(new NullPointerException("id is null"));
+        assertThat(verdict.status()).isEqualTo(ExitStatus.HOST_NOT_READY);
+        assertThat(verdict.defect()).isTrue();
+        assertThat(verdict.message()).contains("NullPointerException", "id is null");
+    }
+
+    @Test
+    void aMessageIsOneLine() {
+        FabricException failure = new FabricException(List.of("nodes[0]: no name", "nodes[1]: no name"));
+        assertThat(Verdicts.of(failure).message()).isEqualTo("nodes[0]: no name; nodes[1]: no name");
+    }
+
+    @Test
+    void statusesAreThoseThatTheReadmePromises() {
+        assertThat(Stream.of(ExitStatus.values()).map(status -> status.code() + " " + status))
+                .containsExactly(
+                        "0 verified",
+                        "1 fabric failed",
+                        "2 usage",
+                        "3 host not ready",
+                        "4 peer absent",
+                        "5 unsupported",
+                        "6 rejected",
+                        "7 no route",
+                        "8 peer lost",
+                        "9 size refused",
+                        "130 interrupted");
+    }
+}
