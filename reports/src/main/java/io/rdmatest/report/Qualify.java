@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -58,6 +59,12 @@ public final class Qualify implements Callable<Integer> {
             description = "Run only scenarios whose Class.method or name contains PATTERN; * stands for anything."
                     + " Can be repeated.")
     private List<String> scenarios = new ArrayList<>();
+
+    @Option(
+            names = "-D",
+            paramLabel = "KEY=VALUE",
+            description = "Set what the scenarios are configured by, as in -Drdma.interop.cells=7. Can be repeated.")
+    private Map<String, String> settings = new LinkedHashMap<>();
 
     @Option(names = "--list", description = "List the scenarios and end.")
     private boolean list;
@@ -224,6 +231,7 @@ public final class Qualify implements Callable<Integer> {
         if (device != null) {
             command.add("-Drdma.device=" + device);
         }
+        settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
         command.addAll(scenarios);
         child = new ProcessBuilder(command).redirectInput(new File("/dev/null")).start();

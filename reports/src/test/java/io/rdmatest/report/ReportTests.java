@@ -167,6 +167,24 @@ class ReportTests {
         assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
     }
 
+    @Test
+    void theFrontEndHandsSettingsOn() throws Exception {
+        Path target = Files.createDirectories(directory.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Path said = directory.resolve("said");
+        List<String> options = List.of(
+                "-Drdma.project=" + directory,
+                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
+        assertThat(java(
+                        said,
+                        options,
+                        Qualify.class.getName(),
+                        List.of("-Drdma.test.die=true", "--scenario", "MachineDies*.dies")))
+                .isEqualTo(1);
+        assertThat(Files.readString(said)).contains("1 broken");
+    }
+
     private int fork(String pattern, boolean die) throws IOException, InterruptedException {
         return java(
                 directory.resolve("said"),

@@ -5,9 +5,12 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -75,6 +78,9 @@ final class LocalCell implements CellContext {
         if (failure instanceof TestAbortedException skipped) {
             throw skipped;
         }
+        if (failure instanceof ScenarioException why && why.reason() == Reason.UNSUPPORTED) {
+            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(why.getMessage());
+        }
         if (failure != null) {
             String message = context.message(cell, failure, repeat);
             if (disagrees(failure)) {
@@ -90,7 +96,8 @@ final class LocalCell implements CellContext {
         return failure instanceof AssertionError
                 || failure instanceof WorkCompletionException
                 || failure instanceof UnexpectedCmEventException
-                || failure instanceof RdmaTimeoutException;
+                || failure instanceof RdmaTimeoutException
+                || failure instanceof ScenarioException why && why.reason() != Reason.HOST_NOT_READY;
     }
 
     private String message(Cell cell, Throwable failure, String repeat) {
@@ -170,18 +177,22 @@ final class LocalCell implements CellContext {
         while (true) {
             try (LocalRoles attempt = new LocalRoles()) {
                 return attempt.start("client", device, client).join(step.multipliedBy(2));
-            } catch (UnexpectedCmEventException e) {
-                if (!e.got().equals("RDMA_CM_EVENT_REJECTED")) {
-                    throw e;
-                }
-                server.awaitNextTry(deadline, e);
-            } catch (RdmaException e) {
-                if (!e.errnoName().equals("ECONNREFUSED")) {
+            } catch (UnexpectedCmEventException | RdmaException | ScenarioException e) {
+                if (!nobodyListened(e)) {
                     throw e;
                 }
                 server.awaitNextTry(deadline, e);
             }
         }
+    }
+
+    private static boolean nobodyListened(RuntimeException failure) {
+        return switch (failure) {
+            case UnexpectedCmEventException e -> e.got().equals("RDMA_CM_EVENT_REJECTED");
+            case RdmaException e -> e.errnoName().equals("ECONNREFUSED");
+            case ScenarioException e -> e.reason() == Reason.PEER_ABSENT;
+            default -> false;
+        };
     }
 
     /** A record says its components in brackets behind its name, which says nothing here. */

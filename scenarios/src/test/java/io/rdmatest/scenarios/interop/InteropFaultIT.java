@@ -1,0 +1,50 @@
+package io.rdmatest.scenarios.interop;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.scenarios.role.Fault;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+/**
+ * One flipped bit must turn a cell red: where the C program verifies what we send, or we verify what it sent back.
+ *
+ * <p>That the same cells are green without it is shown by {@link InteropScenarios}, which a build runs with the same seed.
+ */
+@RdmaTest(timeout = "90 s")
+class InteropFaultIT {
+
+    @ParameterizedTest(name = "{0}")
+    @ArgumentsSource(VerifyingCells.class)
+    void aFlippedByteIsNoticed(Cell cell, InteropMatrix matrix, FabricDevice device) {
+        AssertionError noticed = null;
+        try {
+            LocalCell.run(cell, device, InteropScenarios.STEP, Fault.FLIP_PAYLOAD_BYTE, matrix.repeat());
+        } catch (AssertionError e) {
+            noticed = e;
+        }
+        assertThat(noticed)
+                .as("%s passed although a byte was damaged. %s", cell, matrix.repeat())
+                .isNotNull();
+        // Whoever waits in vain has not noticed anything.
+        assertThat(noticed).cause().isNotInstanceOf(RdmaTimeoutException.class);
+    }
+
+    static final class VerifyingCells implements ArgumentsProvider {
+
+        @Override
+        public Stream<? extends Arguments> provideArguments(
+                ParameterDeclarations parameters, ExtensionContext context) {
+            InteropMatrix matrix = InteropMatrix.read(context::getConfigurationParameter);
+            return matrix.cells().stream().filter(Cell::programVerifies).map(cell -> Arguments.of(cell, matrix));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.scenarios.interop;
+
+import org.jspecify.annotations.NullMarked;
