@@ -260,7 +260,7 @@ final class RpingServer {
                 ScenarioException lost = link.lost(e, pings);
                 throw lost != null ? lost : e;
             }
-            int expected = announced > 0 ? announced : options.count();
+            int expected = Math.max(announced, options.count());
             if (pings < expected) {
                 throw new ScenarioException(
                         Reason.PEER_LOST,
