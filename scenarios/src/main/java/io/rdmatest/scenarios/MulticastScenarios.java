@@ -1,26 +1,33 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.RdmaException;
-import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.cm.JoinFlag;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Addresses;
+import io.rdmatest.scenarios.role.Delivery;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.MulticastRoles;
 import io.rdmatest.scenarios.role.MulticastRoles.Received;
+import io.rdmatest.scenarios.role.MulticastRoles.Sent;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
 import java.net.InetAddress;
-import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
 @RdmaTest
@@ -28,158 +35,301 @@ import org.junit.jupiter.params.provider.CsvSource;
 @DisplayName("Multicast")
 public class MulticastScenarios {
 
-    private static final int MESSAGES = 10;
-
-    @ParameterizedTest(name = "{0}, {1} bytes, two receivers")
-    @CsvSource({"239.77.0.1, 1", "239.77.0.1, 100", "239.77.0.1, 1000", "ff0e::77:1, 100", "ff0e::77:1, 1000"})
-    void delivery(String groupText, int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        InetAddress group = group(groupText, device);
-        report.parameter("group", groupText);
-        report.parameter("size", size);
-        report.parameter("messages", MESSAGES);
+    @ParameterizedTest(name = "{0}, two receivers")
+    @OptionLines({
+        "-m 239.77.0.1 -S 0",
+        "-m 239.77.0.1 -S 1",
+        "-m 239.77.0.1 -S 20",
+        "-m 239.77.0.1 -S 100",
+        "-m 239.77.0.1 -S 1000 -C 100",
+        "-m 239.77.0.1 -C 0",
+        "-m 239.77.0.1 -c 4 -C 20 -p 273",
+        "-M ::ffff:239.77.0.1 -S 200",
+        "-m ff0e::77:1",
+        "-m 239.77.0.1 -p 0x0002"
+    })
+    void delivery(MckeyOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         try (LocalRoles roles = new LocalRoles()) {
             Cast cast = new Cast(roles, device, report, settings);
-            Running<Received> first = cast.receiver("receiver 1", group, size);
-            Running<Received> second = cast.receiver("receiver 2", group, size);
-            Running<Integer> sender = cast.sender(group, size, JoinFlag.FULL_MEMBER);
-            int number = cast.joinedSender(sender);
-            cast.deliver(sender, number, 0, List.of(first, second));
-            cast.end(sender, List.of(first, second));
-        } catch (RdmaException e) {
-            throw skipIfUnsupported("join of " + groupText, e);
+            Running<Received> first = cast.receiver("receiver 1", options);
+            Running<Received> second = cast.receiver("receiver 2", options);
+            Running<Sent> sender = cast.sender("sender", options);
+            cast.round(0, List.of(sender), List.of(first, second));
+            cast.end(List.of(sender), List.of(first, second));
+        } catch (ScenarioException e) {
+            throw skipIfUnsupported(e);
         }
     }
 
     @Test
-    @DisplayName("nothing after leaving")
-    void leave(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        InetAddress group = group("239.77.0.2", device);
+    @DisplayName("many queue pairs on both sides")
+    void manyQueuePairs(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        // All of them attach to one group, the senders', too: soft-RoCE takes 56.
+        MckeyOptions options = group("239.77.0.6", device).withQueuePairs(24).withMessages(4);
         try (LocalRoles roles = new LocalRoles()) {
             Cast cast = new Cast(roles, device, report, settings);
-            Running<Received> stays = cast.receiver("receiver 1", group, 100);
-            Running<Received> leaves = cast.receiver("receiver 2", group, 100);
-            Running<Integer> sender = cast.sender(group, 100, JoinFlag.FULL_MEMBER);
-            int number = cast.joinedSender(sender);
-            cast.deliver(sender, number, 0, List.of(stays, leaves));
-            leaves.tell("leave");
-            leaves.hear("leaving the group", settings.stepTimeout());
-            // What the one that stays has received, the other would have received too: no need to wait for silence.
-            cast.deliver(sender, number, MESSAGES, List.of(stays));
-            cast.end(sender, List.of(stays, leaves));
+            Running<Received> receiver = cast.receiver("receiver", options);
+            Running<Sent> sender = cast.sender("sender", options);
+            cast.round(0, List.of(sender), List.of(receiver));
+            Received received = cast.end(List.of(sender), List.of(receiver)).getFirst();
+            assertEquals(24 * 24, received.deliveries().size(), "pairs of receiver and sender");
+            assertEquals(24 * 24 * 4, received.messages());
+        }
+    }
+
+    @Test
+    @DisplayName("more send-only queue pairs than a group can have members")
+    void manySendOnlyQueuePairs(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        MckeyOptions options = group("239.77.0.7", device).withMessages(5);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Received> receiver = cast.receiver("receiver", options.withQueuePairs(2));
+            Running<Sent> sender =
+                    cast.sender("sender", options.withQueuePairs(96).withSendOnly(true));
+            cast.round(0, List.of(sender), List.of(receiver));
+            Received received = cast.end(List.of(sender), List.of(receiver)).getFirst();
+            assertEquals(2 * 96 * 5, received.messages());
+        } catch (ScenarioException e) {
+            throw skipIfUnsupported(e);
+        }
+    }
+
+    @Test
+    @DisplayName("two senders at once")
+    void twoSenders(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        MckeyOptions options = group("239.77.0.8", device).withMessages(50);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Received> first = cast.receiver("receiver 1", options.withSenders(2));
+            Running<Received> second = cast.receiver("receiver 2", options.withSenders(2));
+            Running<Sent> one = cast.sender("sender 1", options);
+            Running<Sent> other = cast.sender("sender 2", options.withQueuePairs(2));
+            cast.round(0, List.of(one, other), List.of(first, second));
+            for (Received received : cast.end(List.of(one, other), List.of(first, second))) {
+                assertEquals(3 * 50, received.messages());
+                assertEquals(
+                        3,
+                        received.deliveries().stream()
+                                .map(Delivery::senderQp)
+                                .distinct()
+                                .count());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("nothing after leaving, and again after joining again")
+    void leave(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        MckeyOptions options = group("239.77.0.2", device);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Received> stays = cast.receiver("receiver 1", options);
+            Running<Received> leaves = cast.receiver("receiver 2", options);
+            Running<Received> comesBack = cast.receiver("receiver 3", options);
+            Running<Sent> sender = cast.sender("sender", options);
+            cast.round(0, List.of(sender), List.of(stays, leaves, comesBack));
+            cast.order("leave", leaves, comesBack);
+            // What the one that stays has received, the others would have received too: no need to wait for silence.
+            cast.round(1, List.of(sender), List.of(stays));
+            cast.order("join", comesBack);
+            // Had something of round 1 reached the one that comes back, it would now find stale messages.
+            cast.round(2, List.of(sender), List.of(stays, comesBack));
+            List<Received> results = cast.end(List.of(sender), List.of(stays, leaves, comesBack));
+            assertEquals(
+                    List.of(30L, 10L, 20L),
+                    results.stream().map(Received::messages).toList());
         }
     }
 
     @Test
     @DisplayName("two groups do not mix")
     void twoGroups(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        InetAddress one = group("239.77.0.3", device);
-        InetAddress other = group("239.77.0.4", device);
+        MckeyOptions one = group("239.77.0.3", device);
+        MckeyOptions other = group("239.77.0.4", device);
         try (LocalRoles roles = new LocalRoles()) {
             Cast cast = new Cast(roles, device, report, settings);
-            Running<Received> first = cast.receiver("receiver of group 1", one, 100);
-            Running<Received> second = cast.receiver("receiver of group 2", other, 100);
-            Running<Integer> toFirst = cast.sender(one, 100, JoinFlag.FULL_MEMBER);
-            int firstNumber = cast.joinedSender(toFirst);
-            Running<Integer> toSecond = cast.sender(other, 100, JoinFlag.FULL_MEMBER);
-            int secondNumber = cast.joinedSender(toSecond);
-            cast.deliver(toFirst, firstNumber, 0, List.of(first));
-            cast.deliver(toSecond, secondNumber, 1000, List.of(second));
-            cast.deliver(toFirst, firstNumber, 2000, List.of(first));
-            toFirst.tell("end");
-            cast.end(toSecond, List.of(first, second));
-            toFirst.join(settings.stepTimeout());
+            Running<Received> first = cast.receiver("receiver of group 1", one);
+            Running<Received> second = cast.receiver("receiver of group 2", other);
+            Running<Sent> toFirst = cast.sender("sender to group 1", one);
+            Running<Sent> toSecond = cast.sender("sender to group 2", other);
+            cast.round(0, List.of(toFirst), List.of(first));
+            cast.round(0, List.of(toSecond), List.of(second));
+            cast.round(1, List.of(toFirst), List.of(first));
+            cast.end(List.of(toFirst, toSecond), List.of(first, second));
         }
     }
 
     @Test
     @DisplayName("send-only join")
     void sendOnly(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        InetAddress group = group("239.77.0.5", device);
+        MckeyOptions options = group("239.77.0.5", device);
         try (LocalRoles roles = new LocalRoles()) {
             Cast cast = new Cast(roles, device, report, settings);
-            Running<Received> first = cast.receiver("receiver 1", group, 100);
-            Running<Integer> sender = cast.sender(group, 100, JoinFlag.SEND_ONLY_FULL_MEMBER);
-            int number = cast.joinedSender(sender);
-            cast.deliver(sender, number, 0, List.of(first));
-            cast.end(sender, List.of(first));
-        } catch (UnexpectedCmEventException e) {
-            if (e.got().equals("RDMA_CM_EVENT_MULTICAST_ERROR")) {
-                throw SkipReason.UNSUPPORTED_BY_DEVICE.skip("send-only join: " + e.getMessage());
-            }
-            throw e;
-        } catch (RdmaException e) {
-            throw skipIfUnsupported("send-only join", e);
+            Running<Received> receiver = cast.receiver("receiver", options);
+            Running<Sent> sender = cast.sender("sender", options.withSendOnly(true));
+            cast.round(0, List.of(sender), List.of(receiver));
+            cast.end(List.of(sender), List.of(receiver));
+        } catch (ScenarioException e) {
+            throw skipIfUnsupported(e);
         }
     }
 
-    /** Kernels refuse what they do not implement in the call itself: IPv6 groups on RoCE v2, or send-only joins. */
-    private static RdmaException skipIfUnsupported(String what, RdmaException e) {
-        return switch (e.errnoName()) {
-            case "EOPNOTSUPP", "ENOTSUPP", "ENOSYS" ->
-                throw SkipReason.UNSUPPORTED_BY_KERNEL.skip(what + ": " + e.getMessage());
+    @Test
+    @DisplayName("blocked loopback keeps messages from this host")
+    void blockedLoopback(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        MckeyOptions options = group("239.77.0.9", device);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Received> receiver = cast.receiver("receiver", options);
+            Running<Sent> blocked = cast.sender("sender with blocked loopback", options.withBlockLoopback(true));
+            Running<Sent> heard = cast.sender("sender", options);
+            cast.round(0, List.of(blocked), List.of());
+            // They all take the same way: what was sent later has come, so what was sent before would have.
+            cast.round(1, List.of(heard), List.of(receiver));
+            cast.end(List.of(blocked, heard), List.of(receiver));
+        } catch (ScenarioException e) {
+            throw skipIfUnsupported(e);
+        }
+    }
+
+    @Test
+    @DisplayName("messages as large as the MTU")
+    void largest(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        int mtu = device.portAttributes().activeMtu().bytes();
+        MckeyOptions options = group("239.77.0.10", device).withSizeBytes(mtu);
+        report.parameter("MTU", mtu);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Received> receiver = cast.receiver("receiver", options);
+            Running<Sent> sender = cast.sender("sender", options);
+            cast.round(0, List.of(sender), List.of(receiver));
+            cast.end(List.of(sender), List.of(receiver));
+        }
+    }
+
+    @ParameterizedTest(name = "sender: {0}")
+    @ValueSource(booleans = {true, false})
+    @DisplayName("messages larger than the MTU are refused")
+    void tooLarge(boolean sender, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        int mtu = device.portAttributes().activeMtu().bytes();
+        MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
+        report.parameter("MTU", mtu);
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            ScenarioException refused = assertThrows(ScenarioException.class, () -> {
+                if (sender) {
+                    cast.sender("sender", options);
+                } else {
+                    cast.receiver("receiver", options);
+                }
+            });
+            assertEquals(Reason.SIZE_REFUSED, refused.reason(), refused::getMessage);
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @OptionLines({"-m 0.0.0.0 -C 5", "-M 0 -C 5"})
+    @DisplayName("a group that the subnet administrator chooses")
+    void chosenGroup(MckeyOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        try (LocalRoles roles = new LocalRoles()) {
+            Cast cast = new Cast(roles, device, report, settings);
+            Running<Sent> sender = cast.sender("sender", options);
+            cast.round(0, List.of(sender), List.of());
+            sender.tell("end");
+            Sent sent = sender.join(settings.stepTimeout());
+            assertFalse(sent.group().isZero(), "no group was chosen");
+        } catch (ScenarioException e) {
+            if (device.portAttributes().linkLayer() == LinkLayer.INFINIBAND) {
+                throw e;
+            }
+            assertEquals(Reason.UNSUPPORTED, e.reason(), e::getMessage);
+            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(e.getMessage());
+        }
+    }
+
+    /** What the device or the kernel can't do is a reason to skip. */
+    private static RuntimeException skipIfUnsupported(ScenarioException e) {
+        return switch (e.reason()) {
+            case UNSUPPORTED -> SkipReason.UNSUPPORTED_BY_KERNEL.skip(e.getMessage());
+            case NO_ROUTE -> SkipReason.PEER_ABSENT.skip(e.getMessage());
             default -> e;
         };
     }
 
-    private static InetAddress group(String text, FabricDevice device) {
-        InetAddress group;
-        try {
-            group = InetAddress.getByName(text);
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(text, e);
-        }
+    private static MckeyOptions group(String text, FabricDevice device) {
+        InetAddress group = InetAddress.ofLiteral(text);
         boolean ipv4 = group instanceof Inet4Address;
         if (Addresses.find(device, ipv4).isEmpty()) {
             throw SkipReason.PEER_ABSENT.skip("the network interface of %s has no %s address"
                     .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6"));
         }
-        return group;
+        return MckeyOptions.defaults().withGroup(group);
     }
 
     /** Tells the roles of a scenario what to do, in turn. */
     private record Cast(LocalRoles roles, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
 
-        private Running<Received> receiver(String name, InetAddress group, int size) {
-            return report.step(name + " joins " + group.getHostAddress(), () -> {
-                Running<Received> receiver = roles.start(
-                        name, device, new MulticastRoles.Receiver(group, 4 * MESSAGES, size, settings.stepTimeout()));
-                receiver.hear("joining the group", settings.stepTimeout());
+        private MckeyOptions timed(MckeyOptions options) {
+            return options.withSettle(Duration.ZERO)
+                    .withTimeout(settings.stepTimeout())
+                    .withSenderTimeout(settings.stepTimeout());
+        }
+
+        /** Longer than a role waits, which knows better what is missing. */
+        private Duration patience() {
+            return settings.stepTimeout().multipliedBy(2);
+        }
+
+        private Running<Received> receiver(String name, MckeyOptions options) {
+            return report.step(name + " joins " + options.groupText(), () -> {
+                Running<Received> receiver =
+                        roles.start(name, device, new MulticastRoles.Receiver(timed(options), true));
+                String ignored = receiver.hear("joining the group", patience());
                 return receiver;
             });
         }
 
-        private Running<Integer> sender(InetAddress group, int size, JoinFlag flag) {
-            return roles.start(
-                    "sender to " + group.getHostAddress(),
-                    device,
-                    new MulticastRoles.Sender(group, size, flag, settings.stepTimeout()));
-        }
-
-        private int joinedSender(Running<Integer> sender) {
-            return Integer.parseInt(
-                    sender.hear("joining the group", settings.stepTimeout()).split(" ", -1)[1]);
-        }
-
-        private void deliver(Running<Integer> sender, int number, int first, List<Running<Received>> receivers) {
-            report.step("deliver %d messages to %d receivers".formatted(MESSAGES, receivers.size()), () -> {
-                for (Running<Received> receiver : receivers) {
-                    receiver.tell("expect %d %d %d".formatted(number, first, MESSAGES));
-                }
-                sender.tell("send %d %d".formatted(first, MESSAGES));
-                sender.hear("sending the messages", settings.stepTimeout());
-                for (Running<Received> receiver : receivers) {
-                    receiver.hear("receiving the messages", settings.stepTimeout());
-                }
+        private Running<Sent> sender(String name, MckeyOptions options) {
+            return report.step(name + " joins " + options.groupText(), () -> {
+                Running<Sent> sender = roles.start(name, device, new MulticastRoles.Sender(timed(options), true));
+                String ignored = sender.hear("joining the group", patience());
+                return sender;
             });
         }
 
-        private void end(Running<Integer> sender, List<Running<Received>> receivers) {
+        @SafeVarargs
+        private void order(String order, Running<Received>... receivers) {
             for (Running<Received> receiver : receivers) {
-                receiver.tell("end");
-                report.bytesVerified(receiver.join(settings.stepTimeout()).bytesVerified());
+                receiver.tell(order);
+                String ignored = receiver.hear("doing this: " + order, patience());
             }
-            sender.tell("end");
-            sender.join(settings.stepTimeout());
+        }
+
+        private void round(int number, List<Running<Sent>> senders, List<Running<Received>> receivers) {
+            report.step(
+                    "round %d: %d senders, %d receivers".formatted(number, senders.size(), receivers.size()), () -> {
+                        receivers.forEach(receiver -> receiver.tell("round " + number));
+                        senders.forEach(sender -> sender.tell("round " + number));
+                        senders.forEach(sender -> sender.hear("sending the messages", patience()));
+                        receivers.forEach(receiver -> receiver.hear("receiving the messages", patience()));
+                    });
+        }
+
+        private List<Received> end(List<Running<Sent>> senders, List<Running<Received>> receivers) {
+            receivers.forEach(receiver -> receiver.tell("end"));
+            List<Received> results = receivers.stream()
+                    .map(receiver -> receiver.join(patience()))
+                    .toList();
+            senders.forEach(sender -> sender.tell("end"));
+            senders.forEach(sender -> sender.join(patience()));
+            results.forEach(result -> report.bytesVerified(result.bytesVerified()));
+            report.measurement(
+                    "messages", results.stream().mapToLong(Received::messages).sum(), "messages");
+            report.measurement(
+                    "out of order",
+                    results.stream().mapToLong(Received::reordered).sum(),
+                    "messages");
+            return results;
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.RpingOptions;
 import java.util.Map;
 import java.util.Optional;
@@ -12,7 +13,7 @@ public final class OptionLine {
 
     /** Which class reads the options of which record. */
     private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS =
-            Map.of(RpingOptions.class, RpingArguments::new);
+            Map.of(RpingOptions.class, RpingArguments::new, MckeyOptions.class, MckeyArguments::new);
 
     private OptionLine() {}
 

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -126,15 +127,30 @@ public final class CProgram implements AutoCloseable {
      * @throws AssertionError if it ended or a step's time passed before that
      */
     public void awaitOutput(String text) throws IOException, InterruptedException {
+        awaitOutput(text, 1);
+    }
+
+    /**
+     * Waits until the program has printed something several times.
+     *
+     * @param text what to wait for, within one line
+     * @param times how often it must be there, at least 1
+     * @throws AssertionError if it ended or a step's time passed before that
+     */
+    public void awaitOutput(String text, int times) throws IOException, InterruptedException {
         long deadline = System.nanoTime() + step.toNanos();
         while (true) {
             boolean ended = process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS);
-            if (output().contains(text)) {
+            if (output().split(Pattern.quote(text), -1).length > times) {
                 return;
             }
             if (ended || System.nanoTime() - deadline >= 0) {
-                throw new AssertionError("No '%s' %s: %s"
-                        .formatted(text, ended ? "until its end" : "within " + step.toSeconds() + " s", describe()));
+                throw new AssertionError("No '%s'%s %s: %s"
+                        .formatted(
+                                text,
+                                times == 1 ? "" : " " + times + " times",
+                                ended ? "until its end" : "within " + step.toSeconds() + " s",
+                                describe()));
             }
         }
     }

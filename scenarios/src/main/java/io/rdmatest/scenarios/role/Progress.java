@@ -43,6 +43,7 @@ final class Progress {
     private final int[] receivedImmediates;
     private final int[] receivedSources;
     private final boolean[] receivedWithImmediate;
+    private final boolean[] receivedWithGrh;
     private long receivesSeen;
     private long receivesTaken;
     private long sendsSeen;
@@ -68,6 +69,7 @@ final class Progress {
         receivedImmediates = new int[slots];
         receivedSources = new int[slots];
         receivedWithImmediate = new boolean[slots];
+        receivedWithGrh = new boolean[slots];
     }
 
     void endsWhen(BooleanSupplier condition) {
@@ -143,6 +145,26 @@ final class Progress {
         return true;
     }
 
+    /** Waits for the next receive for a time of its own; false if none came within it. */
+    boolean awaitReceiveWithin(Duration limit, String what) {
+        if (receivesTaken == receivesSeen) {
+            long deadline = Waits.deadline(limit);
+            try {
+                for (int idle = 1; receivesTaken == receivesSeen; idle++) {
+                    if (take() > 0) {
+                        idle = 0;
+                    } else if (idle(idle, deadline, what) && take() == 0) {
+                        return false;
+                    }
+                }
+            } catch (RdmaTimeoutException e) {
+                return false;
+            }
+        }
+        current = (int) (receivesTaken++ % receivedIds.length);
+        return true;
+    }
+
     /** Waits until a byte of memory has a value, as a program does that polls the end of an RDMA WRITE. */
     void awaitByte(MemorySegment memory, long offset, byte value, String what) {
         long deadline = Waits.deadline(timeout);
@@ -176,6 +198,11 @@ final class Progress {
         return receivedSources[current];
     }
 
+    /** Whether a datagram came with a global route header. */
+    boolean hasGrh() {
+        return receivedWithGrh[current];
+    }
+
     private int take() {
         int count = queue.poll(completions);
         for (int i = 0; i < count; i++) {
@@ -196,6 +223,7 @@ final class Progress {
             receivedImmediates[slot] = completions.immediate(i);
             receivedSources[slot] = completions.sourceQp(i);
             receivedWithImmediate[slot] = completions.hasImmediate(i);
+            receivedWithGrh[slot] = completions.hasGrh(i);
         }
         return count;
     }

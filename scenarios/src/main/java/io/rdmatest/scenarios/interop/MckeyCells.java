@@ -1,0 +1,176 @@
+package io.rdmatest.scenarios.interop;
+
+import io.rdmatest.scenarios.role.Delivery.Proof;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.MckeyOptions;
+import io.rdmatest.scenarios.role.MulticastRoles;
+import io.rdmatest.scenarios.role.MulticastRoles.Received;
+import io.rdmatest.scenarios.role.MulticastRoles.Sent;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * The cells of mckey(1).
+ *
+ * <p>The C program pauses for 3 s when it has joined, which is why such a cell takes longer than others. Its queue pairs take
+ * what comes in this time, too.
+ */
+final class MckeyCells implements CellSource {
+
+    /** Together with our own side's this stays below the 56 queue pairs that soft-RoCE attaches to a group. */
+    private static final int MOST_QUEUE_PAIRS = 8;
+
+    private static final int MOST_MESSAGES = 60;
+    private static final int MOST_BYTES = 1024;
+
+    /** The least size with which our messages say everything about themselves. */
+    private static final int FULL_BYTES = 28;
+
+    private static final int MOST_PROGRAMS = 3;
+
+    /** Printed for every queue pair. */
+    private static final String JOINED = "joined dgid";
+
+    @Override
+    public String program() {
+        return "mckey";
+    }
+
+    /**
+     * The options of a cell.
+     *
+     * @param group an IPv4 group
+     * @param queuePairs {@code -c}, for both sides
+     * @param messages {@code -C} of the sending side
+     * @param size {@code -S}
+     * @param space {@code -p} of the C program; empty if it is not given
+     * @param sendOnly whether the sender joins with {@code -o}
+     * @param programs how many C programs receive at once
+     */
+    private record Draw(
+            String group, int queuePairs, int messages, int size, String space, boolean sendOnly, int programs) {
+
+        private static Draw from(SplittableRandom random) {
+            return new Draw(
+                    "239.%d.%d.%d".formatted(random.nextInt(1, 255), random.nextInt(256), random.nextInt(1, 255)),
+                    random.nextInt(1, MOST_QUEUE_PAIRS + 1),
+                    random.nextInt(1, MOST_MESSAGES + 1),
+                    random.nextInt(4) == 0 ? random.nextInt(1, FULL_BYTES) : random.nextInt(FULL_BYTES, MOST_BYTES + 1),
+                    List.of("", "0x0111", "273").get(random.nextInt(3)),
+                    random.nextBoolean(),
+                    random.nextInt(1, MOST_PROGRAMS + 1));
+        }
+
+        /** What both sides are given. */
+        private List<Object> common(InetAddress address) {
+            List<Object> arguments = new ArrayList<>(
+                    List.of("-m", group, "-b", address.getHostAddress(), "-c", queuePairs, "-C", messages, "-S", size));
+            if (!space.isEmpty()) {
+                arguments.addAll(List.of("-p", space));
+            }
+            return arguments;
+        }
+
+        private String text(boolean cSends) {
+            return "-m %s -c %d -C %d -S %d".formatted(group, queuePairs, messages, size)
+                    + (space.isEmpty() ? "" : " -p " + space)
+                    + (cSends ? " -s" + (sendOnly ? " -o" : "") : "");
+        }
+
+        private MckeyOptions options(CellContext context) {
+            return MckeyOptions.defaults()
+                    .withGroup(InetAddress.ofLiteral(group))
+                    .withBind(context.address())
+                    .withQueuePairs(queuePairs)
+                    .withMessages(messages)
+                    .withSizeBytes(size)
+                    .withSettle(Duration.ZERO)
+                    .withTimeout(context.step())
+                    .withSenderTimeout(context.step());
+        }
+    }
+
+    @Override
+    public List<Cell> cells(SplittableRandom random, int count) {
+        List<Cell> cells = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Draw sending = Draw.from(random);
+            String notOurs = sending.sendOnly() ? ", ours with -o" : "";
+            cells.add(new Cell(
+                    program(),
+                    OurRole.SENDER,
+                    sending.text(false) + ", " + sending.programs() + " receiving" + notOurs,
+                    sending.size() >= FULL_BYTES,
+                    (context, fault) -> send(context, fault, sending)));
+            Draw receiving = Draw.from(random);
+            cells.add(new Cell(
+                    program(),
+                    OurRole.RECEIVER,
+                    receiving.text(true),
+                    false,
+                    (context, fault) -> receive(context, receiving)));
+        }
+        return cells;
+    }
+
+    /** The C program counts and does not look; a receiver of ours in the same group sees whether the data is right. */
+    private static long send(CellContext context, Fault fault, Draw draw) throws Exception {
+        MckeyOptions options = draw.options(context);
+        Running<Received> witness = context.roles()
+                .start("witness", context.device(), new MulticastRoles.Receiver(options.withQueuePairs(1)));
+        String ignored = witness.hear("joining the group", context.step());
+        List<CProgram> receivers = new ArrayList<>();
+        for (int i = 0; i < draw.programs(); i++) {
+            receivers.add(context.start("mckey", draw.common(context.address()).toArray()));
+        }
+        for (CProgram receiver : receivers) {
+            receiver.awaitOutput(JOINED, draw.queuePairs());
+        }
+        MckeyOptions sending = options.withSendOnly(draw.sendOnly()).withFault(fault);
+        Sent sent = context.roles()
+                .start("sender", context.device(), new MulticastRoles.Sender(sending))
+                .join(context.step().multipliedBy(2));
+        long expected = (long) draw.queuePairs() * draw.messages();
+        if (sent.messages() != expected) {
+            throw new AssertionError(sent.messages() + " messages were sent instead of " + expected);
+        }
+        Received seen = witness.join(context.step().multipliedBy(2));
+        for (CProgram receiver : receivers) {
+            // It ends only when each of its queue pairs has counted all its messages.
+            int status = receiver.awaitEnd();
+            if (status != 0 || !receiver.output().contains("data transfers complete")) {
+                throw new AssertionError(
+                        "A receiver ended with status %d without having got its messages".formatted(status));
+            }
+        }
+        return seen.bytesVerified();
+    }
+
+    /** The C program destroys its queue pairs on the heels of its last messages, so that some of these may be lost. */
+    private static long receive(CellContext context, Draw draw) throws Exception {
+        int expected = Math.max(1, draw.messages() / 2);
+        MckeyOptions options = draw.options(context).withMessages(expected);
+        Running<Received> receiver =
+                context.roles().start("receiver", context.device(), new MulticastRoles.Receiver(options));
+        String ignored = receiver.hear("joining the group", context.step());
+        List<Object> arguments = draw.common(context.address());
+        arguments.add("-s");
+        if (draw.sendOnly()) {
+            arguments.add("-o");
+        }
+        CProgram sender = context.start("mckey", arguments.toArray());
+        Received received = receiver.join(context.step().multipliedBy(2));
+        int status = sender.awaitEnd();
+        if (status != 0) {
+            throw new AssertionError("The sender ended with status " + status);
+        }
+        if (received.messages() < (long) expected * draw.queuePairs() || received.proof() != Proof.COUNTED) {
+            throw new AssertionError("%d messages came, %s".formatted(received.messages(), received.proof()));
+        }
+        return received.messages() * draw.size();
+    }
+}
