@@ -42,7 +42,7 @@ final class Printer {
     /** Prints why a command failed. */
     ExitStatus failure(Throwable failure, boolean interrupted) {
         Verdicts.Verdict verdict = interrupted
-                ? new Verdicts.Verdict(ExitStatus.INTERRUPTED, "interrupted before it was done", false)
+                ? new Verdicts.Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false)
                 : Verdicts.of(failure);
         complain(verdict.status(), verdict.message());
         if (verdict.defect()) {

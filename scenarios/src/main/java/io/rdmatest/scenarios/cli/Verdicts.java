@@ -45,7 +45,8 @@ final class Verdicts {
     static Verdict of(Throwable failure) {
         return switch (failure) {
             case ScenarioException e -> verdict(ExitStatus.valueOf(e.reason().name()), e);
-            case RoleCancelledException e -> new Verdict(ExitStatus.INTERRUPTED, "interrupted", false);
+            case RoleCancelledException e ->
+                new Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false);
             case TestAbortedException e -> verdict(ExitStatus.UNSUPPORTED, e);
             case AssertionError e -> verdict(ExitStatus.FABRIC_FAILED, e);
             case WorkCompletionException e -> ofCompletion(e);
