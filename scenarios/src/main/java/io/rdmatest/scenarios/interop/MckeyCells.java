@@ -90,7 +90,8 @@ final class MckeyCells implements CellSource {
                     .withSizeBytes(size)
                     .withSettle(Duration.ZERO)
                     .withTimeout(context.step())
-                    .withSenderTimeout(context.step());
+                    // Our receiver is there first, and the C programs take several steps before a message comes.
+                    .withSenderTimeout(context.step().multipliedBy(3));
         }
     }
 
@@ -138,7 +139,7 @@ final class MckeyCells implements CellSource {
         if (sent.messages() != expected) {
             throw new AssertionError(sent.messages() + " messages were sent instead of " + expected);
         }
-        Received seen = witness.join(context.step().multipliedBy(2));
+        Received seen = witness.join(context.step().multipliedBy(4));
         for (CProgram receiver : receivers) {
             // It ends only when each of its queue pairs has counted all its messages.
             int status = receiver.awaitEnd();
@@ -163,7 +164,7 @@ final class MckeyCells implements CellSource {
             arguments.add("-o");
         }
         CProgram sender = context.start("mckey", arguments.toArray());
-        Received received = receiver.join(context.step().multipliedBy(2));
+        Received received = receiver.join(context.step().multipliedBy(4));
         int status = sender.awaitEnd();
         if (status != 0) {
             throw new AssertionError("The sender ended with status " + status);

@@ -91,8 +91,8 @@ class MckeyIT {
     @Test
     void severalReceiversVerifyWhatOneSenderSends() throws Exception {
         List<Running> receivers = new ArrayList<>();
-        receivers.add(new Running("-m 239.77.2.1 -C 50 -S 300 -c 2 --timeout 15s").joined());
-        receivers.add(new Running("-m 239.77.2.1 -C 50 -S 300 --json --timeout 15s").joined());
+        receivers.add(new Running("-m 239.77.2.1 -C 50 -S 300 -c 2 --timeout 30s").joined());
+        receivers.add(new Running("-m 239.77.2.1 -C 50 -S 300 --json --timeout 30s").joined());
 
         Ended sender = run("-m 239.77.2.1 -C 50 -S 300 -s -c 3 --settle 0 --json");
 
@@ -124,7 +124,7 @@ class MckeyIT {
     @Test
     void theSenderWaitsBeforeItSendsForReceiversThatStartLater() throws Exception {
         Running sender = new Running("-m 239.77.2.2 -s -C 5").joined();
-        Ended receiver = run("-m 239.77.2.2 -C 5 --timeout 15s");
+        Ended receiver = run("-m 239.77.2.2 -C 5 --timeout 30s");
         assertThat(receiver.status()).as(receiver.err() + receiver.out()).isZero();
         assertThat(sender.end().status()).isZero();
     }
@@ -141,8 +141,8 @@ class MckeyIT {
 
     @Test
     void aFlippedByteIsNoticedByEveryReceiver() throws Exception {
-        Running text = new Running("-m 239.77.2.4 -C 20 -S 200 --timeout 15s").joined();
-        Running json = new Running("-m 239.77.2.4 -C 20 -S 200 --timeout 15s --json").joined();
+        Running text = new Running("-m 239.77.2.4 -C 20 -S 200 --timeout 30s").joined();
+        Running json = new Running("-m 239.77.2.4 -C 20 -S 200 --timeout 30s --json").joined();
         assertThat(run("-m 239.77.2.4 -C 20 -S 200 -s --settle 0 --fault flip-payload-byte")
                         .status())
                 .isZero();
@@ -176,7 +176,7 @@ class MckeyIT {
 
     @Test
     void aSenderOfFewerMessagesThanExpectedIsNamed() throws Exception {
-        Running receiver = new Running("-m 239.77.2.7 -C 10 --timeout 15s").joined();
+        Running receiver = new Running("-m 239.77.2.7 -C 10 --timeout 30s").joined();
         assertThat(run("-m 239.77.2.7 -C 4 -s --settle 0").status()).isZero();
         Ended ended = receiver.end();
         assertThat(ended.status()).isEqualTo(ExitStatus.PEER_LOST.code());
