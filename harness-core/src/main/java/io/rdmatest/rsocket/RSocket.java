@@ -569,6 +569,40 @@ public final class RSocket extends NativeResource {
         into.position(into.limit());
     }
 
+    /**
+     * Waits until something can be received: data, the end of the stream, or the error that broke the connection.
+     *
+     * @param timeout how long at most
+     * @return false if the time is over
+     * @throws RdmaException if the socket is not connected, or the thread is interrupted
+     */
+    public boolean awaitReadable(Duration timeout) {
+        requireConnected("rpoll");
+        return await(rdma_h.POLLIN(), timeout);
+    }
+
+    /**
+     * Waits until something can be sent, or the connection has broken.
+     *
+     * @param timeout how long at most
+     * @return false if the time is over
+     * @throws RdmaException if the socket is not connected, or the thread is interrupted
+     */
+    public boolean awaitWritable(Duration timeout) {
+        requireConnected("rpoll");
+        return await(rdma_h.POLLOUT(), timeout);
+    }
+
+    private boolean await(int events, Duration timeout) {
+        Wait wait = new Wait(timeout);
+        while (!wait.ready()) {
+            if (!wait.slice(events)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static final MessageFlag[] WAIT_ALL = {MessageFlag.WAITALL};
 
     private long transfer(boolean send, MemorySegment data, Duration timeout, MessageFlag[] flags) {

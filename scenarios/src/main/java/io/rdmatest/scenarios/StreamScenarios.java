@@ -5,9 +5,12 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.StreamRow;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -16,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Stream transfer over rsockets: the standard rows of rstream(1), and sizes that fit no buffer evenly. */
+/** Stream transfer as rstream(1) does it: its series, its modes, and sizes that fit no buffer evenly. */
 @RdmaTest
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Stream")
@@ -33,30 +36,63 @@ public class StreamScenarios {
             String label, int size, String kind, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         // A share of rstream's counts; few large transfers take as long as many small ones.
         double scale = settings.streamScale();
-        StreamRow row = kind.equals("lat") ? StreamRow.latency(size, scale) : StreamRow.bandwidth(size, scale);
+        boolean latency = kind.equals("lat");
+        StreamRow row = latency ? StreamRow.latency(size, scale) : StreamRow.bandwidth(size, scale);
         report.parameter("share of rstream's repetitions", scale);
-        run(StreamRoles.Plan.single(row, true, settings.stepTimeout()), device, report);
+        run(
+                RstreamOptions.defaults()
+                        .withSizeBytes(size)
+                        .withTransfers(row.transfers())
+                        .withIterations(row.iterations())
+                        .withVerify(true),
+                device,
+                report,
+                settings);
     }
 
-    @ParameterizedTest(name = "custom, {0} bytes")
-    @ValueSource(ints = {1, 63, 1000, 4097, 65537, 1048577})
-    void custom(int size, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        StreamRow row = StreamRow.custom(size, size > 65536 ? 4 : 50, 2);
-        run(StreamRoles.Plan.single(row, true, settings.stepTimeout()), device, report);
+    @ParameterizedTest(name = "{0}")
+    @OptionLines({
+        "-T v -S 1 -C 50 -I 2",
+        "-T v -S 63 -C 50 -I 2",
+        "-T v -S 1000 -C 50 -I 2",
+        "-T v -S 4097 -C 50 -I 2",
+        "-T v -S 65537 -C 4 -I 2",
+        "-T v -S 1048577 -C 4 -I 2"
+    })
+    void custom(RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        run(options, device, report, settings);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @OptionLines({
+        "-T n,v -S 3000 -C 20 -I 5",
+        "-T b,v -S 3000 -C 20 -I 5",
+        "-T a,v -S 3000 -C 20 -I 5",
+        "-T a,b,v -S 3000 -C 20 -I 5",
+        "-T s,v -S 3000 -C 20 -I 5",
+        "-T s,a,v -S 3000 -C 20 -I 5",
+        "-T s,b,v -S 3000 -C 20 -I 5",
+        "-T v -S 3000 -C 20 -I 5 -B 8192",
+        "-T v -S 300000 -C 3 -B 2097152",
+        "-T v -S 3000 -C 20 -k 5",
+        "-T f,v -S 3000 -C 20 -I 5",
+        "-T v --scale 0.0005 -i 256",
+        "-T s,v --scale 0.0005",
+        "-T f,v --scale 0.0005"
+    })
+    void mode(RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        run(options, device, report, settings);
     }
 
     @Test
     @DisplayName("both series over one listener")
     void bothSeries(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        double scale = settings.streamScale() / 10;
-        List<List<StreamRow>> series = List.of(
-                StreamRow.STANDARD_SIZES.stream()
-                        .map(size -> StreamRow.latency(size, scale))
-                        .toList(),
-                StreamRow.STANDARD_SIZES.stream()
-                        .map(size -> StreamRow.bandwidth(size, scale))
-                        .toList());
-        run(new StreamRoles.Plan(series, true, 0, 64, settings.stepTimeout()), device, report);
+        report.parameter("share of rstream's repetitions", settings.streamScale());
+        run(
+                RstreamOptions.defaults().withVerify(true).withScale(settings.streamScale() / 10),
+                device,
+                report,
+                settings);
     }
 
     @Test
@@ -65,32 +101,81 @@ public class StreamScenarios {
         if (!settings.allStreamSizes()) {
             throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.STREAM_SIZES + " is standard, not all");
         }
-        double scale = settings.streamScale() / 10;
-        List<List<StreamRow>> series = List.of(
-                StreamRow.ALL_SIZES.stream()
-                        .map(size -> StreamRow.latency(size, scale))
-                        .toList(),
-                StreamRow.ALL_SIZES.stream()
-                        .map(size -> StreamRow.bandwidth(size, scale))
-                        .toList());
-        run(new StreamRoles.Plan(series, true, 0, 64, settings.stepTimeout()), device, report);
+        report.parameter("share of rstream's repetitions", settings.streamScale());
+        run(
+                RstreamOptions.defaults()
+                        .withSuite(RstreamOptions.Suite.ALL_SIZES)
+                        .withVerify(true)
+                        .withScale(settings.streamScale() / 10),
+                device,
+                report,
+                settings);
     }
 
-    private static void run(StreamRoles.Plan plan, FabricDevice device, RdmaReport report) {
-        List<StreamRow> rows = plan.series().stream().flatMap(List::stream).toList();
+    @ParameterizedTest(name = "{0} clients at once")
+    @ValueSource(ints = {2, 8})
+    void manyClients(int clients, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        RstreamOptions options = common(
+                RstreamOptions.defaults()
+                        .withSizeBytes(5000)
+                        .withTransfers(10)
+                        .withIterations(5)
+                        .withVerify(true),
+                settings);
+        report.parameter("clients", clients);
+        long verified = report.step(clients + " clients", () -> runMany(options, clients, device));
+        report.bytesVerified(verified);
+    }
+
+    /** Both sides of the default suite from several clients: each series finds its place in its own client's stream. */
+    @ParameterizedTest(name = "{0}")
+    @OptionLines({"-T v --scale 0.0002 --clients 3", "-T f,v --scale 0.0002 --clients 3"})
+    void manyClientsOfTheWholeSuite(
+            RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        report.bytesVerified(
+                report.step("3 clients", () -> runMany(common(options, settings), options.clients(), device)));
+    }
+
+    private static long runMany(RstreamOptions options, int clients, FabricDevice device) {
+        try (LocalRoles roles = new LocalRoles()) {
+            LocalRoles.Running<StreamRoles.Result> server =
+                    roles.start("server", device, new StreamRoles.Server(options.withClients(clients)));
+            int port = Integer.parseInt(server.hear("port", options.timeout()));
+            Role<StreamRoles.Result> client = new StreamRoles.Client(options.withPort(port));
+            List<LocalRoles.Running<StreamRoles.Result>> running = new ArrayList<>();
+            for (int i = 0; i < clients; i++) {
+                running.add(roles.start("client-" + i, device, client));
+            }
+            long verified = 0;
+            for (LocalRoles.Running<StreamRoles.Result> each : running) {
+                verified += each.join(SCENARIO).bytesVerified();
+            }
+            return verified + server.join(SCENARIO).bytesVerified();
+        }
+    }
+
+    /** Lets the sides find each other on the device under test. */
+    private static RstreamOptions common(RstreamOptions options, ScenarioSettings settings) {
+        return options.withPort(0)
+                .withOnDevice(true)
+                .withFirstWait(settings.stepTimeout())
+                .withTimeout(settings.stepTimeout());
+    }
+
+    private static void run(RstreamOptions given, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        RstreamOptions options = common(given, settings);
+        List<StreamRow> rows = options.series().stream().flatMap(List::stream).toList();
         if (rows.size() == 1) {
             StreamRow row = rows.getFirst();
             report.parameter("size", row.size());
             report.parameter("transfers", row.transfers());
             report.parameter("iterations", row.iterations());
         }
+        report.parameter("transport", options.transport());
         var results = report.step(
                 rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows",
                 () -> LocalRoles.runPair(
-                        device,
-                        new StreamRoles.Server(null, 0, plan),
-                        new StreamRoles.Client(null, 0, plan),
-                        SCENARIO));
+                        device, new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         for (StreamRoles.Timing timing : results.client().timings()) {
@@ -99,12 +184,12 @@ public class StreamScenarios {
             double gigabits = row.gigabitsPerSecond(timing.nanos());
             report.measurement(prefix + "throughput", gigabits, "Gb/s");
             report.measurement(prefix + "time per transfer", row.microsPerTransfer(timing.nanos()), "us");
-            String series = switch (row.kind()) {
-                case LATENCY -> "stream, one at a time";
-                case BANDWIDTH -> "stream";
-                case CUSTOM -> "stream, custom";
-            };
-            report.throughput(series, row.size(), gigabits);
+            if (timing.latency() != null && rows.size() == 1 && row.transfers() == 1) {
+                ReportText.latency(report, "time per transfer", timing.latency());
+            }
+            if (options.transport() == RstreamOptions.Transport.RSOCKET) {
+                report.throughput(row.transfers() == 1 ? "stream, one at a time" : "stream", row.size(), gigabits);
+            }
         }
     }
 }

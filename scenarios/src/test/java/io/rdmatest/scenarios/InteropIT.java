@@ -14,8 +14,6 @@ import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
-import io.rdmatest.scenarios.role.StreamRoles;
-import io.rdmatest.scenarios.role.StreamRow;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import java.io.File;
 import java.io.IOException;
@@ -109,39 +107,6 @@ class InteropIT {
                 .withValidation()
                 .by(bringUp)
                 .withTimeout(STEP);
-    }
-
-    // ---- rstream ----
-
-    @Test
-    void ourStreamClientTalksToTheProgram() throws Exception {
-        int port = PORT + 10;
-        try (Program server = start("rstream", "-T", "v", "-b", address, "-p", port, "-S", 4097, "-C", 20, "-I", 3)) {
-            StreamRoles.Result result = connect(server, new StreamRoles.Client(null, port, stream()));
-
-            assertThat(result.bytesVerified()).isEqualTo(16 + 4097 * 60);
-            assertThat(server.awaitEnd()).as(server.output()).isZero();
-        }
-    }
-
-    @Test
-    void theProgramTalksToOurStreamServer() throws Exception {
-        try (LocalRoles roles = new LocalRoles()) {
-            Running<StreamRoles.Result> server =
-                    roles.start("server", device, new StreamRoles.Server(null, 0, stream()));
-            String port = server.hear("port", STEP);
-            try (Program client =
-                    start("rstream", "-T", "v", "-s", address, "-p", port, "-S", 4097, "-C", 20, "-I", 3)) {
-                StreamRoles.Result result = server.join(SCENARIO);
-
-                assertThat(result.bytesVerified()).isEqualTo(16 + 4097 * 60);
-                assertThat(client.awaitEnd()).as(client.output()).isZero();
-            }
-        }
-    }
-
-    private static StreamRoles.Plan stream() {
-        return StreamRoles.Plan.single(StreamRow.custom(4097, 20, 3), true, STEP);
     }
 
     // ---- ucmatose ----

@@ -22,8 +22,8 @@ import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RpingMessage;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
-import io.rdmatest.scenarios.role.StreamRow;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;
@@ -109,11 +109,15 @@ class WrongFabricIT {
 
     @Test
     void aByteThatChangedInAStreamIsNamedByItsPlaceInTheStream() {
-        StreamRoles.Plan plan = StreamRoles.Plan.single(StreamRow.custom(1000, 2, 1), true, STEP);
+        RstreamOptions options = RstreamOptions.defaults()
+                .withPort(0)
+                .withSizeBytes(1000)
+                .withTransfers(2)
+                .withVerify(true)
+                .withTimeout(STEP);
         PayloadMismatchError wrong = catchThrowableOfType(
                 PayloadMismatchError.class,
-                () -> LocalRoles.runPair(
-                        device, changingEcho(16 + 1234), new StreamRoles.Client(null, 0, plan), SCENARIO));
+                () -> LocalRoles.runPair(device, changingEcho(16 + 1234), new StreamRoles.Client(options), SCENARIO));
 
         int right = (16 + 1234) & 0xff;
         assertThat(wrong)

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RstreamOptions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -13,7 +14,13 @@ public final class OptionLine {
 
     /** Which class reads the options of which record. */
     private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS =
-            Map.of(RpingOptions.class, RpingArguments::new, MckeyOptions.class, MckeyArguments::new);
+            Map.of(
+                    RpingOptions.class,
+                    RpingArguments::new,
+                    MckeyOptions.class,
+                    MckeyArguments::new,
+                    RstreamOptions.class,
+                    RstreamArguments::new);
 
     private OptionLine() {}
 

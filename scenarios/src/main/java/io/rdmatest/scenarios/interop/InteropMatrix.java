@@ -39,7 +39,7 @@ public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
     /** Returns where the cells of each program come from. */
     public static List<CellSource> sources() {
-        return List.of(new RpingCells(), new MckeyCells());
+        return List.of(new RpingCells(), new MckeyCells(), new RstreamCells());
     }
 
     /**

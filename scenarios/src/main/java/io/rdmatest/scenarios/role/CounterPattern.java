@@ -28,7 +28,24 @@ public final class CounterPattern {
         return table;
     }
 
-    /** The number of bytes that went through this pattern so far. */
+    /** Begins at the first byte of a stream. */
+    public CounterPattern() {
+        this(0);
+    }
+
+    /**
+     * Begins within a stream.
+     *
+     * @param position the number of bytes before, at least 0
+     */
+    public CounterPattern(long position) {
+        if (position < 0) {
+            throw new IllegalArgumentException("The position in a stream is not negative: " + position);
+        }
+        this.position = position;
+    }
+
+    /** The number of bytes of the stream up to here. */
     public long position() {
         return position;
     }

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.role;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * One test of rstream(1): {@code iterations} times, {@code transfers} transfers of {@code size} bytes to the server and
@@ -123,24 +124,49 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
     }
 
     /**
-     * Returns a size the way rstream prints it: 64, 4k, 1m, and with a fraction where the size is between two units.
+     * Returns the heading of the columns, as rstream prints it.
      */
-    static String label(int size) {
-        if (size >= 1 << 20) {
-            return scaledLabel(size, 1 << 20) + "m";
-        }
-        if (size >= 1 << 10) {
-            return scaledLabel(size, 1 << 10) + "k";
-        }
-        return Integer.toString(size);
+    public static String heading() {
+        return "%-10s%-8s%-8s%-8s%-8s%8s %10s%13s"
+                .formatted("name", "bytes", "xfers", "iters", "total", "time", "Gb/sec", "usec/xfer");
     }
 
-    private static String scaledLabel(int size, int unit) {
-        int whole = size / unit;
-        if (size % unit == 0) {
-            return Integer.toString(whole);
+    /**
+     * Returns the row and what was measured of it, in the columns of rstream.
+     *
+     * @param nanos the duration of the timed loop in nanoseconds
+     */
+    public String line(long nanos) {
+        return String.format(
+                Locale.ROOT,
+                "%-10s%-8s%-8s%-8s%-8s%8.2fs%10.2f%11.2f",
+                name,
+                label(size),
+                countLabel(transfers),
+                countLabel(iterations),
+                label(totalBytes()),
+                nanos / 1e9,
+                gigabitsPerSecond(nanos),
+                microsPerTransfer(nanos));
+    }
+
+    /** Returns a size the way rstream prints it: 64, 4k, 1.5m; powers of 1024, one digit of a fraction below 10, cut off. */
+    static String label(long size) {
+        int shift = size >= 1 << 30 ? 30 : size >= 1 << 20 ? 20 : size >= 1 << 10 ? 10 : 0;
+        String unit = shift == 30 ? "g" : shift == 20 ? "m" : shift == 10 ? "k" : "";
+        long whole = size >> shift;
+        long fraction = whole < 10 ? ((size - (whole << shift)) * 10) >> shift : 0;
+        return whole + (fraction == 0 ? "" : "." + fraction) + unit;
+    }
+
+    /** Returns a count the way rstream prints it: 100, 10k, 1m, 2b; powers of 1000, cut off. */
+    static String countLabel(int count) {
+        if (count >= 1_000_000_000) {
+            return count / 1_000_000_000 + "b";
         }
-        double value = (double) size / unit;
-        return value * 10 == Math.rint(value * 10) ? Double.toString(value) : Integer.toString(whole);
+        if (count >= 1_000_000) {
+            return count / 1_000_000 + "m";
+        }
+        return count >= 1000 ? count / 1000 + "k" : Integer.toString(count);
     }
 }
