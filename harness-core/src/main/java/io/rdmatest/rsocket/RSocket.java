@@ -16,6 +16,7 @@ import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.IntToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,11 @@ public final class RSocket extends NativeResource {
     private static final long LARGEST_CALL = 1L << 30;
 
     private static final long STAGING = 64 * 1024;
+
+    /** How long the calls take at most that wait for the peer's device, in seconds. */
+    private static final int CLOSING_SECONDS = 10;
+
+    private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
     // Linux; not among the generated constants.
     private static final int SO_KEEPALIVE = 9;
@@ -85,6 +91,9 @@ public final class RSocket extends NativeResource {
 
     /** Whether librdmacm was seen to have lost the connection, or ended it with the peer. The same holds for it. */
     private volatile boolean disconnected;
+
+    /** The rclose under way, if {@link #close} was called. */
+    private volatile @Nullable DetachedCall closing;
 
     private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
         super("rsocket");
@@ -186,6 +195,9 @@ public final class RSocket extends NativeResource {
      * @throws IllegalStateException if the socket is closed
      */
     long guarded(IntToLongFunction call) {
+        if (closing != null) {
+            throw new IllegalStateException(describe() + " is being closed");
+        }
         enter();
         try {
             return call.applyAsLong(fd);
@@ -389,10 +401,11 @@ public final class RSocket extends NativeResource {
 
     /**
      * Ends one or both directions of the connection, rshutdown. Returns when everything sent has been acknowledged by the
-     * peer's device or the transport has given the peer up.
+     * peer's device or the transport has given the peer up, and after {@value #CLOSING_SECONDS} s at the latest.
      *
      * @param direction which direction
      * @throws RdmaException if the socket is not connected
+     * @throws RdmaTimeoutException if rshutdown has not returned by then; it keeps the socket from being closed until it does
      */
     public void shutdown(Shutdown direction) {
         int how = switch (direction) {
@@ -404,7 +417,16 @@ public final class RSocket extends NativeResource {
         if (direction != Shutdown.READ) {
             sendingEnded = true;
         }
-        check("rshutdown", direction.toString(), guarded(fd -> RCalls.shutdown(fd, how)));
+        DetachedCall.Outcome outcome = DetachedCall.start(
+                        "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), () -> {})
+                .await(CLOSING)
+                .orElseThrow(() -> new RdmaTimeoutException(
+                        "end of rshutdown(" + describe() + ", " + direction + ")",
+                        CLOSING,
+                        "the peer's device acknowledges nothing, and the transport has not given it up yet"));
+        if (outcome.result() < 0) {
+            throw new RdmaException("rshutdown", describe() + ", " + direction, outcome.errno());
+        }
     }
 
     /**
@@ -507,9 +529,10 @@ public final class RSocket extends NativeResource {
      * @param timeout how long to wait
      * @param flags DONTWAIT to return 0 instead of waiting; PEEK to leave the bytes in the stream; WAITALL to fill the
      *     segment, which PEEK can't
-     * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown or close
+     * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown, close or death:
+     *     a killed process is disconnected by its kernel
      * @throws RdmaTimeoutException if nothing came in time
-     * @throws RdmaException ECONNRESET if the connection broke, ENOTCONN if there was none
+     * @throws RdmaException EIO or ECONNRESET if the connection broke, ENOTCONN if there was none
      */
     public int receive(MemorySegment into, Duration timeout, MessageFlag... flags) {
         if (into.isReadOnly()) {
@@ -1022,15 +1045,38 @@ public final class RSocket extends NativeResource {
 
     /**
      * Closes the connection in both directions and frees the socket, rclose. That waits until the peer's device has
-     * acknowledged what was sent, or the transport has given it up; not for the peer to read it.
+     * acknowledged what was sent, or the transport has given it up, but not for the peer to read it; and not longer than
+     * {@value #CLOSING_SECONDS} s.
+     *
+     * @throws RdmaTimeoutException if rclose has not returned by then. The socket stays in the ledger until it does, and
+     *     is then released without being asked again; until then it can't be used
      */
     @Override
     protected void release() {
-        if (RCalls.close(fd) != 0) {
-            throw Native.failure("rclose", describe());
+        DetachedCall call = closing;
+        if (call == null) {
+            call = DetachedCall.start("rclose " + fd, () -> RCalls.close(fd), this::closeAfterAll);
+            closing = call;
+        }
+        DetachedCall.Outcome outcome = call.await(CLOSING)
+                .orElseThrow(() -> new RdmaTimeoutException(
+                        "end of rclose(" + describe() + ")",
+                        CLOSING,
+                        "the peer's device acknowledges nothing, and the transport has not given it up yet"));
+        if (outcome.result() != 0) {
+            closing = null;
+            throw new RdmaException("rclose", describe(), outcome.errno());
         }
         sending.close();
         receiving.close();
+    }
+
+    /** Ends what a {@link #close} gave up waiting for; that one may still be on its way out. */
+    private void closeAfterAll() {
+        for (int turn = 0; !isClosed() && turn < 1000; turn++) {
+            close();
+            LockSupport.parkNanos(1_000_000);
+        }
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -186,6 +187,47 @@ class RSocketIT {
         }
     }
 
+    /** The waits of librdmacm's rpoll hang for good once one has timed out and another socket has an event. */
+    @Test
+    void waitsStillEndAfterOthersTimedOutAndOtherSocketsHadEvents() throws Exception {
+        try (Pair idle = Pair.connect(address())) {
+            for (int round = 0; round < 3; round++) {
+                ByteBuffer in = ByteBuffer.allocateDirect(1);
+                assertThatThrownBy(() -> idle.server.receive(in, SHORT)).isInstanceOf(RdmaTimeoutException.class);
+                Future<?> receiving = submit(() -> {
+                    int ignored = idle.client.receive(ByteBuffer.allocateDirect(1), LONG);
+                });
+                try (Pair busy = Pair.connect(address())) {
+                    busy.client.sendFully(ascii("x"), LONG);
+                    busy.server.receiveFully(ByteBuffer.allocateDirect(1), LONG);
+                }
+                assertThatThrownBy(() -> idle.listener.accept(SHORT)).isInstanceOf(RdmaTimeoutException.class);
+                idle.server.sendFully(ascii("y"), LONG);
+                receiving.get(20, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    @Test
+    void aKilledPeerEndsTheStreamAsAClosingOneDoes() throws Exception {
+        assumeTrue(rstreamIsInstalled(), "peer absent: rstream is not installed (Debian: rdmacm-utils)");
+        try (RSocket listener = listener(address())) {
+            Process rstream = rstream(listener, 64, 1, 1000);
+            try (RSocket socket = listener.accept(LONG)) {
+                socket.receiveFully(ByteBuffer.allocateDirect(16), LONG);
+                assertThat(rstream.destroyForcibly().waitFor(20, TimeUnit.SECONDS))
+                        .isTrue();
+                // Its kernel disconnects for it.
+                assertThat(socket.receive(ByteBuffer.allocateDirect(64), LONG)).isEqualTo(-1);
+                assertThatThrownBy(() -> socket.send(ascii("x"), SHORT))
+                        .isInstanceOf(RdmaException.class)
+                        .hasMessageContaining("ECONNRESET");
+            } finally {
+                rstream.destroyForcibly();
+            }
+        }
+    }
+
     @Test
     void readsBackItsOptions() throws Exception {
         try (RSocket socket = RSocket.stream()) {
@@ -319,29 +361,11 @@ class RSocketIT {
     @ParameterizedTest
     @ValueSource(ints = {1, 1000, 65_536})
     void speaksWithTheCProgramRstreamThatVerifiesToo(int size) throws Exception {
-        assumeTrue(
-                List.of(System.getenv("PATH").split(":")).stream()
-                        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "rstream"))),
-                "peer absent: rstream is not installed (Debian: rdmacm-utils)");
+        assumeTrue(rstreamIsInstalled(), "peer absent: rstream is not installed (Debian: rdmacm-utils)");
         int iterations = 3;
         int transfers = 5;
         try (RSocket listener = listener(address())) {
-            Process rstream = new ProcessBuilder(
-                            "rstream",
-                            "-s",
-                            address().getHostAddress(),
-                            "-p",
-                            Integer.toString(listener.localAddress().getPort()),
-                            "-T",
-                            "v",
-                            "-S",
-                            Integer.toString(size),
-                            "-I",
-                            Integer.toString(iterations),
-                            "-C",
-                            Integer.toString(transfers))
-                    .redirectErrorStream(true)
-                    .start();
+            Process rstream = rstream(listener, size, iterations, transfers);
             try (RSocket socket = listener.accept(LONG)) {
                 Counter sent = new Counter();
                 Counter received = new Counter();
@@ -364,6 +388,32 @@ class RSocketIT {
                 rstream.destroyForcibly();
             }
         }
+    }
+
+    private static boolean rstreamIsInstalled() {
+        return List.of(System.getenv("PATH").split(":")).stream()
+                .anyMatch(folder -> Files.isExecutable(Path.of(folder, "rstream")));
+    }
+
+    /** Starts the C program as a client that verifies. */
+    private static Process rstream(RSocket listener, int size, int iterations, int transfers) throws IOException {
+        InetSocketAddress at = listener.localAddress();
+        return new ProcessBuilder(
+                        "rstream",
+                        "-s",
+                        at.getAddress().getHostAddress(),
+                        "-p",
+                        Integer.toString(at.getPort()),
+                        "-T",
+                        "v",
+                        "-S",
+                        Integer.toString(size),
+                        "-I",
+                        Integer.toString(iterations),
+                        "-C",
+                        Integer.toString(transfers))
+                .redirectErrorStream(true)
+                .start();
     }
 
     /** The running counter that rstream fills its transfers with when it verifies. */
@@ -436,7 +486,7 @@ class RSocketIT {
                 (path, attributes) -> path.getParent().endsWith("gids"),
                 java.nio.file.FileVisitOption.FOLLOW_LINKS)) {
             return gids.anyMatch(path -> gid(path).equals(address));
-        } catch (java.io.IOException | java.io.UncheckedIOException e) {
+        } catch (IOException | java.io.UncheckedIOException e) {
             return false;
         }
     }
@@ -447,7 +497,7 @@ class RSocketIT {
                     InetAddress.ofLiteral(Files.readString(file).strip()).getAddress());
         } catch (UnknownHostException e) {
             throw new IllegalStateException(e);
-        } catch (java.io.IOException e) {
+        } catch (IOException e) {
             // An empty slot of the table can't be read.
             return InetAddress.getLoopbackAddress();
         }

@@ -52,4 +52,16 @@ class CounterPatternTests {
                     assertThat(error.actual()).isEqualTo((136_000 % 256) ^ 1);
                 });
     }
+
+    @Test
+    void canBeginWithinAStream() {
+        byte[] whole = new byte[700];
+        new CounterPattern().fill(MemorySegment.ofArray(whole));
+        byte[] rest = new byte[100];
+        CounterPattern later = new CounterPattern(600);
+        later.fill(MemorySegment.ofArray(rest));
+        assertThat(rest).isEqualTo(java.util.Arrays.copyOfRange(whole, 600, 700));
+        assertThat(later.position()).isEqualTo(700);
+        assertThatThrownBy(() -> new CounterPattern(-1)).isInstanceOf(IllegalArgumentException.class);
+    }
 }

@@ -46,8 +46,25 @@ class StreamRowTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"64,64", "192,192", "1024,1k", "1536,1.5k", "4096,4k", "65536,64k", "1048576,1m", "6291456,6m"})
-    void labelsAreThoseOfTheProgram(int size, String label) {
+    @CsvSource({
+        "1,1",
+        "64,64",
+        "192,192",
+        "1000,1000",
+        "1024,1k",
+        "1536,1.5k",
+        "4096,4k",
+        "4097,4k",
+        "5000,4.8k",
+        "12000,11k",
+        "65536,64k",
+        "1048576,1m",
+        "6291456,6m",
+        "12800000,12m",
+        "209715200,200m",
+        "1610612736,1.5g"
+    })
+    void labelsAreThoseOfTheProgram(long size, String label) {
         assertThat(StreamRow.label(size)).isEqualTo(label);
     }
 
@@ -57,6 +74,23 @@ class StreamRowTests {
         assertThat(row.totalBytes()).isEqualTo(100_000);
         assertThat(row.gigabitsPerSecond(1_000_000)).isCloseTo(0.8, within(1e-9));
         assertThat(row.microsPerTransfer(1_000_000)).isCloseTo(10.0, within(1e-9));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,1", "999,999", "1000,1k", "100000,100k", "1000000,1m", "1000000000,1b"})
+    void countsAreShortenedByThousands(int count, String label) {
+        assertThat(StreamRow.countLabel(count)).isEqualTo(label);
+    }
+
+    /** Lines that the program printed. */
+    @Test
+    void linesAreThoseOfTheProgram() {
+        assertThat(StreamRow.heading())
+                .isEqualTo("name      bytes   xfers   iters   total       time     Gb/sec    usec/xfer");
+        assertThat(StreamRow.latency(64, 1).line(14_000_000_000L).replaceAll(" +", " "))
+                .isEqualTo("64_lat 64 1 100k 12m 14.00s 0.01 70.00");
+        assertThat(StreamRow.custom(65536, 1000, 1).line(2_540_000_000L))
+                .isEqualTo("custom    64k     1k      1       125m        2.54s      0.41    1270.00");
     }
 
     @Test
