@@ -101,8 +101,8 @@ class RstreamIT {
 
     @Test
     void aPeerThatDoesNotVerifyIsNamedAtTheFirstByte() {
-        Throwable failure = catchThrowable(
-                () -> run(options("-T v -S 100 -C 2" + IMPATIENT), options("-S 100 -C 2" + IMPATIENT)));
+        Throwable failure =
+                catchThrowable(() -> run(options("-T v -S 100 -C 2" + IMPATIENT), options("-S 100 -C 2" + IMPATIENT)));
         assertThat(failure)
                 .isInstanceOf(PayloadMismatchError.class)
                 .hasMessageContaining("wrong byte at offset 1:")
@@ -121,7 +121,9 @@ class RstreamIT {
         if (failure instanceof ScenarioException lost) {
             assertThat(lost.reason()).isEqualTo(Reason.PEER_LOST);
         } else {
-            assertThat(failure).isInstanceOf(AssertionError.class).hasMessageContaining("sent more than the 5016 bytes");
+            assertThat(failure)
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("sent more than the 5016 bytes");
         }
     }
 
@@ -154,12 +156,14 @@ class RstreamIT {
         String address = device.address().getHostAddress();
         Throwable rsocket = catchThrowable(() -> alone(new StreamRoles.Client(
                 options("-C 1").withServerAddress(address).withPort(PORT))));
-        assertThat(rsocket).isInstanceOfSatisfying(RdmaException.class, e -> assertThat(e.errnoName())
-                .isEqualTo("ECONNREFUSED"));
+        assertThat(rsocket)
+                .isInstanceOfSatisfying(
+                        RdmaException.class, e -> assertThat(e.errnoName()).isEqualTo("ECONNREFUSED"));
         Throwable tcp = catchThrowable(() -> alone(new StreamRoles.Client(
                 options("-C 1 -T s").withServerAddress(address).withPort(PORT))));
-        assertThat(tcp).isInstanceOfSatisfying(ScenarioException.class, e -> assertThat(e.reason())
-                .isEqualTo(Reason.PEER_ABSENT));
+        assertThat(tcp)
+                .isInstanceOfSatisfying(
+                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT));
     }
 
     @Test
@@ -248,8 +252,9 @@ class RstreamIT {
                 STEP, "rstream", words("-s " + address + " -p " + context.port() + " -S 2000 -C 1000000 " + mode))) {
             context.awaitMidTransfer();
             client.kill();
-            assertThat(failure(server)).isInstanceOfSatisfying(ScenarioException.class, e -> assertThat(e.reason())
-                    .isEqualTo(Reason.PEER_LOST));
+            assertThat(failure(server))
+                    .isInstanceOfSatisfying(
+                            ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }
@@ -264,12 +269,15 @@ class RstreamIT {
         try (CProgram server = CProgram.start(
                 STEP, "rstream", words("-b " + address + " -p " + port + " -S 2000 -C 1000000 " + mode))) {
             server.awaitListening();
-            CompletableFuture<StreamRoles.Result> client = context.start(new StreamRoles.Client(
-                    options(mode + " -S 2000 -C 1000000").withServerAddress(address).withPort(port)));
+            CompletableFuture<StreamRoles.Result> client =
+                    context.start(new StreamRoles.Client(options(mode + " -S 2000 -C 1000000")
+                            .withServerAddress(address)
+                            .withPort(port)));
             context.awaitMidTransfer();
             server.kill();
-            assertThat(failure(client)).isInstanceOfSatisfying(ScenarioException.class, e -> assertThat(e.reason())
-                    .isEqualTo(Reason.PEER_LOST));
+            assertThat(failure(client))
+                    .isInstanceOfSatisfying(
+                            ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_LOST));
         } finally {
             context.cancelled.set(true);
         }
@@ -288,8 +296,8 @@ class RstreamIT {
         CompletableFuture<StreamRoles.Result> server = context.start(new StreamRoles.Server(good.withClients(0)));
         RstreamOptions client = good.withPort(Integer.parseInt(context.port()));
         try (LocalRoles roles = new LocalRoles()) {
-            Running<StreamRoles.Result> bad = roles.start(
-                    "bad", device, new StreamRoles.Client(client.withFault(Fault.FLIP_PAYLOAD_BYTE)));
+            Running<StreamRoles.Result> bad =
+                    roles.start("bad", device, new StreamRoles.Client(client.withFault(Fault.FLIP_PAYLOAD_BYTE)));
             assertThat(catchThrowable(() -> bad.join(SCENARIO))).isInstanceOf(ScenarioException.class);
         }
         assertThat(alone(new StreamRoles.Client(client)).bytesVerified()).isEqualTo(15_016);
@@ -326,8 +334,8 @@ class RstreamIT {
     void theProgramsForkingServerServesOurClient() throws Exception {
         String address = device.address().getHostAddress();
         int port = PORT + 40;
-        try (CProgram server = CProgram.start(
-                STEP, "rstream", words("-b " + address + " -p " + port + " -S 4000 -C 20 -T f -T v"))) {
+        try (CProgram server =
+                CProgram.start(STEP, "rstream", words("-b " + address + " -p " + port + " -S 4000 -C 20 -T f -T v"))) {
             server.awaitListening();
             assertThat(alone(new StreamRoles.Client(options("-S 4000 -C 20 -T s -T v")
                                     .withServerAddress(address)
@@ -359,7 +367,8 @@ class RstreamIT {
     // ---- addresses ----
 
     @ParameterizedTest
-    @ValueSource(strings = {"-f ipv6 -T v -S 100 -C 3", "-f ipv6 -T v -T r -S 100 -C 3", "-f ipv6 -T v -T s -S 100 -C 3"})
+    @ValueSource(
+            strings = {"-f ipv6 -T v -S 100 -C 3", "-f ipv6 -T v -T r -S 100 -C 3", "-f ipv6 -T v -T s -S 100 -C 3"})
     void ipv6WorksInFigures(String line) {
         InetAddress address = Addresses.find(device, false)
                 .orElseThrow(() -> io.rdmatest.junit.SkipReason.UNSUPPORTED_BY_DEVICE.skip(

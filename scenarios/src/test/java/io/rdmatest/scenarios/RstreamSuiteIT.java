@@ -37,8 +37,10 @@ class RstreamSuiteIT {
         FabricDevice device = Fabric.load("auto").local().resolve();
         String address = device.address().getHostAddress();
         RstreamOptions options = options(sizes).withServerAddress(address).withPort(PORT);
-        try (CProgram server =
-                        CProgram.start(STEP, "rstream", ("-b " + address + " -p " + PORT + " " + sizes).trim().split(" "));
+        try (CProgram server = CProgram.start(
+                        STEP,
+                        "rstream",
+                        ("-b " + address + " -p " + PORT + " " + sizes).trim().split(" "));
                 LocalRoles roles = new LocalRoles()) {
             server.awaitListening();
             StreamRoles.Result result = roles.start("client", device, new StreamRoles.Client(options))
@@ -60,7 +62,9 @@ class RstreamSuiteIT {
             Running<StreamRoles.Result> server = roles.start("server", device, new StreamRoles.Server(options));
             String port = server.hear("port", STEP);
             try (CProgram client = CProgram.start(
-                    STEP, "rstream", ("-s " + address + " -p " + port + " " + sizes).trim().split(" "))) {
+                    STEP,
+                    "rstream",
+                    ("-s " + address + " -p " + port + " " + sizes).trim().split(" "))) {
                 StreamRoles.Result result = server.join(SUITE);
                 assertThat(client.awaitEnd()).as(client.describe()).isZero();
                 require(client, options, result);
@@ -85,12 +89,13 @@ class RstreamSuiteIT {
 
     /** The program's own lines are the proof that its rows are ours: in default mode its status never tells of a failure. */
     private static void require(CProgram program, RstreamOptions options, StreamRoles.Result result) throws Exception {
-        List<StreamRow> rows =
-                options.series().stream().flatMap(List::stream).toList();
+        List<StreamRow> rows = options.series().stream().flatMap(List::stream).toList();
         assertThat(program.output().lines().map(line -> line.split(" +", 2)[0]).skip(1))
                 .containsExactlyElementsOf(rows.stream().map(StreamRow::name).toList());
         assertThat(result.timings().stream().map(StreamRoles.Timing::row)).containsExactlyElementsOf(rows);
         assertThat(result.bytesReceived())
-                .isEqualTo(rows.stream().mapToLong(row -> 16 + row.totalBytes() / 2).sum());
+                .isEqualTo(rows.stream()
+                        .mapToLong(row -> 16 + row.totalBytes() / 2)
+                        .sum());
     }
 }

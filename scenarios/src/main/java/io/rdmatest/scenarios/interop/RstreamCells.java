@@ -127,7 +127,8 @@ final class RstreamCells implements CellSource {
     }
 
     /** The program says at its first wrong byte that there is one; in most modes its exit status says so as well. */
-    private static long require(CProgram program, RstreamOptions options, StreamRoles.Result result) throws IOException {
+    private static long require(CProgram program, RstreamOptions options, StreamRoles.Result result)
+            throws IOException {
         if (program.output().contains("verification failed")) {
             throw new AssertionError("The program received wrong data: " + program.describe());
         }

@@ -67,10 +67,12 @@ class RstreamOptionsTests {
 
     @Test
     void theSeriesAreTwoOverFourSizesOrThirtyThree() {
-        assertThat(parse("").series()).hasSize(2).allSatisfy(rows -> assertThat(rows)
-                .hasSize(4));
-        assertThat(parse("-S all").series()).hasSize(2).allSatisfy(rows -> assertThat(rows)
-                .hasSize(33));
+        assertThat(parse("").series())
+                .hasSize(2)
+                .allSatisfy(rows -> assertThat(rows).hasSize(4));
+        assertThat(parse("-S all").series())
+                .hasSize(2)
+                .allSatisfy(rows -> assertThat(rows).hasSize(33));
         List<StreamRow> latency = parse("--scale 0.001").series().getFirst();
         assertThat(latency.getFirst()).isEqualTo(StreamRow.latency(64, 0.001));
         assertThat(latency.getFirst().iterations()).isEqualTo(100);
@@ -90,8 +92,7 @@ class RstreamOptionsTests {
         "'-T s,a,b', TCP, true, true, false",
         "-Ts -Ta, TCP, true, false, false"
     })
-    void testOptionsAreLettersOrWords(
-            String line, Transport transport, boolean async, boolean blocking, boolean fork) {
+    void testOptionsAreLettersOrWords(String line, Transport transport, boolean async, boolean blocking, boolean fork) {
         RstreamOptions options = parse(line);
         assertThat(options.transport()).isEqualTo(transport);
         assertThat(options.async()).isEqualTo(async);
