@@ -13,14 +13,13 @@ import picocli.CommandLine.Model.CommandSpec;
 public final class OptionLine {
 
     /** Which class reads the options of which record. */
-    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS =
-            Map.of(
-                    RpingOptions.class,
-                    RpingArguments::new,
-                    MckeyOptions.class,
-                    MckeyArguments::new,
-                    RstreamOptions.class,
-                    RstreamArguments::new);
+    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS = Map.of(
+            RpingOptions.class,
+            RpingArguments::new,
+            MckeyOptions.class,
+            MckeyArguments::new,
+            RstreamOptions.class,
+            RstreamArguments::new);
 
     private OptionLine() {}
 

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -26,12 +27,18 @@ public final class LocalRoles implements AutoCloseable {
     /** How long a flushed request waits for a failure that explains it; a peer's retries take longer. */
     private static final Duration CAUSE = Duration.ofMillis(200);
 
+    /** How long a lost peer's own failure is waited for; it releases what it has first. */
+    private static final Duration CAUSE_OF_LOSS = Duration.ofSeconds(5);
+
     /** How often a wait for a message looks whether the scenario was given up. */
     private static final Duration SLICE = Duration.ofMillis(20);
 
     private final AtomicBoolean cancelled = new AtomicBoolean();
-    private final List<Running<?>> running = new ArrayList<>();
+    private final List<Running<?>> running = new CopyOnWriteArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
+
+    /** The roles whose failures came here; guarded by the failures. */
+    private int failing;
 
     /** The results of the two sides of a scenario. */
     public record Pair<A, B>(A server, B client) {}
@@ -185,8 +192,12 @@ public final class LocalRoles implements AutoCloseable {
 
     private void fail(Throwable failure) {
         synchronized (failures) {
+            failing++;
+            failures.notifyAll();
             if (isFlush(failure)) {
-                awaitCause();
+                awaitCause(CAUSE);
+            } else if (isLoss(failure)) {
+                awaitCause(CAUSE_OF_LOSS);
             }
             if (!(failure instanceof RoleCancelledException) && !failures.contains(failure)) {
                 failures.add(failure);
@@ -201,13 +212,18 @@ public final class LocalRoles implements AutoCloseable {
                 && completion.statusName().equals("IBV_WC_WR_FLUSH_ERR");
     }
 
+    private static boolean isLoss(Throwable failure) {
+        return failure instanceof ScenarioException lost && lost.reason() == ScenarioException.Reason.PEER_LOST;
+    }
+
     /**
      * A request is flushed because something else went wrong, often at the other side, which learns of it later: an access
-     * error breaks the responder's queue pair before the requester has the answer. Whoever knows the cause goes first.
+     * error breaks the responder's queue pair before the requester has the answer. And a peer that fails closes its
+     * connection before its failure comes here. Whoever knows the cause goes first; nobody is waited for who failed as well.
      */
-    private void awaitCause() {
-        long deadline = System.nanoTime() + CAUSE.toNanos();
-        while (failures.isEmpty() && !cancelled.get()) {
+    private void awaitCause(Duration most) {
+        long deadline = System.nanoTime() + most.toNanos();
+        while (failures.isEmpty() && !cancelled.get() && othersRun()) {
             long millis = Waits.remaining(deadline).toMillis();
             if (millis == 0) {
                 return;
@@ -219,6 +235,10 @@ public final class LocalRoles implements AutoCloseable {
                 return;
             }
         }
+    }
+
+    private boolean othersRun() {
+        return running.stream().filter(role -> role.thread.isAlive()).count() > failing;
     }
 
     /** Returns what decided the scenario; {@link #close} then throws only what else there is. */
