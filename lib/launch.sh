@@ -16,7 +16,8 @@ complain() {
 
 # Prints the home of a JDK 25.
 find_jdk() {
-    real_java_home 2>/dev/null || complain 'no JDK 25 found; install one, or set JAVA_HOME to its home'
+    # In a shell of its own, for it ends the shell where it finds none, having said so.
+    (real_java_home) || exit "$HOST_NOT_READY"
 }
 
 # Whether a module is as its sources are: built MODULE STAMP MODULES...; STAMP has the time at which the last build began,

@@ -1,0 +1,178 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the script {@code ./rdmatest} does before there is a JVM, in a project whose Maven and JDK only say how they are called. */
+class LaunchTests {
+
+    private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
+
+    @TempDir
+    private Path folder;
+
+    private Path project = Path.of("");
+    private Path stamp = Path.of("");
+
+    private record Run(int status, String output, String errors) {}
+
+    @BeforeEach
+    void makeAProject() throws IOException {
+        project = Files.createDirectories(folder.resolve("project"));
+        Files.copy(ROOT.resolve("rdmatest"), project.resolve("rdmatest"));
+        copy("lib");
+        copy("fabric-config/rdma-jdk");
+        Files.writeString(project.resolve("pom.xml"), "<project/>");
+        for (String module : new String[] {"harness-core", "junit-extension", "scenarios"}) {
+            Files.createDirectories(project.resolve(module).resolve("src/main"));
+            Files.writeString(project.resolve(module).resolve("pom.xml"), "<project/>");
+        }
+        Path target = Files.createDirectories(project.resolve("scenarios/target"));
+        stamp = target.resolve("rdmatest.stamp");
+        script(
+                "bin/mvn",
+                "echo \"$@\" >>" + folder.resolve("maven-calls"),
+                "[ -z \"$MAVEN_FAILS\" ] || { echo 'cannot find symbol'; exit 1; }",
+                "echo class-path >" + target.resolve("rdmatest.classpath"),
+                "touch " + stamp);
+        script(
+                "jdk/bin/java",
+                "case $* in",
+                "*rdmatest.check=true*) echo 'checked' >&2; exit \"$CHECK\" ;;",
+                "*) for last; do :; done; echo \"ran $last\"; exit 6 ;;",
+                "esac");
+        Files.writeString(folder.resolve("jdk/release"), "JAVA_VERSION=\"25.0.3\"\n");
+    }
+
+    private void copy(String tree) throws IOException {
+        Files.createDirectories(project.resolve(tree).getParent());
+        try (Stream<Path> files = Files.walk(ROOT.resolve(tree))) {
+            for (Path file : files.toList()) {
+                Files.copy(
+                        file, project.resolve(ROOT.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+    }
+
+    private void script(String name, String... lines) throws IOException {
+        Path file = folder.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "#!/bin/bash\n" + String.join("\n", lines) + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private Run run(Map<String, String> environment, String... arguments) throws Exception {
+        ProcessBuilder builder =
+                new ProcessBuilder("bash", project.resolve("rdmatest").toString());
+        builder.command().addAll(List.of(arguments));
+        builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_"));
+        builder.environment()
+                .put("PATH", folder.resolve("bin") + ":" + builder.environment().get("PATH"));
+        builder.environment().put("RDMA_JAVA_HOME", folder.resolve("jdk").toString());
+        builder.environment().put("RDMA_VM", "never");
+        builder.environment().put("CHECK", "100");
+        builder.environment().putAll(environment);
+        Path out = folder.resolve("out");
+        Path err = folder.resolve("err");
+        Process process =
+                builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        return new Run(process.exitValue(), Files.readString(out), Files.readString(err));
+    }
+
+    private int builds() throws IOException {
+        Path calls = folder.resolve("maven-calls");
+        return Files.exists(calls) ? Files.readAllLines(calls).size() : 0;
+    }
+
+    private void built() throws IOException {
+        Files.writeString(project.resolve("scenarios/target/rdmatest.classpath"), "class-path\n");
+        Files.createFile(stamp);
+        Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(3600)));
+    }
+
+    @Test
+    void buildsOnceAndEndsWithTheStatusOfTheCommand() throws Exception {
+        Run first = run(Map.of(), "devices");
+        assertThat(first.output()).isEqualTo("ran devices\n");
+        assertThat(first.errors()).contains("Building");
+        assertThat(first.status()).isEqualTo(6);
+        assertThat(Files.readString(folder.resolve("maven-calls")))
+                .contains("-pl scenarios -am", "-DskipTests", "package");
+        Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(3600)));
+        assertThat(run(Map.of(), "devices").errors()).isEmpty();
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void buildsAgainWhenASourceIsNewer() throws Exception {
+        built();
+        Path source = Files.writeString(project.resolve("harness-core/src/main/Changed.java"), "class Changed {}");
+        Files.setLastModifiedTime(source, FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(run(Map.of(), "devices").status()).isEqualTo(6);
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void aBuildThatFailsShowsWhyAndRunsNothing() throws Exception {
+        Run run = run(Map.of("MAVEN_FAILS", "yes"), "devices");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.output()).isEmpty();
+        assertThat(run.errors()).contains("cannot find symbol", "the build failed; its log is");
+    }
+
+    @Test
+    void inTheMachineNothingIsBuilt() throws Exception {
+        Run run = run(Map.of("RDMA_NODE", "a"), "devices");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.errors())
+                .hasLineCount(1)
+                .contains("not built", "on the host run: " + project.toRealPath() + "/rdmatest --version");
+        assertThat(builds()).isZero();
+    }
+
+    @Test
+    void inTheMachineTheDeviceIsThereWhateverTheEnvironmentSays() throws Exception {
+        built();
+        Run run = run(Map.of("RDMA_NODE", "a", "RDMA_VM", "always"), "devices");
+        assertThat(run.output()).isEqualTo("ran devices\n");
+        assertThat(run.errors()).isEmpty();
+    }
+
+    @Test
+    void wrongUsageStartsNoMachine() throws Exception {
+        built();
+        Map<String, String> machine =
+                Map.of("RDMA_VM", "always", "CHECK", "2", "RDMA_VM_QEMU", "/nonexistent/qemu", "RDMA_VM_SNAPSHOT", "0");
+        Run run = run(machine, "rping", "-Z");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.errors()).isEqualTo("checked\n");
+    }
+
+    @Test
+    void whereNoMachineIsWantedTheOptionsAreReadOnce() throws Exception {
+        built();
+        assertThat(run(Map.of(), "devices").errors()).doesNotContain("checked");
+    }
+
+    @Test
+    void aHostWithoutJdkIsToldSo() throws Exception {
+        Run run = run(Map.of("RDMA_JAVA_HOME", "/nonexistent"), "devices");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.errors()).contains("/nonexistent is not the home of a JDK 25");
+    }
+}
