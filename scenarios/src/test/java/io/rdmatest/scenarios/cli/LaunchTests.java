@@ -62,8 +62,7 @@ class LaunchTests {
         Files.createDirectories(project.resolve(tree).getParent());
         try (Stream<Path> files = Files.walk(ROOT.resolve(tree))) {
             for (Path file : files.toList()) {
-                Files.copy(
-                        file, project.resolve(ROOT.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
+                Files.copy(file, project.resolve(ROOT.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
             }
         }
     }
