@@ -161,6 +161,15 @@ public final class EventChannel extends NativeResource {
         return awaitMatching(null, event -> true, wanted.cName(), timeout).require(wanted);
     }
 
+    /**
+     * Returns the file descriptor, which is readable while an event waits to be read. It is non-blocking and belongs to the
+     * channel: it may be polled, not read or closed. Events that were read and that nobody asked for yet don't make it
+     * readable.
+     */
+    public int fileDescriptor() {
+        return fd;
+    }
+
     /** Returns the last events of this channel, the oldest first, whether taken or not; for messages. */
     public List<String> recentEvents() {
         lock.lock();

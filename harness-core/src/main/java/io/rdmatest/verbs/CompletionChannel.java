@@ -52,6 +52,14 @@ public final class CompletionChannel extends VerbsObject {
         return context;
     }
 
+    /**
+     * Returns the file descriptor, which is readable while an event waits. It is non-blocking and belongs to the channel:
+     * it may be polled, not read or closed.
+     */
+    public int fileDescriptor() {
+        return fd;
+    }
+
     void add(CompletionQueue queue) {
         queues.put(queue.address, queue);
     }

@@ -1,0 +1,50 @@
+package io.rdmatest.stream;
+
+/**
+ * The 32 bits of a control message: bits 0 to 19 are the bytes freed in its sender's receive ring, bits 20 to 28 the
+ * receive credits given back, bits 29 and 30 are unused. Bit 31 marks the word that follows data in the iWARP mode, whose
+ * other bits are the data's length. A word of 0 would mean data in the immediate mode and is never a control message.
+ */
+final class ControlWord {
+
+    static final int MOST_BYTES = (1 << 20) - 1;
+    static final int MOST_CREDITS = (1 << 9) - 1;
+
+    private static final int CREDIT_SHIFT = 20;
+    private static final int DATA = 1 << 31;
+
+    private ControlWord() {}
+
+    static int of(int bytes, int credits) {
+        if (bytes < 0 || bytes > MOST_BYTES || credits < 0 || credits > MOST_CREDITS || (bytes | credits) == 0) {
+            throw new IllegalArgumentException(
+                    "no control word can hold " + bytes + " bytes and " + credits + " credits");
+        }
+        return credits << CREDIT_SHIFT | bytes;
+    }
+
+    static int bytes(int word) {
+        return word & MOST_BYTES;
+    }
+
+    static int credits(int word) {
+        return word >>> CREDIT_SHIFT & MOST_CREDITS;
+    }
+
+    /** Tells whether the bits that must be 0 in a control message are. */
+    static boolean isControl(int word) {
+        return word >>> 29 == 0 && word != 0;
+    }
+
+    static int ofData(int bytes) {
+        return DATA | bytes;
+    }
+
+    static boolean isData(int word) {
+        return word < 0;
+    }
+
+    static int dataBytes(int word) {
+        return word & ~DATA;
+    }
+}

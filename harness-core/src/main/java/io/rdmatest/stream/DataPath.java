@@ -1,0 +1,694 @@
+package io.rdmatest.stream;
+
+import io.rdmatest.stream.StreamException.Reason;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.PostException;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.ReceiveRequests;
+import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SendRequests;
+import io.rdmatest.verbs.WorkCompletion;
+import java.nio.ByteBuffer;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The data's way: rings, queues, and the messages that pass between the two sides. It knows nothing of how the queue pair
+ * got connected.
+ *
+ * <p>One region holds the send ring, for iWARP the words to send and to receive, and the receive ring. Data is copied into
+ * the send ring and written from there into the peer's receive ring; a wrap of either ring splits it. What was sent leaves
+ * the send ring when the peer's device acknowledged it, and the peer's ring when the peer said so.
+ *
+ * <p>Locks are taken in the order receive, send, queue. Rings and credits belong to the queue lock; the prepared sends to
+ * the send lock; only the holder of the send lock puts anything into the send ring, so that it can copy without the queue
+ * lock. Nothing is allocated in sending, receiving and polling.
+ */
+final class DataPath {
+
+    private static final int BATCH = 32;
+    private static final int WORD = 4;
+
+    /** The longest that one call polls an empty queue; then it comes back with what it has. */
+    private static final long SPIN_NANOS = 10_000;
+
+    // The two low bits of a request's identifier: the opcode of a failed request is undefined. The rest is the position
+    // of
+    // the send ring's counter after the data, or the receive's place.
+    private static final int KIND_BITS = 2;
+    private static final int KIND = 3;
+    private static final long DATA = 0;
+    private static final long CONTROL = 1;
+    private static final long RECEIVE = 2;
+
+    private final StreamOptions options;
+    private final ProtectionDomain protectionDomain;
+    private final CompletionChannel channel;
+    private final CompletionQueue queue;
+    private final QueuePair queuePair;
+    private final MemoryRegion region;
+
+    private final int sendWordsOffset;
+    private final int receiveWordsOffset;
+    private final int receiveRingOffset;
+    private final ByteBuffer sendBytes;
+    private final ByteBuffer receiveBytes;
+    /** The words of the iWARP mode, in the host's order as libfabric has them; empty in the other mode. */
+    private final ByteBuffer words;
+
+    private final ReentrantLock receiveLock = new ReentrantLock();
+    private final ReentrantLock sendLock = new ReentrantLock();
+    private final ReentrantLock queueLock = new ReentrantLock();
+
+    // Guarded by the send lock.
+    private final SendRequests data;
+    private final SendRequests control;
+    private long wordsSent;
+    private int reservedOffset;
+    private long reservedRemote;
+    private long reservedEnd;
+
+    // Guarded by the queue lock.
+    private final ReceiveRequests receives;
+    private final Completions completions;
+    private final Ring sendRing;
+    private final Ring receiveRing;
+    private final Credits credits;
+    private final long passed;
+    private Ring peerRing = new Ring(1);
+    private long peerAddress;
+    private int nextReceive;
+
+    private volatile boolean started;
+    /** Whether this side has sent its last data. */
+    private volatile boolean stopped;
+    /** Whether the connection is over on purpose: what fails from then on was to be expected. */
+    private volatile boolean ending;
+
+    private volatile @Nullable StreamException failure;
+
+    private DataPath(
+            StreamOptions options,
+            ProtectionDomain protectionDomain,
+            CompletionChannel channel,
+            CompletionQueue queue,
+            QueuePair queuePair,
+            MemoryRegion region,
+            long passed) {
+        this.options = options;
+        this.protectionDomain = protectionDomain;
+        this.channel = channel;
+        this.queue = queue;
+        this.queuePair = queuePair;
+        this.region = region;
+        this.sendWordsOffset = wordsOffset(options);
+        this.receiveWordsOffset = sendWordsOffset + (iwarp() ? WORD * options.sendQueueDepth() : 0);
+        this.receiveRingOffset = receiveWordsOffset + (iwarp() ? WORD * options.receiveQueueDepth() : 0);
+        this.sendBytes = region.buffer(0, options.sendBufferBytes());
+        this.words = region.buffer(sendWordsOffset, receiveRingOffset - sendWordsOffset);
+        this.receiveBytes = region.buffer(receiveRingOffset, options.receiveBufferBytes());
+        this.sendRing = new Ring(options.sendBufferBytes(), passed);
+        this.receiveRing = new Ring(options.receiveBufferBytes(), passed);
+        this.passed = passed;
+        this.credits = new Credits(options.sendQueueDepth(), options.receiveQueueDepth(), options.receiveBufferBytes());
+        this.completions = queue.newCompletions(BATCH);
+        this.receives = ReceiveRequests.allocate(options.receiveQueueDepth());
+        this.control = SendRequests.allocate(1);
+        this.data = SendRequests.allocate(iwarp() ? 2 : 1);
+        for (int i = 0; i < options.receiveQueueDepth(); i++) {
+            ReceiveRequests ignored = receives.receive(
+                    i, (long) i << KIND_BITS | RECEIVE, region, receiveWordsOffset + WORD * i, iwarp() ? WORD : 0);
+        }
+    }
+
+    private static int wordsOffset(StreamOptions options) {
+        return (options.sendBufferBytes() + WORD - 1) / WORD * WORD;
+    }
+
+    private boolean iwarp() {
+        return options.mode() == StreamMode.IWARP;
+    }
+
+    /**
+     * Makes all that a stream needs on a device.
+     *
+     * @param createQueuePair makes the queue pair, by itself or through rdma_cm
+     */
+    static DataPath open(
+            DeviceContext context,
+            StreamOptions options,
+            BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair) {
+        return open(context, options, createQueuePair, 0);
+    }
+
+    /** As the other, with counters as after so many bytes of a long stream in each direction; the peer's must be as far. */
+    static DataPath open(
+            DeviceContext context,
+            StreamOptions options,
+            BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair,
+            long passed) {
+        boolean iwarp = options.mode() == StreamMode.IWARP;
+        // Two requests for each message of data: the write, and the word that tells of it.
+        int sends = options.sendQueueDepth() * (iwarp ? 2 : 1);
+        long size = wordsOffset(options)
+                + (iwarp ? (long) WORD * (options.sendQueueDepth() + options.receiveQueueDepth()) : 0)
+                + options.receiveBufferBytes();
+        try (Cleanup made = new Cleanup()) {
+            ProtectionDomain pd = made.add(context.allocateProtectionDomain());
+            CompletionChannel channel = made.add(context.createCompletionChannel());
+            CompletionQueue queue = made.add(
+                    context.createCompletionQueue(options.sendQueueDepth() + options.receiveQueueDepth(), channel));
+            MemoryRegion region = made.add(pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+            QueuePair queuePair = made.add(createQueuePair.apply(
+                    pd,
+                    QueuePairAttributes.builder(QpType.RC)
+                            .completionQueue(queue)
+                            .maxSendWr(sends)
+                            .maxReceiveWr(options.receiveQueueDepth())
+                            .build()));
+            DataPath path = new DataPath(options, pd, channel, queue, queuePair, region, passed);
+            made.keep();
+            return path;
+        }
+    }
+
+    // ---- setting up and ending ----
+
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    int fileDescriptor() {
+        return channel.fileDescriptor();
+    }
+
+    ConnectionData localData() {
+        return new ConnectionData(
+                region.address(receiveRingOffset),
+                Integer.toUnsignedLong(region.rkey()),
+                options.receiveBufferBytes(),
+                options.receiveQueueDepth());
+    }
+
+    /** Posts all receives: before the peer can know of this side, so that it never finds none. */
+    void postReceives() {
+        queuePair.post(receives);
+    }
+
+    /** Takes what the peer said of itself; data may be sent from now on. */
+    void start(ConnectionData peer) {
+        sendLock.lock();
+        try {
+            queueLock.lock();
+            try {
+                credits.connect(peer.credits());
+                peerRing = new Ring(peer.ringBytes(), passed);
+                peerAddress = peer.ringAddress();
+            } finally {
+                queueLock.unlock();
+            }
+            int rkey = (int) peer.rkey();
+            if (iwarp()) {
+                SendRequests ignored = data.write(0, 0, region, 0, 1, peerAddress, rkey)
+                        .send(1, DATA, region, sendWordsOffset, WORD, SendFlag.SIGNALED);
+                ignored = control.send(0, CONTROL, region, sendWordsOffset, WORD, SendFlag.SIGNALED);
+            } else {
+                SendRequests ignored =
+                        data.writeWithImmediate(0, DATA, region, 0, 1, peerAddress, rkey, 0, SendFlag.SIGNALED);
+                ignored = control.sendWithImmediate(0, CONTROL, region, 0, 0, 0, SendFlag.SIGNALED);
+            }
+            started = true;
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    boolean isStarted() {
+        return started;
+    }
+
+    /** From now on nothing is sent any more but control messages. */
+    void stopSending() {
+        sendLock.lock();
+        try {
+            stopped = true;
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
+    /** From now on failed requests are what was to be expected. */
+    void ending() {
+        ending = true;
+    }
+
+    boolean isEnding() {
+        return ending;
+    }
+
+    @Nullable
+    StreamException failure() {
+        return failure;
+    }
+
+    /** Takes everything that is in the queue, until it is empty. */
+    void drain() {
+        queueLock.lock();
+        try {
+            while (take() > 0) {
+                // until none is left
+            }
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Closes all, children first. Nobody may be in another call. */
+    void close() {
+        receiveLock.lock();
+        try {
+            sendLock.lock();
+            try {
+                queueLock.lock();
+                try {
+                    closeAll();
+                } finally {
+                    queueLock.unlock();
+                }
+            } finally {
+                sendLock.unlock();
+            }
+        } finally {
+            receiveLock.unlock();
+        }
+    }
+
+    private void closeAll() {
+        ending = true;
+        started = false;
+        try (Cleanup made = new Cleanup()) {
+            made.add(protectionDomain);
+            made.add(channel);
+            made.add(queue);
+            made.add(region);
+            made.add(queuePair);
+            made.add(receives::close);
+            made.add(control::close);
+            made.add(data::close);
+        }
+    }
+
+    // ---- sending ----
+
+    /** Sends what there is room for, without waiting: the number of bytes, 0 if there is none. */
+    int send(ByteBuffer source) {
+        sendLock.lock();
+        try {
+            int sent = 0;
+            while (source.hasRemaining()) {
+                int chunk = reserve(source.remaining());
+                if (chunk == 0) {
+                    if (!spin()) {
+                        break;
+                    }
+                    chunk = reserve(source.remaining());
+                    if (chunk == 0) {
+                        break;
+                    }
+                }
+                sendBytes.put(reservedOffset, source, source.position(), chunk);
+                postData(chunk);
+                source.position(source.position() + chunk);
+                sent += chunk;
+            }
+            giveBack();
+            return sent;
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    /** Tells whether at least one byte can be sent, fi_sendmsg(3) with FI_PEEK. */
+    boolean maySend() {
+        queueLock.lock();
+        try {
+            if (sendable(1) == 0) {
+                int ignored = take();
+            }
+            return sendable(1) > 0;
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    private int sendable(int most) {
+        if (!started || stopped || ending || failure != null || !credits.maySendData()) {
+            return 0;
+        }
+        return Math.min(most, Math.min(sendRing.contiguousFree(), peerRing.contiguousFree()));
+    }
+
+    /** Sets a piece of both rings aside that wraps in neither. */
+    private int reserve(int most) {
+        queueLock.lock();
+        try {
+            int chunk = sendable(most);
+            if (chunk > 0) {
+                reservedOffset = sendRing.produceOffset();
+                reservedRemote = peerAddress + peerRing.produceOffset();
+                boolean room = sendRing.produce(chunk) && peerRing.produce(chunk);
+                assert room;
+                reservedEnd = sendRing.produced();
+                credits.dataSent();
+            }
+            return chunk;
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    private void postData(int length) {
+        data.segment(0, reservedOffset, length);
+        data.remoteAddress(0, reservedRemote);
+        data.wrId(iwarp() ? 1 : 0, reservedEnd << KIND_BITS | DATA);
+        if (iwarp()) {
+            data.segment(1, nextWord(ControlWord.ofData(length)), WORD);
+        }
+        post(data);
+    }
+
+    private void postControl(int word) {
+        if (iwarp()) {
+            control.segment(0, nextWord(word), WORD);
+        } else {
+            control.immediate(0, word);
+        }
+        post(control);
+    }
+
+    /** Bytes and credits are counted already: what can't be posted ends the stream. */
+    private void post(SendRequests requests) {
+        try {
+            queuePair.post(requests);
+        } catch (PostException e) {
+            StreamException broken = lost(e);
+            failure = broken;
+            throw broken;
+        }
+    }
+
+    /** Writes a word where none is under way any more: as many places as messages may be unacknowledged. */
+    private int nextWord(int word) {
+        int at = WORD * (int) (wordsSent++ % options.sendQueueDepth());
+        words.putInt(at, word);
+        return sendWordsOffset + at;
+    }
+
+    /** Polls for a while; false if nothing came. */
+    private boolean spin() {
+        long begin = System.nanoTime();
+        do {
+            if (progress() > 0) {
+                return true;
+            }
+            Thread.onSpinWait();
+        } while (System.nanoTime() - begin < SPIN_NANOS);
+        return false;
+    }
+
+    /** Tells the peer what this side owes it, if it is due and possible. */
+    void giveBack() {
+        sendLock.lock();
+        try {
+            while (true) {
+                int word;
+                queueLock.lock();
+                try {
+                    if (!started || ending || failure != null || !credits.controlDue() || !credits.maySendControl()) {
+                        return;
+                    }
+                    word = credits.takeControlWord();
+                    credits.controlSent();
+                } finally {
+                    queueLock.unlock();
+                }
+                postControl(word);
+            }
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    // ---- receiving ----
+
+    /** Copies out what has arrived, without waiting: the number of bytes, 0 if there is none. */
+    int receive(ByteBuffer destination) {
+        receiveLock.lock();
+        try {
+            int received = copyOut(destination);
+            if (destination.hasRemaining() && progress() > 0) {
+                received += copyOut(destination);
+            }
+            if (controlDue()) {
+                giveBack();
+            }
+            return received;
+        } finally {
+            receiveLock.unlock();
+        }
+    }
+
+    private int copyOut(ByteBuffer destination) {
+        int copied = 0;
+        while (destination.hasRemaining()) {
+            int offset;
+            int chunk;
+            queueLock.lock();
+            try {
+                offset = receiveRing.consumeOffset();
+                chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
+            } finally {
+                queueLock.unlock();
+            }
+            if (chunk == 0) {
+                return copied;
+            }
+            destination.put(destination.position(), receiveBytes, offset, chunk);
+            destination.position(destination.position() + chunk);
+            copied += chunk;
+            queueLock.lock();
+            try {
+                boolean there = receiveRing.consume(chunk);
+                assert there;
+                credits.copiedOut(chunk);
+            } finally {
+                queueLock.unlock();
+            }
+        }
+        return copied;
+    }
+
+    private boolean controlDue() {
+        queueLock.lock();
+        try {
+            return credits.controlDue();
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Tells how many bytes can be received at once. */
+    int available() {
+        queueLock.lock();
+        try {
+            return receiveRing.used();
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Tells whether a control message could be sent as far as this side's queue goes. */
+    boolean hasControlCredit() {
+        queueLock.lock();
+        try {
+            return credits.hasControlCredit();
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Returns how many messages the peer's device has not acknowledged. */
+    int outstanding() {
+        queueLock.lock();
+        try {
+            return credits.outstanding();
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    String describe() {
+        queueLock.lock();
+        try {
+            return sendRing.used() + " bytes in the send ring, " + peerRing.used() + " in the peer's ring, "
+                    + receiveRing.used() + " in the receive ring, " + credits;
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    // ---- progress ----
+
+    /** Takes completions, a batch at most: how many there were. */
+    int progress() {
+        queueLock.lock();
+        try {
+            return take();
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
+    /** Takes the channel's events and asks for the next one. What came before gives none: look once more afterwards. */
+    void arm() {
+        while (channel.pollEvent().isPresent()) {
+            // until none is left
+        }
+        queue.requestNotify(false);
+    }
+
+    private int take() {
+        int count = queue.poll(completions);
+        int consumed = 0;
+        for (int i = 0; i < count; i++) {
+            if (!completions.isSuccess(i)) {
+                failed(completions.get(i));
+                continue;
+            }
+            long id = completions.wrId(i);
+            switch ((int) (id & KIND)) {
+                case (int) DATA -> {
+                    sendRing.consumeTo(id >>> KIND_BITS);
+                    credits.transmitCompleted();
+                }
+                case (int) CONTROL -> credits.transmitCompleted();
+                default -> {
+                    consumed++;
+                    received(i, (int) (id >>> KIND_BITS));
+                }
+            }
+        }
+        if (consumed > 0 && failure == null && !ending) {
+            repost(consumed);
+        }
+        return count;
+    }
+
+    /** Receives complete in the order they were posted, so that places are used in a circle. */
+    private void repost(int count) {
+        int first = Math.min(count, options.receiveQueueDepth() - nextReceive);
+        queuePair.post(receives, nextReceive, first);
+        if (first < count) {
+            queuePair.post(receives, 0, count - first);
+        }
+        nextReceive = (nextReceive + count) % options.receiveQueueDepth();
+    }
+
+    private void received(int index, int place) {
+        boolean credited = credits.received();
+        boolean immediate = completions.hasImmediate(index);
+        int length = completions.byteLength(index);
+        int word;
+        boolean isData;
+        if (iwarp()) {
+            if (immediate || length != WORD) {
+                violated("it sent immediate data where a word of 4 bytes is awaited: both sides need the same mode");
+                return;
+            }
+            word = words.getInt(receiveWordsOffset - sendWordsOffset + WORD * place);
+            isData = ControlWord.isData(word);
+            length = ControlWord.dataBytes(word);
+        } else {
+            if (!immediate) {
+                violated("it sent a message without immediate data: both sides need the same mode");
+                return;
+            }
+            word = completions.immediate(index);
+            isData = word == 0;
+        }
+        if (!credited) {
+            violated("it sent more messages than there were receives for");
+        } else if (isData) {
+            if (!receiveRing.produce(length)) {
+                violated("it wrote " + length + " bytes into a ring with " + receiveRing.free() + " free");
+            }
+        } else if (!ControlWord.isControl(word)) {
+            violated("it sent 0x" + Integer.toHexString(word) + ", which is no control message");
+        } else if (!credits.credited(ControlWord.credits(word)) || !peerRing.consume(ControlWord.bytes(word))) {
+            violated("it gave back " + ControlWord.credits(word) + " credits and " + ControlWord.bytes(word)
+                    + " bytes, more than it had got");
+        }
+    }
+
+    private void violated(String what) {
+        if (failure == null) {
+            failure = new StreamException(
+                    Reason.PROTOCOL_VIOLATION, "the peer of " + queuePair.describe() + " broke the protocol: " + what);
+            // What comes after is not to be understood.
+            queuePair.toError();
+        }
+    }
+
+    private void failed(WorkCompletion completion) {
+        StreamException known = failure;
+        if (ending) {
+            return;
+        }
+        boolean flushed = completion.status() == WorkCompletion.Status.WR_FLUSH_ERR;
+        // Flushed requests tell only that something else went wrong, which may come later.
+        if (known == null || !flushed && known.getCause() instanceof Flushed) {
+            failure = flushed ? lost(new Flushed()) : explain(completion);
+        }
+    }
+
+    private StreamException explain(WorkCompletion completion) {
+        if (completion.status() == WorkCompletion.Status.LOC_LEN_ERR && (completion.wrId() & KIND) == RECEIVE) {
+            return new StreamException(
+                    Reason.PROTOCOL_VIOLATION,
+                    "the peer of " + queuePair.describe() + " sent a message with a body where only immediate data is"
+                            + " awaited: both sides need the same mode",
+                    completion.exception());
+        }
+        return lost(completion.exception());
+    }
+
+    private StreamException lost(Throwable cause) {
+        return new StreamException(
+                Reason.CONNECTION_LOST,
+                "the stream on " + queuePair.describe() + " broke: " + cause.getMessage(),
+                cause);
+    }
+
+    /** Stands for requests that were flushed, whose own text says nothing. */
+    private static final class Flushed extends Exception {
+
+        private static final long serialVersionUID = 1L;
+
+        Flushed() {
+            super("its queue pair is in error, outstanding requests were flushed", null, false, false);
+        }
+    }
+}

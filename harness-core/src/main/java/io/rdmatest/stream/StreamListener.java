@@ -1,0 +1,158 @@
+package io.rdmatest.stream;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.stream.StreamException.Reason;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A passive endpoint: waits for streams, fi_passive_ep(3), over rdma_cm's TCP port space.
+ *
+ * <p>A request that speaks another version of the protocol, or whose connection data no stream can work with, is rejected
+ * with a sentence that its sender gets to see, and reported as {@link StreamEvent.Type#ERROR}.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class StreamListener implements AutoCloseable {
+
+    /** What the reason of a rejection begins with, so that the other side knows it for one. */
+    static final String REFUSAL = "stream refused: ";
+
+    private final StreamEventQueue queue;
+    private final CmId id;
+    private final StreamOptions options;
+    /** Requests that were neither accepted nor rejected. */
+    private final Set<StreamRequest> open = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean closed;
+
+    private StreamListener(StreamEventQueue queue, CmId id, StreamOptions options) {
+        this.queue = queue;
+        this.id = id;
+        this.options = options;
+    }
+
+    /**
+     * Begins to listen.
+     *
+     * @param queue where requests are reported
+     * @param address an address of an RDMA device, or the wildcard; with port 0 the kernel chooses one
+     * @param backlog how many requests may wait unanswered, at least 0; 0 leaves it to the kernel
+     * @param options for the endpoints that come in, unless another is given with {@link StreamRequest#accept}
+     * @throws RdmaException EADDRNOTAVAIL or ENODEV if the address is not one of an RDMA device, EADDRINUSE if the port is
+     *     taken
+     */
+    public static StreamListener listen(
+            StreamEventQueue queue, InetSocketAddress address, int backlog, StreamOptions options) {
+        try (Cleanup made = new Cleanup()) {
+            CmId id = made.add(queue.channel().createId(PortSpace.TCP));
+            id.bind(address);
+            StreamListener listener = new StreamListener(queue, id, options);
+            queue.register(id, listener::handle);
+            made.add(() -> queue.forget(id, event -> false));
+            id.listen(backlog);
+            made.keep();
+            return listener;
+        }
+    }
+
+    /** Returns the address with the port that it listens on. */
+    public InetSocketAddress localAddress() {
+        return id.localAddress();
+    }
+
+    /** Returns the options of endpoints that come in. */
+    public StreamOptions options() {
+        return options;
+    }
+
+    /** Returns where requests are reported. */
+    public StreamEventQueue eventQueue() {
+        return queue;
+    }
+
+    /**
+     * Waits for a request, accepts it, and waits until its connection stands. For use without reading the event queue: the
+     * request is taken from it.
+     *
+     * @param timeout how long at most
+     * @return a connected endpoint
+     * @throws RdmaTimeoutException if nobody comes
+     * @throws StreamException if the peer that came is refused
+     */
+    public StreamEndpoint accept(Duration timeout) {
+        Deadline deadline = Deadline.after(timeout);
+        StreamEvent event = queue.await(
+                next -> next.listener() == this, "request for a stream at " + id.describe(), deadline.remaining());
+        StreamRequest request = event.request();
+        if (request == null) {
+            throw event.failure() instanceof StreamException refused
+                    ? refused.again()
+                    : new IllegalStateException("neither a request nor a failure: " + event);
+        }
+        try (Cleanup made = new Cleanup()) {
+            StreamEndpoint endpoint = made.add(request.accept(options));
+            endpoint.awaitConnected(deadline.remaining());
+            made.keep();
+            return endpoint;
+        }
+    }
+
+    private void handle(CmEvent event) {
+        if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
+            return;
+        }
+        try {
+            ConnectionData peer = ConnectionData.decode(event.privateData());
+            StreamRequest request = new StreamRequest(this, event.id(), peer);
+            open.add(request);
+            queue.add(StreamEvent.request(this, request));
+        } catch (StreamException e) {
+            refuse(event.id(), e.reason() == Reason.VERSION_MISMATCH ? "this side speaks version 2" : "bad data");
+            queue.add(StreamEvent.refused(this, e));
+        }
+    }
+
+    static void refuse(CmId id, String why) {
+        try (id) {
+            id.reject((REFUSAL + why).getBytes(StandardCharsets.US_ASCII));
+        } catch (RdmaException e) {
+            // The peer went away meanwhile: there is nobody to tell.
+            if (!e.errnoName().equals("EINVAL")) {
+                throw e;
+            }
+        }
+    }
+
+    void answered(StreamRequest request) {
+        open.remove(request);
+    }
+
+    /** Stops listening and rejects the requests that nobody answered; does nothing the second time. */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try (Cleanup made = new Cleanup()) {
+            made.add(id);
+            queue.forget(id, event -> event.listener() == this);
+            for (StreamRequest request : open) {
+                made.add(request::reject);
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "stream listener on " + id.describe();
+    }
+}

@@ -1,0 +1,108 @@
+package io.rdmatest.stream;
+
+import java.util.Objects;
+
+/**
+ * The sizes of a stream's rings and queues, fi_rstream(7).
+ *
+ * <p>The two sides need not agree, except on the mode: each tells the other the size of its receive ring and queue.
+ *
+ * @param sendBufferBytes the ring that data is copied to before it is written to the peer,
+ *     {@value #LEAST_BUFFER_BYTES} to {@value #MOST_BUFFER_BYTES}
+ * @param receiveBufferBytes the ring that the peer writes to, {@value #LEAST_BUFFER_BYTES} to
+ *     {@value #MOST_BUFFER_BYTES}: a control message gives freed bytes back in 20 bits
+ * @param sendQueueDepth messages that may be under way, {@value #LEAST_DEPTH} to {@value #MOST_SEND_DEPTH}; 2 of them are
+ *     kept for control messages
+ * @param receiveQueueDepth messages that the peer may have under way, {@value #LEAST_DEPTH} to
+ *     {@value #MOST_RECEIVE_DEPTH}: a control message gives half of them back in 9 bits
+ * @param mode how the receiver learns of data
+ */
+public record StreamOptions(
+        int sendBufferBytes, int receiveBufferBytes, int sendQueueDepth, int receiveQueueDepth, StreamMode mode) {
+
+    /** The least bytes of a ring. */
+    public static final int LEAST_BUFFER_BYTES = 16;
+
+    /** The most bytes of a ring: what 20 bits can count. */
+    public static final int MOST_BUFFER_BYTES = (1 << 20) - 1;
+
+    /** The least messages of a queue: 2 for control, and as many for data. */
+    public static final int LEAST_DEPTH = 4;
+
+    /** The most messages of a send queue. */
+    public static final int MOST_SEND_DEPTH = 65_535;
+
+    /** The most messages of a receive queue: half of them must fit into 9 bits. */
+    public static final int MOST_RECEIVE_DEPTH = 1023;
+
+    private static final StreamOptions DEFAULTS = new StreamOptions(1 << 15, 1 << 15, 384, 384, StreamMode.IMMEDIATE);
+
+    /**
+     * Checks the ranges.
+     *
+     * @throws IllegalArgumentException if a value is out of its range
+     */
+    public StreamOptions {
+        range("sendBufferBytes", sendBufferBytes, LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
+        range("receiveBufferBytes", receiveBufferBytes, LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
+        range("sendQueueDepth", sendQueueDepth, LEAST_DEPTH, MOST_SEND_DEPTH);
+        range("receiveQueueDepth", receiveQueueDepth, LEAST_DEPTH, MOST_RECEIVE_DEPTH);
+        Objects.requireNonNull(mode, "mode");
+    }
+
+    private static void range(String name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ", not " + value);
+        }
+    }
+
+    /** Returns fi_rstream's own: both rings 32 KiB, both queues 384, with immediate data. */
+    public static StreamOptions defaults() {
+        return DEFAULTS;
+    }
+
+    /**
+     * Returns a copy with another send ring.
+     *
+     * @param bytes its size
+     */
+    public StreamOptions withSendBufferBytes(int bytes) {
+        return new StreamOptions(bytes, receiveBufferBytes, sendQueueDepth, receiveQueueDepth, mode);
+    }
+
+    /**
+     * Returns a copy with another receive ring.
+     *
+     * @param bytes its size
+     */
+    public StreamOptions withReceiveBufferBytes(int bytes) {
+        return new StreamOptions(sendBufferBytes, bytes, sendQueueDepth, receiveQueueDepth, mode);
+    }
+
+    /**
+     * Returns a copy with another send queue.
+     *
+     * @param depth messages
+     */
+    public StreamOptions withSendQueueDepth(int depth) {
+        return new StreamOptions(sendBufferBytes, receiveBufferBytes, depth, receiveQueueDepth, mode);
+    }
+
+    /**
+     * Returns a copy with another receive queue.
+     *
+     * @param depth messages
+     */
+    public StreamOptions withReceiveQueueDepth(int depth) {
+        return new StreamOptions(sendBufferBytes, receiveBufferBytes, sendQueueDepth, depth, mode);
+    }
+
+    /**
+     * Returns a copy with another mode.
+     *
+     * @param value how the receiver learns of data
+     */
+    public StreamOptions withMode(StreamMode value) {
+        return new StreamOptions(sendBufferBytes, receiveBufferBytes, sendQueueDepth, receiveQueueDepth, value);
+    }
+}
