@@ -125,8 +125,10 @@ final class DataPath {
         this.control = SendRequests.allocate(1);
         this.data = SendRequests.allocate(iwarp() ? 2 : 1);
         for (int i = 0; i < options.receiveQueueDepth(); i++) {
-            ReceiveRequests ignored = receives.receive(
-                    i, (long) i << KIND_BITS | RECEIVE, region, receiveWordsOffset + WORD * i, iwarp() ? WORD : 0);
+            long wrId = (long) i << KIND_BITS | RECEIVE;
+            ReceiveRequests ignored = iwarp()
+                    ? receives.receive(i, wrId, region, receiveWordsOffset + WORD * i, WORD)
+                    : receives.receive(i, wrId, region, 0, 0);
         }
     }
 
@@ -665,11 +667,16 @@ final class DataPath {
     }
 
     private StreamException explain(WorkCompletion completion) {
-        if (completion.status() == WorkCompletion.Status.LOC_LEN_ERR && (completion.wrId() & KIND) == RECEIVE) {
+        WorkCompletion.Status status = completion.status();
+        boolean tooLong = status == WorkCompletion.Status.LOC_LEN_ERR
+                // What rxe says of it.
+                || status == WorkCompletion.Status.LOC_QP_OP_ERR;
+        if (tooLong && (completion.wrId() & KIND) == RECEIVE) {
             return new StreamException(
                     Reason.PROTOCOL_VIOLATION,
-                    "the peer of " + queuePair.describe() + " sent a message with a body where only immediate data is"
-                            + " awaited: both sides need the same mode",
+                    "the peer of " + queuePair.describe()
+                            + " sent a message that is longer than the receive for it: both"
+                            + " sides need the same mode",
                     completion.exception());
         }
         return lost(completion.exception());

@@ -454,17 +454,7 @@ public final class StreamEndpoint implements AutoCloseable {
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      */
     public void awaitReadable(Duration timeout) {
-        Deadline deadline = Deadline.after(timeout);
-        while (true) {
-            requireConnected();
-            int ignored = advance(true);
-            if (path.available() > 0 || atEnd()) {
-                return;
-            }
-            throwFailure();
-            deadline.check("data on " + this, path::describe);
-            sleep(deadline);
-        }
+        await(true, false, timeout);
     }
 
     /**
@@ -477,15 +467,41 @@ public final class StreamEndpoint implements AutoCloseable {
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      */
     public void awaitWritable(Duration timeout) {
+        await(false, true, timeout);
+    }
+
+    /**
+     * Waits until {@link #receive} would return something, or {@link #send} would take at least one byte: for one thread that
+     * does both.
+     *
+     * @param readable whether to wait for data, or the end of the stream
+     * @param writable whether to wait for room
+     * @param timeout how long at most
+     * @throws RdmaTimeoutException if neither is in time
+     * @throws StreamException PEER_SHUT_DOWN if only room is waited for and there will be none, CONNECTION_LOST
+     * @throws IllegalStateException if the endpoint is not connected yet, or closed, also during the wait; or shut down, if
+     *     only room is waited for
+     * @throws IllegalArgumentException if neither is waited for
+     * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
+     */
+    public void await(boolean readable, boolean writable, Duration timeout) {
+        if (!readable && !writable) {
+            throw new IllegalArgumentException("there is nothing to wait for");
+        }
         Deadline deadline = Deadline.after(timeout);
+        String what = (readable ? writable ? "data or room to send" : "data" : "room to send") + " on ";
         while (true) {
-            requireSendable();
+            requireConnected();
             int ignored = advance(true);
-            if (path.maySend()) {
+            if (readable && (path.available() > 0 || atEnd()) || writable && path.maySend()) {
                 return;
             }
-            requireSendable();
-            deadline.check("room to send on " + this, path::describe);
+            if (readable) {
+                throwFailure();
+            } else {
+                requireSendable();
+            }
+            deadline.check(what + this, path::describe);
             sleep(deadline);
         }
     }

@@ -1,0 +1,163 @@
+package io.rdmatest.stream;
+
+import static io.rdmatest.stream.StreamFixture.SHORT;
+import static io.rdmatest.stream.StreamFixture.TIMEOUT;
+import static io.rdmatest.stream.StreamFixture.assertFilled;
+import static io.rdmatest.stream.StreamFixture.receiveAll;
+import static io.rdmatest.stream.StreamFixture.sendSome;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WorkCompletionException;
+import io.rdmatest.stream.StreamException.Reason;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.RawConnection;
+import io.rdmatest.verbs.RdmaDevice;
+import java.nio.ByteBuffer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Streams on queue pairs that are connected without the connection manager, the 24 bytes handed over by hand. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StreamRawIT {
+
+    private static final RawConnection.Parameters PARAMETERS =
+            RawConnection.Parameters.DEFAULT.withAccess(Access.LOCAL_WRITE, Access.REMOTE_WRITE);
+    private static final int PORT = 1;
+
+    @AfterEach
+    void nothingIsLeft() {
+        StreamFixture.assertLedgerEmpty();
+    }
+
+    private static final class Pair implements AutoCloseable {
+
+        private final Cleanup open = new Cleanup();
+        private final StreamEndpoint a;
+        private final StreamEndpoint b;
+
+        Pair(StreamOptions options, long passed, RawConnection.Parameters parameters) {
+            boolean done = false;
+            try {
+                DeviceContext context =
+                        open.add(RdmaDevice.list().getFirst().open());
+                int gid = context.gidTable(PORT).stream()
+                        .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                        .findFirst()
+                        .map(GidEntry::index)
+                        .orElseThrow();
+                a = open.add(StreamEndpoint.unconnected(context, options, passed));
+                b = open.add(StreamEndpoint.unconnected(context, options, passed));
+                RawConnection.connect(a.queuePair(), b.queuePair(), PORT, gid, parameters);
+                a.start(b.localData());
+                b.start(a.localData());
+                done = true;
+            } finally {
+                if (!done) {
+                    open.close();
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            open.close();
+        }
+    }
+
+    /** A few bytes before 2 GiB, 4 GiB and 10 GiB: counters pass the mark in both directions while rings wrap. */
+    @ParameterizedTest
+    @ValueSource(longs = {(1L << 31) - 1500, (1L << 32) - 1500, (10L << 30) - 1500, (1L << 45) + 7})
+    void carriesBytesBeyondWhatSmallerCountersHold(long passed) {
+        StreamOptions options = new StreamOptions(1000, 777, 16, 16, StreamMode.IMMEDIATE);
+        try (Pair pair = new Pair(options, passed, PARAMETERS)) {
+            for (StreamEndpoint[] way : new StreamEndpoint[][] {{pair.a, pair.b}, {pair.b, pair.a}}) {
+                ByteBuffer in = ByteBuffer.allocate(500);
+                long sent = 0;
+                long received = 0;
+                long deadline = System.nanoTime() + TIMEOUT.toNanos();
+                while (received < 10_000) {
+                    if (sent < 10_000) {
+                        sent += sendSome(way[0], sent, (int) Math.min(300, 10_000 - sent));
+                    }
+                    int now = way[1].receive(in.clear());
+                    assertFilled(in.flip(), received);
+                    received += now;
+                    assertThat(System.nanoTime() - deadline).as("after " + received).isNegative();
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aPeerThatDiesIsNoticedBySendingToIt(StreamMode mode) {
+        StreamOptions options = StreamOptions.defaults().withMode(mode);
+        // 4.2 ms for an acknowledgement, and 2 more tries.
+        try (Pair pair = new Pair(options, 0, PARAMETERS.withTimeout(10, 2))) {
+            assertThat(sendSome(pair.b, 0, 100)).isEqualTo(100);
+            pair.a.awaitReadable(TIMEOUT);
+            pair.b.queuePair().toError();
+            assertThat(sendSome(pair.a, 0, 10)).isEqualTo(10);
+            // What it had sent is received before the failure is told.
+            receiveAll(pair.a, 0, 100, 60);
+            assertThatThrownBy(() -> pair.a.awaitReadable(TIMEOUT))
+                    .hasMessageContaining("broke")
+                    .hasRootCauseInstanceOf(WorkCompletionException.class)
+                    .isInstanceOfSatisfying(
+                            StreamException.class,
+                            e -> assertThat(e.reason()).isEqualTo(Reason.CONNECTION_LOST));
+            assertThatThrownBy(() -> sendSome(pair.a, 0, 1)).isInstanceOf(StreamException.class);
+            assertThatThrownBy(() -> pair.a.receive(ByteBuffer.allocate(1))).isInstanceOf(StreamException.class);
+            assertThatThrownBy(() -> pair.a.shutdown(TIMEOUT)).isInstanceOf(StreamException.class);
+            assertThat(pair.a.isConnected()).isFalse();
+            // And the dead one knows of itself.
+            assertThatThrownBy(() -> pair.b.awaitReadable(TIMEOUT)).isInstanceOf(StreamException.class);
+        }
+    }
+
+    /** No acknowledgement: shutdown does not take the data for delivered. */
+    @Test
+    void shutdownWaitsForAcknowledgementsUpToItsDeadline() {
+        try (Pair pair = new Pair(StreamOptions.defaults(), 0, PARAMETERS.withTimeout(20, 7))) {
+            pair.b.queuePair().toError();
+            assertThat(sendSome(pair.a, 0, 10)).isEqualTo(10);
+            assertThatThrownBy(() -> pair.a.shutdown(SHORT))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("1 messages unacknowledged");
+            assertThatIllegalStateException().isThrownBy(() -> sendSome(pair.a, 0, 1));
+        }
+    }
+
+    @Test
+    void isNotStartedTwiceNorWithAnotherVersion() {
+        try (Pair pair = new Pair(StreamOptions.defaults(), 0, PARAMETERS)) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> pair.a.start(pair.b.localData()))
+                    .withMessageContaining("started already");
+            assertThatIllegalStateException().isThrownBy(() -> pair.a.remoteAddress());
+            assertThat(pair.a.eventQueue()).isNull();
+            pair.a.shutdown(TIMEOUT);
+            assertThat(pair.a.receive(ByteBuffer.allocate(1))).isEqualTo(-1);
+        }
+        try (DeviceContext context = RdmaDevice.list().getFirst().open();
+                StreamEndpoint endpoint = StreamEndpoint.unconnected(context, StreamOptions.defaults())) {
+            byte[] other = endpoint.localData();
+            other[22] = 3;
+            assertThatThrownBy(() -> endpoint.start(other))
+                    .isInstanceOfSatisfying(
+                            StreamException.class,
+                            e -> assertThat(e.reason()).isEqualTo(Reason.VERSION_MISMATCH));
+            assertThatIllegalStateException().isThrownBy(() -> sendSome(endpoint, 0, 1));
+        }
+    }
+}

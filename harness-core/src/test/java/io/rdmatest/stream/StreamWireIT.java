@@ -1,0 +1,317 @@
+package io.rdmatest.stream;
+
+import static io.rdmatest.stream.StreamFixture.ANY_PORT;
+import static io.rdmatest.stream.StreamFixture.TIMEOUT;
+import static io.rdmatest.stream.StreamFixture.receiveAll;
+import static io.rdmatest.stream.StreamFixture.sendSome;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.stream.StreamException.Reason;
+import io.rdmatest.verbs.WorkCompletion;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The other end is a program of plain verbs that speaks the format byte by byte, written from the description of libfabric's
+ * provider and not from the classes under test.
+ */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StreamWireIT {
+
+    private static final StreamOptions OPTIONS = StreamOptions.defaults();
+
+    @AfterEach
+    void nothingIsLeft() {
+        StreamFixture.assertLedgerEmpty();
+    }
+
+    @Test
+    void tellsItsRingInTheRequestAndTakesThePeersFromTheReply() {
+        try (WirePeer.Listener listener = new WirePeer.Listener();
+                StreamEventQueue events = StreamEventQueue.create();
+                StreamEndpoint endpoint = StreamEndpoint.connect(events, null, listener.address(), OPTIONS, TIMEOUT)) {
+            try (WirePeer peer = listener.accept(WirePeer.data(1000, 10))) {
+                endpoint.awaitConnected(TIMEOUT);
+                ByteBuffer request = ByteBuffer.wrap(peer.received);
+                assertThat(request.getLong(0)).isNotZero();
+                assertThat(request.getLong(8)).isBetween(1L, 0xffff_ffffL);
+                assertThat(request.getInt(16)).isEqualTo(32_768);
+                assertThat(request.getShort(20)).isEqualTo((short) 384);
+                assertThat(request.get(22)).isEqualTo((byte) 2);
+                assertThat(request.get(23)).isZero();
+
+                peer.postReceives();
+                assertThat(sendSome(endpoint, 0, 300)).isEqualTo(300);
+                WorkCompletion completion = peer.awaitReceive();
+                assertThat(completion.opcode()).isEqualTo(WorkCompletion.Opcode.RECV_RDMA_WITH_IMM);
+                assertThat(completion.immediate()).isZero();
+                assertThat(completion.byteLength()).isEqualTo(300);
+                peer.assertRing(0, 300, 0);
+            }
+        }
+    }
+
+    /** A ring of 1000 bytes: 700, 700 given back, then 600 that wrap after 300. */
+    @Test
+    void aWrapSplitsAWriteInTwo() {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 700)).isEqualTo(700);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(700);
+            pair.peer.sendControl(1 << 20 | 700);
+            awaitRoom(pair);
+            assertThat(sendSome(pair.endpoint, 700, 600)).isEqualTo(600);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(300);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(300);
+            pair.peer.assertRing(700, 300, 700);
+            pair.peer.assertRing(0, 300, 1000);
+            assertThat(pair.peer.receives()).isEqualTo(3);
+        }
+    }
+
+    /** Until the control message is there the ring has 300 bytes free, and a send would stop at the wrap. */
+    private static void awaitRoom(Accepted pair) {
+        pair.peer.awaitSends();
+        int ignored = pair.endpoint.available();
+    }
+
+    @Test
+    void fillsThePeersRingToTheLastByte() {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 5000)).isEqualTo(1000);
+            assertThat(sendSome(pair.endpoint, 1000, 1)).isZero();
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(1000);
+            pair.peer.assertRing(0, 1000, 0);
+            pair.peer.sendControl(1 << 20 | 1000);
+            pair.endpoint.awaitWritable(TIMEOUT);
+            assertThat(sendSome(pair.endpoint, 1000, 5000)).isEqualTo(1000);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(1000);
+            pair.peer.assertRing(0, 1000, 1000);
+        }
+    }
+
+    @Test
+    void keepsTwoOfThePeersReceivesForControl() {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            for (int i = 0; i < 8; i++) {
+                assertThat(sendSome(pair.endpoint, i, 1)).isEqualTo(1);
+            }
+            assertThat(sendSome(pair.endpoint, 8, 1)).isZero();
+            assertThat(pair.endpoint.peekSend()).isFalse();
+            // This side can still answer: half of its ring was read.
+            pair.peer.write(16_384);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 16_384, 16_384);
+            for (int i = 0; i < 8; i++) {
+                assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(1);
+            }
+            assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 20 | 16_384);
+            pair.peer.sendControl(9 << 20 | 8);
+            pair.endpoint.awaitWritable(TIMEOUT);
+            assertThat(sendSome(pair.endpoint, 8, 1)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void givesBackAfterHalfOfTheReceivesOrHalfOfTheRing() {
+        StreamOptions small = OPTIONS.withReceiveBufferBytes(1000).withReceiveQueueDepth(20);
+        try (Accepted pair = new Accepted(small, 4000, 100)) {
+            for (int i = 0; i < 10; i++) {
+                pair.peer.write(1);
+            }
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 10, 10);
+            // All ten are there, but which of them were read at that time is open: credits come back at the tenth.
+            WorkCompletion control = pair.peer.awaitReceive();
+            assertThat(control.opcode()).isEqualTo(WorkCompletion.Opcode.RECV);
+            assertThat(control.hasImmediate()).isTrue();
+            assertThat(control.byteLength()).isZero();
+            assertThat(control.immediate() >>> 20).isEqualTo(10);
+            int freed = control.immediate() & 0xfffff;
+            assertThat(freed).isBetween(0, 10);
+
+            pair.peer.write(495);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 10, 495, 1000);
+            pair.peer.write(495);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 505, 495, 1000);
+            WorkCompletion next = pair.peer.awaitReceive();
+            assertThat(next.immediate() & 0xfffff).isGreaterThanOrEqualTo(500);
+            assertThat(next.immediate() >>> 20).isBetween(1, 2);
+        }
+    }
+
+    @Test
+    void theIwarpModeSendsAWordAfterEachWrite() {
+        StreamOptions iwarp = OPTIONS.withMode(StreamMode.IWARP);
+        try (Accepted pair = new Accepted(iwarp, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 700)).isEqualTo(700);
+            WorkCompletion word = pair.peer.awaitReceive();
+            assertThat(word.opcode()).isEqualTo(WorkCompletion.Opcode.RECV);
+            assertThat(word.hasImmediate()).isFalse();
+            assertThat(word.byteLength()).isEqualTo(4);
+            assertThat(pair.peer.word(word)).isEqualTo(0x80000000 | 700);
+            pair.peer.assertRing(0, 700, 0);
+
+            pair.peer.sendWord(1 << 20 | 700);
+            awaitRoom(pair);
+            assertThat(sendSome(pair.endpoint, 700, 600)).isEqualTo(600);
+            assertThat(pair.peer.word(pair.peer.awaitReceive())).isEqualTo(0x80000000 | 300);
+            assertThat(pair.peer.word(pair.peer.awaitReceive())).isEqualTo(0x80000000 | 300);
+            pair.peer.assertRing(700, 300, 700);
+            pair.peer.assertRing(0, 300, 1000);
+
+            pair.peer.writeAndWord(16_384);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 16_384, 5000);
+            assertThat(pair.peer.word(pair.peer.awaitReceive())).isEqualTo(2 << 20 | 16_384);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0x7fffffff, no control message",
+        "0x40000001, no control message",
+        "0x00000001, more than it had got",
+        "0x00100000, more than it had got"
+    })
+    void aControlMessageThatCannotBeEndsTheStream(String word, String text) {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            pair.peer.sendControl(Integer.decode(word));
+            assertThatThrownBy(() -> pair.endpoint.awaitReadable(TIMEOUT))
+                    .hasMessageContaining(text)
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PROTOCOL_VIOLATION));
+            assertThatThrownBy(() -> sendSome(pair.endpoint, 0, 1)).isInstanceOf(StreamException.class);
+        }
+    }
+
+    @Test
+    void aPeerThatOverrunsTheRingEndsTheStreamAfterWhatCameBefore() {
+        StreamOptions small = OPTIONS.withReceiveBufferBytes(1000);
+        try (Accepted pair = new Accepted(small, 1000, 10)) {
+            pair.peer.write(900);
+            pair.peer.writeAt(0, 200);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 900, 900);
+            assertThatThrownBy(() -> pair.endpoint.awaitReadable(TIMEOUT))
+                    .hasMessageContaining("200 bytes into a ring")
+                    .isInstanceOf(StreamException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void anotherVersionIsRefusedByTheListener(int version) {
+        byte[] data = WirePeer.data(1000, 10);
+        data[22] = (byte) version;
+        assertRefused(data, Reason.VERSION_MISMATCH, "version " + version, "version 2");
+    }
+
+    @Test
+    void ringsAndQueuesOutOfRangeAreRefusedByTheListener() {
+        assertRefused(WirePeer.data(1 << 20, 10), Reason.BAD_CONNECTION_DATA, "1048576 bytes", "bad data");
+        assertRefused(WirePeer.data(1000, 1024), Reason.BAD_CONNECTION_DATA, "1024 entries", "bad data");
+    }
+
+    private static void assertRefused(byte[] data, Reason reason, String told, String toldToPeer) {
+        try (StreamEventQueue events = StreamEventQueue.create();
+                StreamListener listener = StreamListener.listen(events, ANY_PORT, 1, OPTIONS);
+                WirePeer peer = WirePeer.request(listener.localAddress(), data)) {
+            StreamEvent event = events.await(TIMEOUT);
+            assertThat(event.type()).isEqualTo(StreamEvent.Type.ERROR);
+            assertThat(event.listener()).isSameAs(listener);
+            assertThat(event.failure())
+                    .hasMessageContaining(told)
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(reason));
+            assertThatThrownBy(peer::awaitEstablished)
+                    .isInstanceOfSatisfying(
+                            UnexpectedCmEventException.class,
+                            e -> assertThat(new String(e.privateData(), java.nio.charset.StandardCharsets.US_ASCII))
+                                    .contains(toldToPeer));
+        }
+    }
+
+    @Test
+    void anotherVersionInTheReplyIsRefused() {
+        byte[] data = WirePeer.data(1000, 10);
+        data[22] = 1;
+        try (WirePeer.Listener listener = new WirePeer.Listener();
+                StreamEventQueue events = StreamEventQueue.create();
+                StreamEndpoint endpoint = StreamEndpoint.connect(events, null, listener.address(), OPTIONS, TIMEOUT);
+                WirePeer peer = listener.accept(data)) {
+            assertThatThrownBy(() -> endpoint.awaitConnected(TIMEOUT))
+                    .hasMessageContaining("version 1")
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.VERSION_MISMATCH));
+            assertThat(events.await(TIMEOUT).type()).isEqualTo(StreamEvent.Type.ERROR);
+            peer.awaitDisconnected();
+        }
+    }
+
+    /** A peer that posts its receives only when it knows of the connection, as libfabric does, is waited for. */
+    @Test
+    void aPeerThatPostsItsReceivesLateGetsEverything() {
+        try (WirePeer.Listener listener = new WirePeer.Listener();
+                StreamEventQueue events = StreamEventQueue.create();
+                StreamEndpoint endpoint = StreamEndpoint.connect(events, null, listener.address(), OPTIONS, TIMEOUT);
+                WirePeer peer = listener.accept(WirePeer.data(1000, 10))) {
+            endpoint.awaitConnected(TIMEOUT);
+            assertThat(sendSome(endpoint, 0, 10)).isEqualTo(10);
+            peer.postReceives();
+            assertThat(peer.awaitReceive().byteLength()).isEqualTo(10);
+            peer.assertRing(0, 10, 0);
+        }
+    }
+
+    /** A stream of ours that accepted a plain-verbs peer. */
+    private static final class Accepted implements AutoCloseable {
+
+        private final Cleanup open = new Cleanup();
+        private final WirePeer peer;
+        private final StreamEndpoint endpoint;
+
+        Accepted(StreamOptions options, int ring, int credits) {
+            boolean done = false;
+            try {
+                StreamEventQueue events = open.add(StreamEventQueue.create());
+                StreamListener listener = open.add(StreamListener.listen(events, ANY_PORT, 1, options));
+                InetSocketAddress address = listener.localAddress();
+                peer = open.add(WirePeer.request(address, WirePeer.data(ring, credits)));
+                endpoint = open.add(events.await(TIMEOUT).request().accept());
+                peer.awaitEstablished();
+                endpoint.awaitConnected(TIMEOUT);
+                peer.postReceives();
+                done = true;
+            } finally {
+                if (!done) {
+                    open.close();
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            open.close();
+        }
+    }
+
+    @Test
+    void theTestsPeerHasTheFormatOfTheDescription() {
+        byte[] data = WirePeer.data(1000, 10);
+        assertThat(data).hasSize(24);
+        assertThat(Arrays.copyOfRange(data, 16, 22)).containsExactly(0, 0, 3, 0xe8, 0, 10);
+        assertThat(ByteBuffer.wrap(data).order(ByteOrder.BIG_ENDIAN).get(22)).isEqualTo((byte) 2);
+    }
+}

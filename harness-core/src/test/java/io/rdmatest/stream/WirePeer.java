@@ -1,0 +1,259 @@
+package io.rdmatest.stream;
+
+import static io.rdmatest.stream.StreamFixture.ANY_PORT;
+import static io.rdmatest.stream.StreamFixture.TIMEOUT;
+
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.ConnectionParameters;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.WorkCompletion;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** The other end of a stream in plain verbs, as libfabric's provider is described; it knows no class of ours. */
+final class WirePeer implements AutoCloseable {
+
+    private static final int RING = 1 << 16;
+    private static final int WORDS = RING;
+    private static final int OUT = WORDS + 4096;
+    private static final int SIZE = OUT + (1 << 16);
+    private static final long RECEIVE = 1L << 40;
+
+    private final Cleanup open = new Cleanup();
+    private final CmId id;
+    private final CompletionQueue queue;
+    private final QueuePair queuePair;
+    private final MemoryRegion region;
+    private final Deque<WorkCompletion> arrived = new ArrayDeque<>();
+    private final int credits;
+
+    /** What the other side said of itself. */
+    byte[] received = {};
+
+    /** Null for a peer that a listener accepted. */
+    private EventChannel channel;
+
+    private int lastWord;
+    private long offset;
+    private long sends;
+    private long acknowledged;
+    private long receives;
+
+    private WirePeer(CmId id, byte[] data) {
+        this.id = id;
+        open.add(id);
+        credits = Short.toUnsignedInt(ByteBuffer.wrap(data).getShort(20));
+        ProtectionDomain pd = open.add(id.context().allocateProtectionDomain());
+        queue = open.add(id.context().createCompletionQueue(1000));
+        region = open.add(pd.registerMemory(SIZE, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+        queuePair = open.add(id.createQueuePair(
+                pd,
+                QueuePairAttributes.builder(QpType.RC)
+                        .completionQueue(queue)
+                        .maxSendWr(200)
+                        .maxReceiveWr(200)
+                        .build()));
+    }
+
+    /** The 24 bytes, but for address and key. */
+    static byte[] data(int ring, int credits) {
+        byte[] data = new byte[24];
+        ByteBuffer.wrap(data)
+                .order(ByteOrder.BIG_ENDIAN)
+                .putInt(16, ring)
+                .putShort(20, (short) credits)
+                .put(22, (byte) 2)
+                // Libfabric leaves this byte to chance.
+                .put(23, (byte) 0x5a);
+        return data;
+    }
+
+    private ConnectionParameters parameters(byte[] data) {
+        byte[] mine = data.clone();
+        ByteBuffer.wrap(mine)
+                .order(ByteOrder.BIG_ENDIAN)
+                .putLong(0, region.address())
+                .putLong(8, Integer.toUnsignedLong(region.rkey()));
+        return ConnectionParameters.builder().privateData(mine).build();
+    }
+
+    /** Asks a listener for a connection. */
+    static WirePeer request(InetSocketAddress target, byte[] data) {
+        EventChannel channel = EventChannel.create();
+        try {
+            CmId id = channel.createId(PortSpace.TCP);
+            id.resolveAddress(null, target, TIMEOUT);
+            id.resolveRoute(TIMEOUT);
+            WirePeer peer = new WirePeer(id, data);
+            id.connect(peer.parameters(data));
+            peer.ownChannel(channel);
+            return peer;
+        } catch (RuntimeException | Error e) {
+            channel.ids().forEach(CmId::close);
+            channel.close();
+            throw e;
+        }
+    }
+
+    private void ownChannel(EventChannel own) {
+        channel = own;
+    }
+
+    void awaitEstablished() {
+        received = id.expectEvent(CmEvent.Type.ESTABLISHED, TIMEOUT).privateData();
+    }
+
+    void awaitDisconnected() {
+        CmEvent event = id.awaitEvent(TIMEOUT);
+        // The other side answers, looks at what it was told, and leaves.
+        if (event.type() == CmEvent.Type.ESTABLISHED) {
+            event = id.awaitEvent(TIMEOUT);
+        }
+        CmEvent ignored = event.require(CmEvent.Type.DISCONNECTED);
+    }
+
+    /** Waits for one connection. */
+    static final class Listener implements AutoCloseable {
+
+        private final EventChannel channel = EventChannel.create();
+        private final CmId id = channel.createId(PortSpace.TCP);
+
+        Listener() {
+            id.bind(ANY_PORT);
+            id.listen(1);
+        }
+
+        InetSocketAddress address() {
+            return id.localAddress();
+        }
+
+        WirePeer accept(byte[] data) {
+            CmEvent request = id.expectEvent(CmEvent.Type.CONNECT_REQUEST, TIMEOUT);
+            WirePeer peer = new WirePeer(request.id(), data);
+            peer.received = request.privateData();
+            request.id().accept(peer.parameters(data));
+            return peer;
+        }
+
+        @Override
+        public void close() {
+            id.close();
+            channel.close();
+        }
+    }
+
+    void postReceives() {
+        for (int i = 0; i < credits; i++) {
+            queuePair.postReceive(RECEIVE + i, region, WORDS + 4L * i, 4);
+        }
+    }
+
+    /** Waits for the next message, and posts its receive again. */
+    WorkCompletion awaitReceive() {
+        while (arrived.isEmpty()) {
+            take();
+        }
+        receives++;
+        WorkCompletion completion = arrived.remove();
+        lastWord = region.buffer(WORDS + 4L * (completion.wrId() - RECEIVE), 4).getInt(0);
+        long place = completion.wrId() - RECEIVE;
+        queuePair.postReceive(completion.wrId(), region, WORDS + 4L * place, 4);
+        return completion;
+    }
+
+    /** The word that came with the last message, in the host's order. */
+    int word(WorkCompletion completion) {
+        assert completion.byteLength() == 4;
+        return lastWord;
+    }
+
+    long receives() {
+        return receives;
+    }
+
+    private void take() {
+        WorkCompletion completion = queue.awaitSuccess(TIMEOUT);
+        if (completion.wrId() >= RECEIVE) {
+            arrived.add(completion);
+        } else {
+            acknowledged++;
+        }
+    }
+
+    /** Waits until the other side's device has all that was sent. */
+    void awaitSends() {
+        while (acknowledged < sends) {
+            take();
+        }
+    }
+
+    private long remote() {
+        return ByteBuffer.wrap(received).getLong(0);
+    }
+
+    private int remoteKey() {
+        return (int) ByteBuffer.wrap(received).getLong(8);
+    }
+
+    /** Data: a write with immediate 0 at the running offset, which must not wrap. */
+    void write(int length) {
+        writeAt(offset, length);
+        offset += length;
+    }
+
+    void writeAt(long at, int length) {
+        prepare(length);
+        queuePair.postWriteWithImmediate(
+                sends++, region, OUT, length, remote() + at, remoteKey(), 0, SendFlag.SIGNALED);
+    }
+
+    /** Data of the iWARP mode. */
+    void writeAndWord(int length) {
+        prepare(length);
+        queuePair.postWrite(sends++, region, OUT, length, remote() + offset, remoteKey(), SendFlag.SIGNALED);
+        sendWord(0x80000000 | length);
+        offset += length;
+    }
+
+    private void prepare(int length) {
+        awaitSends();
+        StreamFixture.fill(region.buffer(OUT, length), offset);
+    }
+
+    /** A control message: an empty send with the word as immediate data. */
+    void sendControl(int word) {
+        queuePair.postSendWithImmediate(sends++, region, 0, 0, word, SendFlag.SIGNALED);
+    }
+
+    /** A control message of the iWARP mode, or the second half of data. */
+    void sendWord(int word) {
+        region.buffer(OUT - 4, 4).putInt(0, word);
+        queuePair.postSend(sends++, region, OUT - 4, 4, SendFlag.SIGNALED);
+        awaitSends();
+    }
+
+    void assertRing(int at, int length, long position) {
+        StreamFixture.assertFilled(region.buffer(at, length), position);
+    }
+
+    @Override
+    public void close() {
+        open.close();
+        if (channel != null) {
+            channel.close();
+        }
+    }
+}

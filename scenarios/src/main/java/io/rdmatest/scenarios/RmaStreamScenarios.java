@@ -1,0 +1,97 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.RdmaReport;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.RmaStreamOptions;
+import io.rdmatest.scenarios.role.RmaStreamRoles;
+import io.rdmatest.stream.StreamMode;
+import io.rdmatest.stream.StreamOptions;
+import java.time.Duration;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A byte stream over RDMA WRITE with credits (fi_rstream), in both modes: with immediate data and as on iWARP. */
+@RdmaTest
+@ExtendWith(ScenarioSettingsExtension.class)
+@DisplayName("Stream over RDMA WRITE")
+public class RmaStreamScenarios {
+
+    private static final Duration SCENARIO = Duration.ofSeconds(28);
+
+    @ParameterizedTest(name = "{1} bytes, {0}")
+    @CsvSource({
+        "IMMEDIATE, 64, 50", "IMMEDIATE, 4096, 50", "IMMEDIATE, 65536, 10", "IMMEDIATE, 1048576, 2",
+        "IWARP, 64, 50", "IWARP, 4096, 50", "IWARP, 65536, 10", "IWARP, 1048576, 2"
+    })
+    void transfers(
+            StreamMode mode,
+            int size,
+            int transfers,
+            FabricDevice device,
+            RdmaReport report,
+            ScenarioSettings settings) {
+        run(options(settings, mode).withTransfers(size, transfers, 2), device, report, "stream over RDMA WRITE, " + mode);
+    }
+
+    @ParameterizedTest(name = "single bytes, {0}")
+    @EnumSource
+    void singleBytes(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        // More than there are credits, so that they bound the stream and not the rings.
+        run(options(settings, mode).withTransfers(1, 1000, 1), device, report, null);
+    }
+
+    @ParameterizedTest(name = "both directions at once, {0}")
+    @EnumSource
+    void bothDirectionsAtOnce(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        // More than both rings hold: each side fills up before the other has taken anything.
+        RmaStreamOptions options = options(settings, mode).withTransfers(200_000, 2, 2);
+        run(options.withBothAtOnce(true), device, report, "stream over RDMA WRITE, both ways, " + mode);
+    }
+
+    @ParameterizedTest(name = "rings that nothing fits evenly, {0}")
+    @EnumSource
+    void oddRings(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        StreamOptions rings = new StreamOptions(997, 1009, 16, 24, mode);
+        report.parameter("send ring", rings.sendBufferBytes());
+        report.parameter("receive ring", rings.receiveBufferBytes());
+        run(options(settings, mode).withStream(rings).withTransfers(701, 60, 2), device, report, null);
+    }
+
+    private static RmaStreamOptions options(ScenarioSettings settings, StreamMode mode) {
+        return RmaStreamOptions.defaults()
+                .withPort(0)
+                .withMode(mode)
+                .withVerify(true)
+                .withTimeout(settings.stepTimeout(), settings.stepTimeout());
+    }
+
+    private static void run(
+            RmaStreamOptions options,
+            FabricDevice device,
+            RdmaReport report,
+            @org.jspecify.annotations.Nullable String series) {
+        report.parameter("size", options.sizeBytes());
+        report.parameter("transfers", options.transfers());
+        report.parameter("iterations", options.iterations());
+        report.parameter("mode", options.stream().mode());
+        var results = report.step(
+                options.transfers() + " transfers of " + options.sizeBytes() + " bytes",
+                () -> LocalRoles.runPair(
+                        device,
+                        new RmaStreamRoles.Server(options),
+                        new RmaStreamRoles.Client(options),
+                        SCENARIO));
+        report.bytesVerified(results.server().bytesVerified());
+        report.bytesVerified(results.client().bytesVerified());
+        double gigabits = results.client().gigabitsPerSecond();
+        report.measurement("throughput", gigabits, "Gb/s");
+        if (series != null) {
+            report.throughput(series, options.sizeBytes(), gigabits);
+        }
+    }
+}

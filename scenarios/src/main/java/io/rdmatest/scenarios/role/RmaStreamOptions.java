@@ -1,0 +1,204 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.stream.StreamMode;
+import io.rdmatest.stream.StreamOptions;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a side of a stream over RDMA WRITE does; the letters of the command line are those of rstream(1).
+ *
+ * <p>Both sides need the same size, transfers, iterations, mode, and choice of verification and of direction; rings and queue
+ * may differ.
+ *
+ * @param address the server's address, for a server that to bind to; null for that of the device
+ * @param port the port, 0 to 65535; 0 for one that the server chooses and tells
+ * @param sizeBytes bytes of a transfer, 1 to 1 GiB
+ * @param transfers transfers of an iteration in each direction, at least 1
+ * @param iterations how often the exchange is repeated, at least 1
+ * @param bothAtOnce whether both sides send at the same time, instead of the client first and then the server
+ * @param stream the rings, the queues and the mode
+ * @param verify whether data carries the counter pattern of rstream and is compared byte by byte
+ * @param fault what goes wrong on purpose
+ * @param timeout how long any one wait may take
+ * @param acceptTimeout how long a server waits for its client; null for no limit
+ */
+public record RmaStreamOptions(
+        @Nullable InetAddress address,
+        int port,
+        int sizeBytes,
+        int transfers,
+        int iterations,
+        boolean bothAtOnce,
+        StreamOptions stream,
+        boolean verify,
+        Fault fault,
+        Duration timeout,
+        @Nullable Duration acceptTimeout) {
+
+    /** The most bytes of a transfer. */
+    public static final int MOST_BYTES = 1 << 30;
+
+    /**
+     * Checks the ranges.
+     *
+     * @throws IllegalArgumentException if a value is out of its range
+     */
+    public RmaStreamOptions {
+        range("port", port, 0, 65_535);
+        range("size", sizeBytes, 1, MOST_BYTES);
+        range("number of transfers", transfers, 1, Integer.MAX_VALUE);
+        range("number of iterations", iterations, 1, Integer.MAX_VALUE);
+        Objects.requireNonNull(stream, "stream");
+        Objects.requireNonNull(fault, "fault");
+        if (!timeout.isPositive()) {
+            throw new IllegalArgumentException("The timeout is positive, not " + timeout);
+        }
+    }
+
+    private static void range(String name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException("The %s is %d to %d, not %d".formatted(name, least, most, value));
+        }
+    }
+
+    /**
+     * Returns the defaults: those of rstream's custom test (port 7471, 1000 transfers of 1000 bytes, 1 iteration) with the
+     * rings and queues of fi_rstream, 10 s for any one wait, no limit for the client to come.
+     */
+    public static RmaStreamOptions defaults() {
+        return new RmaStreamOptions(
+                null, 7471, 1000, 1000, 1, false, StreamOptions.defaults(), false, Fault.NONE, Duration.ofSeconds(10), null);
+    }
+
+    /** Returns a copy with another address; null for that of the device. */
+    public RmaStreamOptions withAddress(@Nullable InetAddress value) {
+        return new RmaStreamOptions(
+                value,
+                port,
+                sizeBytes,
+                transfers,
+                iterations,
+                bothAtOnce,
+                stream,
+                verify,
+                fault,
+                timeout,
+                acceptTimeout);
+    }
+
+    /** Returns a copy with another port; 0 for one that the server tells. */
+    public RmaStreamOptions withPort(int value) {
+        return new RmaStreamOptions(
+                address,
+                value,
+                sizeBytes,
+                transfers,
+                iterations,
+                bothAtOnce,
+                stream,
+                verify,
+                fault,
+                timeout,
+                acceptTimeout);
+    }
+
+    /**
+     * Returns a copy with other counts.
+     *
+     * @param size bytes of a transfer
+     * @param count transfers of an iteration in each direction
+     * @param repeat iterations
+     */
+    public RmaStreamOptions withTransfers(int size, int count, int repeat) {
+        return new RmaStreamOptions(
+                address, port, size, count, repeat, bothAtOnce, stream, verify, fault, timeout, acceptTimeout);
+    }
+
+    /** Returns a copy in which both sides send at the same time, or not. */
+    public RmaStreamOptions withBothAtOnce(boolean value) {
+        return new RmaStreamOptions(
+                address,
+                port,
+                sizeBytes,
+                transfers,
+                iterations,
+                value,
+                stream,
+                verify,
+                fault,
+                timeout,
+                acceptTimeout);
+    }
+
+    /** Returns a copy with other rings and queues. */
+    public RmaStreamOptions withStream(StreamOptions value) {
+        return new RmaStreamOptions(
+                address,
+                port,
+                sizeBytes,
+                transfers,
+                iterations,
+                bothAtOnce,
+                value,
+                verify,
+                fault,
+                timeout,
+                acceptTimeout);
+    }
+
+    /** Returns a copy with another mode of the stream. */
+    public RmaStreamOptions withMode(StreamMode value) {
+        return withStream(stream.withMode(value));
+    }
+
+    /** Returns a copy that verifies data, or not. */
+    public RmaStreamOptions withVerify(boolean value) {
+        return new RmaStreamOptions(
+                address,
+                port,
+                sizeBytes,
+                transfers,
+                iterations,
+                bothAtOnce,
+                stream,
+                value,
+                fault,
+                timeout,
+                acceptTimeout);
+    }
+
+    /** Returns a copy with another fault. */
+    public RmaStreamOptions withFault(Fault value) {
+        return new RmaStreamOptions(
+                address,
+                port,
+                sizeBytes,
+                transfers,
+                iterations,
+                bothAtOnce,
+                stream,
+                verify,
+                value,
+                timeout,
+                acceptTimeout);
+    }
+
+    /**
+     * Returns a copy with other limits.
+     *
+     * @param any how long any one wait may take
+     * @param accept how long a server waits for its client; null for no limit
+     */
+    public RmaStreamOptions withTimeout(Duration any, @Nullable Duration accept) {
+        return new RmaStreamOptions(
+                address, port, sizeBytes, transfers, iterations, bothAtOnce, stream, verify, fault, any, accept);
+    }
+
+    /** Returns how many bytes go in each direction. */
+    public long bytesEachWay() {
+        return (long) sizeBytes * transfers * iterations;
+    }
+}
