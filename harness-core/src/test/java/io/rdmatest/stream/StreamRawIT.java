@@ -48,10 +48,10 @@ class StreamRawIT {
         Pair(StreamOptions options, long passed, RawConnection.Parameters parameters) {
             boolean done = false;
             try {
-                DeviceContext context =
-                        open.add(RdmaDevice.list().getFirst().open());
+                DeviceContext context = open.add(RdmaDevice.list().getFirst().open());
                 int gid = context.gidTable(PORT).stream()
-                        .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                        .filter(entry ->
+                                entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
                         .findFirst()
                         .map(GidEntry::index)
                         .orElseThrow();
@@ -92,7 +92,9 @@ class StreamRawIT {
                     int now = way[1].receive(in.clear());
                     assertFilled(in.flip(), received);
                     received += now;
-                    assertThat(System.nanoTime() - deadline).as("after " + received).isNegative();
+                    assertThat(System.nanoTime() - deadline)
+                            .as("after " + received)
+                            .isNegative();
                 }
             }
         }
@@ -114,8 +116,7 @@ class StreamRawIT {
                     .hasMessageContaining("broke")
                     .hasRootCauseInstanceOf(WorkCompletionException.class)
                     .isInstanceOfSatisfying(
-                            StreamException.class,
-                            e -> assertThat(e.reason()).isEqualTo(Reason.CONNECTION_LOST));
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.CONNECTION_LOST));
             assertThatThrownBy(() -> sendSome(pair.a, 0, 1)).isInstanceOf(StreamException.class);
             assertThatThrownBy(() -> pair.a.receive(ByteBuffer.allocate(1))).isInstanceOf(StreamException.class);
             assertThatThrownBy(() -> pair.a.shutdown(TIMEOUT)).isInstanceOf(StreamException.class);
@@ -155,8 +156,7 @@ class StreamRawIT {
             other[22] = 3;
             assertThatThrownBy(() -> endpoint.start(other))
                     .isInstanceOfSatisfying(
-                            StreamException.class,
-                            e -> assertThat(e.reason()).isEqualTo(Reason.VERSION_MISMATCH));
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.VERSION_MISMATCH));
             assertThatIllegalStateException().isThrownBy(() -> sendSome(endpoint, 0, 1));
         }
     }

@@ -9,6 +9,7 @@ import io.rdmatest.scenarios.role.RmaStreamRoles;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +36,11 @@ public class RmaStreamScenarios {
             FabricDevice device,
             RdmaReport report,
             ScenarioSettings settings) {
-        run(options(settings, mode).withTransfers(size, transfers, 2), device, report, "stream over RDMA WRITE, " + mode);
+        run(
+                options(settings, mode).withTransfers(size, transfers, 2),
+                device,
+                report,
+                "stream over RDMA WRITE, " + mode);
     }
 
     @ParameterizedTest(name = "single bytes, {0}")
@@ -74,7 +79,7 @@ public class RmaStreamScenarios {
             RmaStreamOptions options,
             FabricDevice device,
             RdmaReport report,
-            @org.jspecify.annotations.Nullable String series) {
+            @Nullable String series) {
         report.parameter("size", options.sizeBytes());
         report.parameter("transfers", options.transfers());
         report.parameter("iterations", options.iterations());
@@ -82,10 +87,7 @@ public class RmaStreamScenarios {
         var results = report.step(
                 options.transfers() + " transfers of " + options.sizeBytes() + " bytes",
                 () -> LocalRoles.runPair(
-                        device,
-                        new RmaStreamRoles.Server(options),
-                        new RmaStreamRoles.Client(options),
-                        SCENARIO));
+                        device, new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         double gigabits = results.client().gigabitsPerSecond();

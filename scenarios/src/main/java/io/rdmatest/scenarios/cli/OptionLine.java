@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.role.MckeyOptions;
+import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import java.util.Map;
@@ -19,7 +20,9 @@ public final class OptionLine {
             MckeyOptions.class,
             MckeyArguments::new,
             RstreamOptions.class,
-            RstreamArguments::new);
+            RstreamArguments::new,
+            RmaStreamOptions.class,
+            StreamArguments::new);
 
     private OptionLine() {}
 

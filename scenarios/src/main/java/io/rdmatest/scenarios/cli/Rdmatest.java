@@ -46,7 +46,7 @@ public final class Rdmatest implements Callable<Integer> {
 
     /** The commands, in the order in which the help lists them. */
     private static final List<Supplier<? extends ReportingCommand>> COMMANDS =
-            List.of(RpingCommand::new, MckeyCommand::new, RstreamCommand::new, DevicesCommand::new);
+            List.of(RpingCommand::new, MckeyCommand::new, RstreamCommand::new, StreamCommand::new, DevicesCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

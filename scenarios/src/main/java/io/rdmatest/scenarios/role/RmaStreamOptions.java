@@ -70,7 +70,17 @@ public record RmaStreamOptions(
      */
     public static RmaStreamOptions defaults() {
         return new RmaStreamOptions(
-                null, 7471, 1000, 1000, 1, false, StreamOptions.defaults(), false, Fault.NONE, Duration.ofSeconds(10), null);
+                null,
+                7471,
+                1000,
+                1000,
+                1,
+                false,
+                StreamOptions.defaults(),
+                false,
+                Fault.NONE,
+                Duration.ofSeconds(10),
+                null);
     }
 
     /** Returns a copy with another address; null for that of the device. */
@@ -120,17 +130,7 @@ public record RmaStreamOptions(
     /** Returns a copy in which both sides send at the same time, or not. */
     public RmaStreamOptions withBothAtOnce(boolean value) {
         return new RmaStreamOptions(
-                address,
-                port,
-                sizeBytes,
-                transfers,
-                iterations,
-                value,
-                stream,
-                verify,
-                fault,
-                timeout,
-                acceptTimeout);
+                address, port, sizeBytes, transfers, iterations, value, stream, verify, fault, timeout, acceptTimeout);
     }
 
     /** Returns a copy with other rings and queues. */

@@ -58,8 +58,9 @@ public final class RmaStreamRoles {
         }
 
         private Result serve(RoleContext context) {
-            InetAddress local =
-                    options.address() != null ? options.address() : context.device().address();
+            InetAddress local = options.address() != null
+                    ? options.address()
+                    : context.device().address();
             try (StreamEventQueue events = StreamEventQueue.create();
                     StreamListener listener = StreamListener.listen(
                             events, new InetSocketAddress(local, options.port()), 1, options.stream())) {
@@ -115,13 +116,14 @@ public final class RmaStreamRoles {
         }
 
         private Result drive(RoleContext context) {
-            InetAddress remote =
-                    options.address() != null ? options.address() : context.device().address();
+            InetAddress remote = options.address() != null
+                    ? options.address()
+                    : context.device().address();
             int port = options.port() != 0
                     ? options.port()
                     : Integer.parseInt(context.hear("port of the stream's server", options.timeout()));
-            try (StreamEndpoint endpoint = StreamEndpoint.connect(
-                    new InetSocketAddress(remote, port), options.stream(), options.timeout())) {
+            try (StreamEndpoint endpoint =
+                    StreamEndpoint.connect(new InetSocketAddress(remote, port), options.stream(), options.timeout())) {
                 context.trace("connected with " + endpoint.remoteAddress());
                 Exchange exchange = new Exchange(context, options, endpoint, "client");
                 exchange.run(true);
@@ -247,8 +249,9 @@ public final class RmaStreamRoles {
                 } catch (RdmaTimeoutException e) {
                     if (Waits.remaining(deadline).isZero()) {
                         throw lost(
-                                "the peer let nothing pass for " + options.timeout().toMillis() + " ms after "
-                                        + bytesReceived + " bytes: it hangs, or was given other sizes or counts",
+                                "the peer let nothing pass for "
+                                        + options.timeout().toMillis() + " ms after " + bytesReceived
+                                        + " bytes: it hangs, or was given other sizes or counts",
                                 e);
                     }
                 }

@@ -1,0 +1,74 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.RmaStreamOptions;
+import io.rdmatest.stream.StreamMode;
+import io.rdmatest.stream.StreamOptions;
+import java.net.InetAddress;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class StreamArgumentsTests {
+
+    private static RmaStreamOptions parse(String line) {
+        return OptionLine.parse(RmaStreamOptions.class, line);
+    }
+
+    @Test
+    void nothingGivenIsTheDefaults() {
+        assertThat(parse("")).isEqualTo(RmaStreamOptions.defaults());
+    }
+
+    @Test
+    void everyOptionArrives() throws Exception {
+        RmaStreamOptions options = parse("-s 192.0.2.1 -p 99 -S 5 -C 6 -I 7 --send-buffer 100 --receive-buffer 200"
+                + " --queue-depth 8 --mode iwarp --both-at-once --verify --timeout 3s --fault flip-payload-byte");
+        assertThat(options)
+                .isEqualTo(new RmaStreamOptions(
+                        InetAddress.getByName("192.0.2.1"),
+                        99,
+                        5,
+                        6,
+                        7,
+                        true,
+                        new StreamOptions(100, 200, 8, 8, StreamMode.IWARP),
+                        true,
+                        Fault.FLIP_PAYLOAD_BYTE,
+                        Duration.ofSeconds(3),
+                        Duration.ofSeconds(3)));
+    }
+
+    @Test
+    void lettersAreThoseOfRstream() {
+        RmaStreamOptions options = parse("-S64 -C 2 -I 3 -B 4096 -T v -b 127.0.0.1 -p0");
+        assertThat(options.stream().sendBufferBytes()).isEqualTo(4096);
+        assertThat(options.stream().receiveBufferBytes()).isEqualTo(4096);
+        assertThat(options.verify()).isTrue();
+        assertThat(options.port()).isZero();
+        assertThat(options.address()).isEqualTo(InetAddress.getLoopbackAddress());
+        assertThat(parse("-B 4096 --send-buffer 50").stream())
+                .isEqualTo(new StreamOptions(50, 4096, 384, 384, StreamMode.IMMEDIATE));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "-S 0, size",
+        "-C 0, transfers",
+        "-I 0, iterations",
+        "-p 65536, port",
+        "-B 1048576, 1048575",
+        "--queue-depth 1024, 1023",
+        "--mode both, mode",
+        "-T a, -T takes v",
+        "-s 192.0.2.1 -b 192.0.2.2, give one",
+        "-s 192.0.2.1 -p 0, port"
+    })
+    void valuesOutOfRangeAreToldByName(String line, String text) {
+        assertThatIllegalArgumentException().isThrownBy(() -> parse(line)).withMessageContaining(text);
+    }
+}
