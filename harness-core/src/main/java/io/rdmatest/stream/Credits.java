@@ -95,6 +95,11 @@ final class Credits {
         freed += bytes;
     }
 
+    /** How many bytes were copied out that the peer does not know of yet: it may not write there. */
+    int notGivenBack() {
+        return freed;
+    }
+
     boolean controlDue() {
         return completions >= dueCredits || freed >= dueBytes;
     }

@@ -634,8 +634,9 @@ final class DataPath {
         if (!credited) {
             violated("it sent more messages than there were receives for");
         } else if (isData) {
-            if (!receiveRing.produce(length)) {
-                violated("it wrote " + length + " bytes into a ring with " + receiveRing.free() + " free");
+            int room = receiveRing.free() - credits.notGivenBack();
+            if (length > room || !receiveRing.produce(length)) {
+                violated("it wrote " + length + " bytes into a ring with " + room + " free");
             }
         } else if (!ControlWord.isControl(word)) {
             violated("it sent 0x" + Integer.toHexString(word) + ", which is no control message");

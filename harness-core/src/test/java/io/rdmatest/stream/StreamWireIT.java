@@ -202,7 +202,7 @@ class StreamWireIT {
         try (Accepted pair = new Accepted(small, 1000, 10)) {
             pair.peer.write(900);
             pair.endpoint.awaitReadable(TIMEOUT);
-            // Over what was not read yet: 100 bytes are free.
+            // 100 bytes are free; the others are not even when they were read, before they were given back.
             pair.peer.writeAt(0, 200);
             pair.peer.awaitSends();
             assertThat(pair.endpoint.receive(ByteBuffer.allocate(5000))).isEqualTo(900);

@@ -75,11 +75,7 @@ public class RmaStreamScenarios {
                 .withTimeout(settings.stepTimeout(), settings.stepTimeout());
     }
 
-    private static void run(
-            RmaStreamOptions options,
-            FabricDevice device,
-            RdmaReport report,
-            @Nullable String series) {
+    private static void run(RmaStreamOptions options, FabricDevice device, RdmaReport report, @Nullable String series) {
         report.parameter("size", options.sizeBytes());
         report.parameter("transfers", options.transfers());
         report.parameter("iterations", options.iterations());

@@ -77,7 +77,8 @@ class StreamCommandIT {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 rest.append(line).append('\n');
             }
-            return new Ended[] {new Ended(server.get(30, TimeUnit.SECONDS), serverOut.toString(), rest.toString()), client
+            return new Ended[] {
+                new Ended(server.get(30, TimeUnit.SECONDS), serverOut.toString(), rest.toString()), client
             };
         }
     }
