@@ -104,8 +104,8 @@ class StreamCommandIT {
     @Test
     void jsonIsOneObject() throws Exception {
         Ended[] sides = pair("-S 64 -C 10 -T v --json", "-S 64 -C 10 -T v --json");
-        assertThat(sides[0].out).contains("\"side\":\"server\"").contains("\"bytesVerified\":640");
-        assertThat(sides[1].out).contains("\"side\":\"client\"").contains("\"exit\":0");
+        assertThat(sides[0].out).contains("\"side\" : \"server\"").contains("\"bytesVerified\" : 640");
+        assertThat(sides[1].out).contains("\"side\" : \"client\"").contains("\"exit\" : 0");
     }
 
     @Test
