@@ -65,12 +65,17 @@ class RstreamIT {
     /** Options of a side that finds the other through the roles' messages. */
     private static RstreamOptions options(String line) {
         RstreamOptions options =
-                OptionLine.parse(RstreamOptions.class, (line.contains("--timeout") ? "" : "--timeout 15s ") + line);
+                OptionLine.parse(RstreamOptions.class, (line.contains("--timeout") ? "" : "--timeout 30s ") + line);
         return options.withPort(0).withOnDevice(true);
     }
 
     private LocalRoles.Pair<StreamRoles.Result, StreamRoles.Result> run(RstreamOptions server, RstreamOptions client) {
-        return LocalRoles.runPair(device, new StreamRoles.Server(server), new StreamRoles.Client(client), SCENARIO);
+        // The first roles of a JVM take their time to begin, however impatient they are then.
+        return LocalRoles.runPair(
+                device,
+                new StreamRoles.Server(server.withFirstWait(SCENARIO)),
+                new StreamRoles.Client(client.withFirstWait(SCENARIO)),
+                SCENARIO.plus(STEP));
     }
 
     // ---- wrong data ----

@@ -146,7 +146,7 @@ public final class StreamRoles {
         public Result run(RoleContext context) {
             int port = options.port() != 0
                     ? options.port()
-                    : Integer.parseInt(context.hear("port of the rstream server", options.timeout()));
+                    : Integer.parseInt(context.hear("port of the rstream server", options.firstWait()));
             StreamEndpoint endpoint = StreamEndpoint.of(context, options);
             List<List<StreamRow>> series = options.series();
             Exchange exchange = new Exchange(context, options, "client", 0, transfers(series));
