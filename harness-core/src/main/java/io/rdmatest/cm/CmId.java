@@ -311,6 +311,49 @@ public final class CmId extends NativeResource {
                 timeout);
     }
 
+    /**
+     * Begins to find the device that leads to the peer of a look-up (rdma_resolve_addr(3)), for a caller that brings up many
+     * ids at once; ADDR_RESOLVED follows, or ADDR_ERROR.
+     *
+     * @param info an active answer; for a native address the caller looks at the link layer of the resolved device, because
+     *     the kernel finds no route from a port that is not InfiniBand
+     * @param timeout when the kernel gives up with ADDR_ERROR and ETIMEDOUT
+     * @throws IllegalArgumentException if there is no peer's address in the answer
+     * @throws RdmaException as of the methods that wait; EADDRNOTAVAIL also when all ephemeral ports of the port space are
+     *     taken
+     */
+    public void startResolveAddress(AddressInfo info, Duration timeout) {
+        int millis = millis(timeout);
+        byte[] source = info.sourceSockaddr();
+        withArena(arena -> {
+            try {
+                Rdmacm.resolveAddress(
+                        id,
+                        source.length == 0 ? MemorySegment.NULL : sockaddr(arena, source, "local", info),
+                        sockaddr(arena, info.destinationSockaddr(), "peer's", info),
+                        millis,
+                        info.toString());
+            } catch (RdmaException e) {
+                throw LinkLayers.explain(e, this, info.isNative(), e.errno());
+            }
+        });
+    }
+
+    /**
+     * Begins to find the path to the resolved address (rdma_resolve_route(3)); ROUTE_RESOLVED follows, or ROUTE_ERROR.
+     *
+     * @param timeout when the kernel gives up with ROUTE_ERROR and ETIMEDOUT
+     * @throws IllegalStateException if the address is not resolved yet
+     */
+    public void startResolveRoute(Duration timeout) {
+        int millis = millis(timeout);
+        locked(() -> {
+            long ignored = requireDevice("resolveRoute");
+            Rdmacm.resolveRoute(id, millis, describe());
+            return true;
+        });
+    }
+
     private void resolve(Encoding source, Encoding target, String operands, String name, Duration timeout) {
         int millis = millis(timeout);
         discard(CmEvent.Type.ADDR_RESOLVED, CmEvent.Type.ADDR_ERROR);
@@ -343,13 +386,8 @@ public final class CmId extends NativeResource {
      * @throws UnexpectedCmEventException ROUTE_ERROR if there is no path
      */
     public void resolveRoute(Duration timeout) {
-        int millis = millis(timeout);
         discard(CmEvent.Type.ROUTE_RESOLVED, CmEvent.Type.ROUTE_ERROR);
-        locked(() -> {
-            long ignored = requireDevice("resolveRoute");
-            Rdmacm.resolveRoute(id, millis, describe());
-            return true;
-        });
+        startResolveRoute(timeout);
         finish(CmEvent.Type.ROUTE_RESOLVED, CmEvent.Type.ROUTE_ERROR, "route of " + describe(), timeout);
     }
 

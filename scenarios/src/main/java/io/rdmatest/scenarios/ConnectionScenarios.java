@@ -1,6 +1,10 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
@@ -9,21 +13,23 @@ import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import org.HdrHistogram.Histogram;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connection set-up and what can be set, refused and moved on the way: the ground of ucmatose(1), and more. */
@@ -35,35 +41,75 @@ public class ConnectionScenarios {
     private static final Duration SCENARIO = Duration.ofSeconds(25);
 
     @ParameterizedTest(name = "{0} connections without data, {1}")
-    @CsvSource({"1, RDMA_CM", "10, RDMA_CM", "1, EXTERNAL_QP", "10, EXTERNAL_QP"})
+    @CsvSource({
+        "1, RDMA_CM",
+        "10, RDMA_CM",
+        "200, RDMA_CM",
+        "1, EXTERNAL_QP",
+        "10, EXTERNAL_QP",
+        "100, EXTERNAL_QP",
+        "1, RAW",
+        "10, RAW"
+    })
     void setUpAndTearDown(
             int connections, BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(UcmatoseRoles.Plan.of(connections, 0, 0, bringUp, settings.stepTimeout()), null, device, report);
-    }
-
-    @ParameterizedTest(name = "{0} connections, {1} messages of {2} bytes each way")
-    @CsvSource({"1, 10, 100", "10, 10, 100", "2, 50, 4096"})
-    void messages(
-            int connections,
-            int messages,
-            int size,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
         run(
-                UcmatoseRoles.Plan.of(connections, messages, size, BringUp.RDMA_CM, settings.stepTimeout()),
-                null,
+                options(settings)
+                        .withConnections(connections)
+                        .withMessages(0)
+                        .withSizeBytes(0)
+                        .withBringUp(bringUp),
                 device,
                 report);
     }
 
-    @Test
-    @DisplayName("IPv6 addresses")
-    void ipv6(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        InetAddress address = Addresses.find(device, false)
+    @ParameterizedTest(name = "{0} connections, {1} messages of {2} bytes each way, {3}")
+    @CsvSource({
+        "1, 10, 100, RDMA_CM",
+        "1, 10, 100, EXTERNAL_QP",
+        "1, 10, 100, RAW",
+        "10, 10, 100, RDMA_CM",
+        "10, 10, 100, EXTERNAL_QP",
+        "10, 10, 100, RAW",
+        "2, 50, 4096, RDMA_CM",
+        "2, 50, 4096, EXTERNAL_QP",
+        "2, 50, 4096, RAW"
+    })
+    void messages(
+            int connections,
+            int messages,
+            int size,
+            BringUp bringUp,
+            FabricDevice device,
+            RdmaReport report,
+            ScenarioSettings settings) {
+        run(
+                options(settings)
+                        .withConnections(connections)
+                        .withMessages(messages)
+                        .withSizeBytes(size)
+                        .withBringUp(bringUp),
+                device,
+                report);
+    }
+
+    @ParameterizedTest(name = "IPv6 addresses, {0}")
+    @EnumSource(
+            value = BringUp.class,
+            names = {"RDMA_CM", "EXTERNAL_QP"})
+    void ipv6(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        String address = Addresses.find(device, false)
                 .orElseThrow(() -> SkipReason.PEER_ABSENT.skip(
-                        "the network interface of " + device.device().name() + " has no IPv6 address"));
-        run(UcmatoseRoles.Plan.of(1, 10, 100, BringUp.RDMA_CM, settings.stepTimeout()), address, device, report);
+                        "the network interface of " + device.device().name() + " has no IPv6 address"))
+                .getHostAddress();
+        run(
+                options(settings)
+                        .withAddressFormat(Format.IPV6)
+                        .withServerAddress(address)
+                        .withBindAddress(address)
+                        .withBringUp(bringUp),
+                device,
+                report);
     }
 
     @ParameterizedTest(name = "private data of {0} bytes comes back")
@@ -74,47 +120,71 @@ public class ConnectionScenarios {
             data[i] = (byte) (0xa5 ^ i);
         }
         report.parameter("private data", length);
-        run(
-                UcmatoseRoles.Plan.of(1, 0, 0, BringUp.RDMA_CM, settings.stepTimeout())
-                        .withPrivateData(data),
-                null,
-                device,
-                report);
+        var results = report.step(
+                "connect with private data",
+                () -> LocalRoles.runPair(
+                        device,
+                        new UcmatoseRoles.EchoingServer(length, settings.stepTimeout()),
+                        new UcmatoseRoles.AskingClient(data, settings.stepTimeout()),
+                        SCENARIO));
+        requirePrefix("the request", data, results.server());
+        requirePrefix("the answer", data, results.client());
+        report.bytesVerified(2L * length);
     }
 
-    @Test
-    @DisplayName("migration to another event channel")
-    void migration(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(
-                UcmatoseRoles.Plan.of(2, 10, 100, BringUp.RDMA_CM, settings.stepTimeout())
-                        .withMigration(),
-                null,
-                device,
-                report);
+    @ParameterizedTest(name = "migration to another event channel, {0}")
+    @EnumSource(
+            value = BringUp.class,
+            names = {"RDMA_CM", "EXTERNAL_QP"})
+    void migration(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        run(options(settings).withConnections(2).withMigrate(true).withBringUp(bringUp), device, report);
     }
 
-    @Test
-    @DisplayName("type of service")
-    void typeOfService(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    @ParameterizedTest(name = "type of service, {0}")
+    @EnumSource(
+            value = BringUp.class,
+            names = {"RDMA_CM", "EXTERNAL_QP"})
+    void typeOfService(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         report.parameter("type of service", 0x20);
-        run(
-                UcmatoseRoles.Plan.of(1, 10, 100, BringUp.RDMA_CM, settings.stepTimeout())
-                        .withOptions(0x20, -1),
-                null,
-                device,
-                report);
+        run(options(settings).withTypeOfService(0x20).withBringUp(bringUp), device, report);
+    }
+
+    @ParameterizedTest(name = "ACK timeout, {0}")
+    @EnumSource(BringUp.class)
+    void ackTimeout(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        report.parameter("ACK timeout exponent", 17);
+        run(options(settings).withAckTimeoutExponent(17).withBringUp(bringUp), device, report);
     }
 
     @Test
-    @DisplayName("ACK timeout")
-    void ackTimeout(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        report.parameter("ACK timeout exponent", 17);
-        run(
-                UcmatoseRoles.Plan.of(1, 10, 100, BringUp.RDMA_CM, settings.stepTimeout())
-                        .withOptions(-1, 17),
-                null,
-                device,
-                report);
+    @DisplayName("InfiniBand port space between IP addresses")
+    void infiniBandPortSpace(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        report.parameter("port space", PortSpace.IB);
+        run(options(settings).withPortSpace(PortSpace.IB), device, report);
+    }
+
+    @Test
+    @DisplayName("a connection too many")
+    void surplus(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        UcmatoseOptions two = options(settings).withConnections(2);
+        report.parameter("connections", 2);
+        ScenarioException refusal = report.step("a server of 2 connections and a client of 3", () -> {
+            try (LocalRoles roles = new LocalRoles()) {
+                var server = roles.start("server", device, new UcmatoseRoles.Server(two));
+                int port = Integer.parseInt(server.hear("port", settings.stepTimeout()));
+                var client = roles.start(
+                        "client",
+                        device,
+                        new UcmatoseRoles.Client(two.withConnections(3).withPort(port)));
+                client.join(SCENARIO);
+                throw new AssertionError("A third connection came up");
+            } catch (ScenarioException e) {
+                return e;
+            }
+        });
+        if (refusal.reason() != ScenarioException.Reason.REJECTED) {
+            throw new AssertionError("The refusal is " + refusal.reason() + ": " + refusal.getMessage(), refusal);
+        }
     }
 
     @Test
@@ -138,11 +208,14 @@ public class ConnectionScenarios {
     @Test
     @DisplayName("port without a listener")
     void noListener(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        // Nobody is given this port: it lies below the ephemeral range and above the services in use here.
-        int port = 20_049;
-        report.parameter("port", port);
         long start = System.nanoTime();
-        try (LocalRoles roles = new LocalRoles()) {
+        // Bound and not listening, the port is nobody else's.
+        try (EventChannel channel = EventChannel.create();
+                CmId bound = channel.createId(PortSpace.TCP);
+                LocalRoles roles = new LocalRoles()) {
+            bound.bind(new InetSocketAddress(device.address(), 0));
+            int port = bound.localPort();
+            report.parameter("port", port);
             UnexpectedCmEventException refusal = report.step(
                     "connect to a port nobody listens on",
                     () -> roles.start(
@@ -183,24 +256,28 @@ public class ConnectionScenarios {
         ReportText.latency(report, "round trip", results.client().latencies());
     }
 
-    private static void run(
-            UcmatoseRoles.Plan plan, @Nullable InetAddress address, FabricDevice device, RdmaReport report) {
-        report.parameter("connections", plan.connections());
-        report.parameter("messages", plan.messages());
-        report.parameter("size", plan.size());
-        report.parameter("connection", plan.bringUp());
+    private static UcmatoseOptions options(ScenarioSettings settings) {
+        return UcmatoseOptions.defaults().withPort(0).withTimeout(settings.stepTimeout());
+    }
+
+    private static void run(UcmatoseOptions options, FabricDevice device, RdmaReport report) {
+        report.parameter("connections", options.connections());
+        report.parameter("messages", options.messages());
+        report.parameter("size", options.sizeBytes());
+        report.parameter("connection", options.bringUp());
         var results = report.step(
-                "ucmatose -c %d -C %d -S %d".formatted(plan.connections(), plan.messages(), plan.size()),
+                "ucmatose -c %d -C %d -S %d".formatted(options.connections(), options.messages(), options.sizeBytes()),
                 () -> LocalRoles.runPair(
-                        device,
-                        new UcmatoseRoles.Server(address, 0, plan),
-                        new UcmatoseRoles.Client(null, address, 0, plan),
-                        SCENARIO));
-        long expected = (long) plan.connections() * plan.messages();
+                        device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO));
+        long expected = (long) options.connections() * options.messages();
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
             if (side.messagesReceived() != expected) {
                 throw new AssertionError(
                         "%d messages arrived instead of %d".formatted(side.messagesReceived(), expected));
+            }
+            if (side.bytesVerified() != expected * options.sizeBytes()) {
+                throw new AssertionError("%d bytes were compared instead of %d"
+                        .formatted(side.bytesVerified(), expected * options.sizeBytes()));
             }
             report.bytesVerified(side.bytesVerified());
         }
@@ -218,7 +295,7 @@ public class ConnectionScenarios {
         for (UcmatoseRoles.Times times : results.server().times()) {
             disconnect += times.disconnect();
         }
-        int count = plan.connections();
+        int count = options.connections();
         ReportText.phase(report, "resolve address", resolve / count);
         ReportText.phase(report, "resolve route", route / count);
         ReportText.phase(report, "connect", connect / count);

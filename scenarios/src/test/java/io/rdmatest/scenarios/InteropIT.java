@@ -14,6 +14,8 @@ import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import java.io.File;
 import java.io.IOException;
@@ -115,7 +117,8 @@ class InteropIT {
     void ourUcmatoseClientConnectsToTheProgram() throws Exception {
         int port = PORT + 20;
         try (Program server = start("ucmatose", "-b", address, "-p", port, "-c", 3, "-C", 10, "-S", 200)) {
-            UcmatoseRoles.Result result = connect(server, new UcmatoseRoles.Client(null, null, port, connections()));
+            UcmatoseRoles.Result result =
+                    connect(server, new UcmatoseRoles.Client(connections().withPort(port)));
 
             assertThat(result.messagesReceived()).isEqualTo(30);
             assertThat(server.awaitEnd()).as(server.output()).isZero();
@@ -125,8 +128,8 @@ class InteropIT {
     @Test
     void theProgramConnectsToOurUcmatoseServer() throws Exception {
         try (LocalRoles roles = new LocalRoles()) {
-            Running<UcmatoseRoles.Result> server =
-                    roles.start("server", device, new UcmatoseRoles.Server(null, 0, connections()));
+            Running<UcmatoseRoles.Result> server = roles.start(
+                    "server", device, new UcmatoseRoles.Server(connections().withPort(0)));
             String port = server.hear("port", STEP);
             try (Program client = start("ucmatose", "-s", address, "-p", port, "-c", 3, "-C", 10, "-S", 200)) {
                 UcmatoseRoles.Result result = server.join(SCENARIO);
@@ -137,8 +140,8 @@ class InteropIT {
         }
     }
 
-    private static UcmatoseRoles.Plan connections() {
-        return UcmatoseRoles.Plan.of(3, 10, 200, BringUp.RDMA_CM, STEP).unverified();
+    private static UcmatoseOptions connections() {
+        return UcmatoseOptions.defaults().withConnections(3).withSizeBytes(200).withTimeout(STEP);
     }
 
     // ---- programs ----
@@ -151,6 +154,11 @@ class InteropIT {
                 return roles.start("client", device, client).join(SCENARIO);
             } catch (UnexpectedCmEventException e) {
                 if (!e.got().equals("RDMA_CM_EVENT_REJECTED")) {
+                    throw e;
+                }
+                server.awaitNextTry(deadline, e);
+            } catch (ScenarioException e) {
+                if (e.reason() != ScenarioException.Reason.PEER_ABSENT) {
                     throw e;
                 }
                 server.awaitNextTry(deadline, e);

@@ -24,6 +24,7 @@ import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;
@@ -178,9 +179,9 @@ class WrongFabricIT {
 
     @Test
     void aUcmatoseServerThatNeverSendsEndsTheClientWithinItsTimeout() {
-        UcmatoseRoles.Plan plan = UcmatoseRoles.Plan.of(1, 3, 100, BringUp.RDMA_CM, PATIENCE);
+        UcmatoseOptions options = UcmatoseOptions.defaults().withMessages(3).withTimeout(PATIENCE);
         requireTimeoutAgainstSilence(
-                "message of the ucmatose peer", port -> new UcmatoseRoles.Client(null, null, port, plan));
+                "message of the ucmatose peer", port -> new UcmatoseRoles.Client(options.withPort(port)));
     }
 
     @Test

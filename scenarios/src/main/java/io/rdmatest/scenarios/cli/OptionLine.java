@@ -4,6 +4,8 @@ import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.role.UdaddyOptions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -17,6 +19,10 @@ public final class OptionLine {
     private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS = Map.of(
             RpingOptions.class,
             RpingArguments::new,
+            UcmatoseOptions.class,
+            UcmatoseArguments::new,
+            UdaddyOptions.class,
+            UdaddyArguments::new,
             MckeyOptions.class,
             MckeyArguments::new,
             RstreamOptions.class,

@@ -45,8 +45,14 @@ public final class Rdmatest implements Callable<Integer> {
     private static final long GRACE_SECONDS = 15;
 
     /** The commands, in the order in which the help lists them. */
-    private static final List<Supplier<? extends ReportingCommand>> COMMANDS =
-            List.of(RpingCommand::new, MckeyCommand::new, RstreamCommand::new, StreamCommand::new, DevicesCommand::new);
+    private static final List<Supplier<? extends ReportingCommand>> COMMANDS = List.of(
+            RpingCommand::new,
+            UcmatoseCommand::new,
+            UdaddyCommand::new,
+            MckeyCommand::new,
+            RstreamCommand::new,
+            StreamCommand::new,
+            DevicesCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

@@ -1,0 +1,53 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.scenarios.role.UcmatoseRoles.Times;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+import org.HdrHistogram.Histogram;
+
+/** What each step of many connections took, as cmtime(1) reports it and ucmatose(1) does not. */
+final class Phases {
+
+    private final Map<String, Histogram> phases = new LinkedHashMap<>();
+
+    Phases(List<Times> times) {
+        add("resolve address", times, Times::resolve);
+        add("resolve route", times, Times::route);
+        add("connect", times, Times::connect);
+        add("disconnect", times, Times::disconnect);
+    }
+
+    private void add(String name, List<Times> times, ToLongFunction<Times> phase) {
+        Histogram histogram = new Histogram(3);
+        times.stream().mapToLong(phase).filter(nanos -> nanos > 0).forEach(histogram::recordValue);
+        if (histogram.getTotalCount() > 0) {
+            phases.put(name, histogram);
+        }
+    }
+
+    /** Returns a line for each step that this side took. */
+    List<String> lines() {
+        return phases.entrySet().stream()
+                .map(phase -> String.format(
+                        Locale.ROOT,
+                        "  %-15s %s, max %.0f us",
+                        phase.getKey(),
+                        Latency.text(phase.getValue()),
+                        phase.getValue().getMaxValue() / 1e3))
+                .toList();
+    }
+
+    Map<String, Object> json() {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        phases.forEach((name, histogram) -> fields.put(name, Latency.json(histogram)));
+        return fields;
+    }
+
+    /** Returns how many there were in a second; 0 for a time too short. */
+    static double rate(long count, long nanos) {
+        return nanos <= 0 ? 0 : count * 1e9 / nanos;
+    }
+}

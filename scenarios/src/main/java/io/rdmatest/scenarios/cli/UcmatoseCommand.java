@@ -1,0 +1,100 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.scenarios.role.Addresses;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.role.UcmatoseRoles;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** One side of ucmatose(1). */
+@Command(
+        name = "ucmatose",
+        sortOptions = false,
+        description = {
+            "Connects, sends messages both ways, and disconnects: any number of connections at once.",
+            "The other side may be the C program; between two of ours, every byte is compared."
+        })
+final class UcmatoseCommand extends ProgramCommand {
+
+    @Mixin
+    private UcmatoseArguments arguments = new UcmatoseArguments();
+
+    @Override
+    protected void checkCommandLine() {
+        if (arguments.isClient() && arguments.toOptions(common).port() == 0) {
+            throw new IllegalArgumentException("A client needs the server's port (-p), 1 to 65535");
+        }
+    }
+
+    @Override
+    protected Outcome run(RoleContext context) throws Exception {
+        UcmatoseOptions options = bound(context, arguments.toOptions(common));
+        return outcome(
+                options,
+                arguments.isClient()
+                        ? new UcmatoseRoles.Client(options).run(context)
+                        : new UcmatoseRoles.Server(options).run(context));
+    }
+
+    /** The C program's server binds to any address; a device that was asked for is bound to by its own. */
+    private UcmatoseOptions bound(RoleContext context, UcmatoseOptions options) throws Exception {
+        String server = options.serverAddress();
+        boolean any = common.device().isEmpty() && common.gidIndex().isEmpty();
+        if (options.bindAddress() != null || server == null && !any || server != null && any) {
+            return options;
+        }
+        return server == null
+                ? options.withBindAddress(options.addressFormat() == Format.GID ? "::" : "0.0.0.0")
+                : options.withBindAddress(Addresses.ofFamily(context.device(), InetAddress.getByName(server))
+                        .getHostAddress());
+    }
+
+    private Outcome outcome(UcmatoseOptions options, UcmatoseRoles.Result result) {
+        int count = result.times().size();
+        List<String> lines = new ArrayList<>();
+        String amount = "%d connections, %d messages came and %d went"
+                .formatted(count, result.messagesReceived(), result.messagesSent());
+        if (!result.unverified().isEmpty()) {
+            lines.add("done: " + amount + ", " + result.bytesReceived() + " bytes came; payload not verified: "
+                    + result.unverified());
+        } else if (result.messagesReceived() == 0) {
+            lines.add("verified: %d connections came up and went".formatted(count));
+        } else {
+            lines.add("verified: " + amount + ", " + result.bytesVerified() + " bytes compared");
+        }
+        if (result.surplus() > 0) {
+            lines.add("  %d more connections were rejected".formatted(result.surplus()));
+        }
+        lines.add(String.format(
+                Locale.ROOT,
+                "  set-up          %.1f ms, %.0f connections/s",
+                result.setUpNanos() / 1e6,
+                Phases.rate(count, result.setUpNanos())));
+        Phases phases = new Phases(result.times());
+        lines.addAll(phases.lines());
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("role", arguments.isClient() ? "client" : "server");
+        json.put("connections", count);
+        json.put("surplus", result.surplus());
+        json.put("sizeBytes", options.sizeBytes());
+        json.put("messagesReceived", result.messagesReceived());
+        json.put("messagesSent", result.messagesSent());
+        json.put("bytesReceived", result.bytesReceived());
+        json.put("bytesVerified", result.bytesVerified());
+        json.put("unverified", result.unverified());
+        json.put("setUpMs", result.setUpNanos() / 1e6);
+        json.put("transferMs", result.transferNanos() / 1e6);
+        json.put("tearDownMs", result.tearDownNanos() / 1e6);
+        json.put("connectionsPerSecond", Phases.rate(count, result.setUpNanos()));
+        json.put("phases", phases.json());
+        return new Outcome(lines, json);
+    }
+}

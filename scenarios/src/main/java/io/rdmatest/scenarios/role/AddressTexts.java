@@ -1,0 +1,105 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.AddressInfo;
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.cm.AddressInfo.Hints;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.verbs.Gid;
+import java.net.InetAddress;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Addresses as they stand on a command line, read as {@code -f} says. */
+final class AddressTexts {
+
+    /** For figures nobody is asked: this only bounds what a busy host takes to load the libraries. */
+    private static final Duration FIGURES = Duration.ofMinutes(1);
+
+    private AddressTexts() {}
+
+    /**
+     * Checks a text as far as that is possible without asking anybody.
+     *
+     * @param what the option, for the message
+     * @throws IllegalArgumentException if the text is not of this format
+     */
+    static void check(String what, Format format, String address) {
+        if (address.isBlank()) {
+            throw new IllegalArgumentException(
+                    what + " is empty: give a host name, an IP address or, with -f gid, a GID");
+        }
+        try {
+            if (format == Format.GID) {
+                Gid ignored = Gid.parse(address);
+            } else if (format != Format.NAME) {
+                InetAddress ignored = InetAddress.ofLiteral(address);
+            }
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "%s %s is not %s"
+                            .formatted(what, address, format == Format.GID ? "a GID" : "an IP address in figures"),
+                    e);
+        }
+    }
+
+    /** Looks up what to listen on. */
+    static AddressInfo passive(Format format, PortSpace portSpace, String address, int port, Duration timeout) {
+        return find(address, port, Hints.passive(figures(format), portSpace), timeout);
+    }
+
+    /** Looks up whom to connect to, and from where. */
+    static AddressInfo active(
+            Format format, PortSpace portSpace, String address, int port, @Nullable String source, Duration timeout) {
+        String from = source == null ? null : withoutScope(source);
+        return find(address, port, Hints.active(figures(format), portSpace).withSource(from), timeout);
+    }
+
+    /** The C programs take -f ipv6 for -f ip: figures of either family. */
+    private static Format figures(Format format) {
+        return format == Format.IPV6 ? Format.IP : format;
+    }
+
+    private static AddressInfo find(String text, int port, Hints hints, Duration timeout) {
+        String address = withoutScope(text);
+        try {
+            return AddressInfo.lookup(
+                            address, Integer.toString(port), hints, areFigures(address, hints) ? FIGURES : timeout)
+                    .getFirst();
+        } catch (RdmaException e) {
+            throw new ScenarioException(
+                    Reason.NO_ROUTE,
+                    "The address " + address + " is not known: check the name, or give a numeric address",
+                    e);
+        } catch (RdmaTimeoutException e) {
+            throw new ScenarioException(
+                    Reason.NO_ROUTE,
+                    "The address " + address
+                            + " can't be looked up, for the name service does not answer: give a numeric"
+                            + " address with -f ip",
+                    e);
+        }
+    }
+
+    /** Java writes the interface behind every IPv6 address of this host; the library takes it behind link-local ones. */
+    static String withoutScope(String address) {
+        int scope = address.indexOf('%');
+        return scope < 0 || address.startsWith("fe80:") ? address : address.substring(0, scope);
+    }
+
+    private static boolean areFigures(String address, Hints hints) {
+        return hints.format() != Format.NAME || address.matches("[0-9.]+") || address.contains(":");
+    }
+
+    /** Says why a native address leads nowhere. */
+    static ScenarioException unsupported(String address, @Nullable Throwable cause) {
+        return new ScenarioException(
+                Reason.UNSUPPORTED,
+                "The GID " + address
+                        + " can't be addressed natively (AF_IB): the kernel does that on InfiniBand ports only; on"
+                        + " RoCE and iWARP give the IP address and leave -f away",
+                cause);
+    }
+}

@@ -1,0 +1,83 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RejectReason;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import java.util.Optional;
+
+/** Says in one sentence what an event or a call of the connection manager means to whoever started the role. */
+final class CmFailures {
+
+    private CmFailures() {}
+
+    /**
+     * Explains an event that ends a connection attempt or a connection.
+     *
+     * @param event what came
+     * @param wanted what was awaited
+     * @param peer the peer as a person would name it, such as {@code 10.77.0.1 port 7471}
+     * @param cure what to do when a program at the peer says no
+     */
+    static RuntimeException of(CmEvent event, CmEvent.Type wanted, String peer, String cure) {
+        UnexpectedCmEventException cause = new UnexpectedCmEventException(
+                wanted.cName(), event.type().cName(), event.status(), event.statusText(), event.privateData());
+        String because = event.statusText().isEmpty() ? "" : " (" + event.statusText() + ")";
+        return switch (event.type()) {
+            case REJECTED, UNREACHABLE -> {
+                Optional<RejectReason> reason = event.rejectReason();
+                if (reason.isEmpty()) {
+                    yield new ScenarioException(Reason.PEER_ABSENT, peer + " does not answer" + because, cause);
+                }
+                if (reason.get().nobodyListens()) {
+                    yield new ScenarioException(
+                            Reason.PEER_ABSENT,
+                            "Nobody listens at " + peer
+                                    + ": start the server first, and give both sides the same port and port space",
+                            cause);
+                }
+                yield new ScenarioException(
+                        Reason.REJECTED,
+                        reason.get().byPeerProgram()
+                                ? "The program at " + peer + " rejects the connection: " + cure
+                                : "The connection to " + peer + " is rejected" + because,
+                        cause);
+            }
+            case ADDR_ERROR, ROUTE_ERROR ->
+                new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer + because, cause);
+            case DEVICE_REMOVAL ->
+                new ScenarioException(Reason.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);
+            case DISCONNECTED ->
+                new ScenarioException(Reason.PEER_LOST, peer + " ended the connection in mid-transfer", cause);
+            case CONNECT_ERROR ->
+                new ScenarioException(
+                        Reason.PEER_LOST, "The connection to " + peer + " broke while it came up" + because, cause);
+            default -> cause;
+        };
+    }
+
+    /**
+     * Explains why an address can't be bound or resolved.
+     *
+     * @param failure of bind, address or route resolution
+     * @param address the address as a person would name it
+     */
+    static RuntimeException ofAddress(RdmaException failure, String address) {
+        return switch (failure.errnoName()) {
+            case "ENODEV", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EAFNOSUPPORT" ->
+                new ScenarioException(
+                        Reason.NO_ROUTE,
+                        "No RDMA device of this host leads to " + address + " (" + failure.errnoName()
+                                + "): give an address on the network of an RDMA device, './rdmatest devices' lists them",
+                        failure);
+            case "EADDRINUSE" ->
+                new ScenarioException(
+                        Reason.HOST_NOT_READY,
+                        "The port of " + address
+                                + " is in use on this host: end the program that has it, or give another",
+                        failure);
+            default -> failure;
+        };
+    }
+}

@@ -1,0 +1,356 @@
+package io.rdmatest.scenarios;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.interop.CProgram;
+import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.PayloadMismatchError;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QueuePair;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Both sides of ucmatose with many connections, and everything that can be wrong between them. */
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class UcmatoseIT {
+
+    private static final Duration STEP = Duration.ofSeconds(15);
+    private static final Duration SCENARIO = Duration.ofSeconds(150);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    private FabricDevice device;
+
+    @BeforeEach
+    void resolve() {
+        device = Fabric.load("auto").local().resolve();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    }
+
+    private static UcmatoseOptions options() {
+        return UcmatoseOptions.defaults().withPort(0).withTimeout(STEP);
+    }
+
+    // ---- many ----
+
+    @ParameterizedTest
+    @CsvSource({"1000, 0, 0", "1000, 4, 64"})
+    void aThousandConnectionsComeUpWorkAndGoTogether(int connections, int messages, int size) {
+        UcmatoseOptions options =
+                options().withConnections(connections).withMessages(messages).withSizeBytes(size);
+
+        var results = LocalRoles.runPair(
+                device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
+
+        for (UcmatoseRoles.Result result : new UcmatoseRoles.Result[] {results.server(), results.client()}) {
+            assertThat(result.times()).hasSize(connections).allMatch(times -> times.connect() > 0);
+            assertThat(result.messagesReceived()).isEqualTo((long) connections * messages);
+            assertThat(result.bytesVerified()).isEqualTo((long) connections * messages * size);
+        }
+        assertThat(results.server().times()).allMatch(times -> times.disconnect() > 0);
+    }
+
+    @Test
+    void twoHundredConnectionsComeUpWithTheProgramAsTheServer() throws Exception {
+        UcmatoseOptions options = options()
+                .withConnections(200)
+                .withMessages(2)
+                .withPort(freePort())
+                .withBindAddress(address());
+        try (CProgram server = CProgram.start(
+                STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 200, "-C", 2, "-S", 100)) {
+            UcmatoseRoles.Result result = connect(server, options);
+
+            assertThat(result.messagesReceived()).isEqualTo(400);
+            assertThat(result.unverified()).isEqualTo("the peer is the C program");
+            server.awaitSuccess();
+        }
+    }
+
+    @Test
+    void twoHundredConnectionsComeUpWithTheProgramAsTheClient() throws Exception {
+        try (LocalRoles roles = new LocalRoles()) {
+            Running<UcmatoseRoles.Result> server = roles.start(
+                    "server",
+                    device,
+                    new UcmatoseRoles.Server(options().withConnections(200).withMessages(2)));
+            try (CProgram client = CProgram.start(
+                    STEP, "ucmatose", "-s", address(), "-p", server.hear("port", STEP), "-c", 200, "-C", 2)) {
+                assertThat(server.join(SCENARIO).messagesReceived()).isEqualTo(400);
+                client.awaitSuccess();
+            }
+        }
+    }
+
+    @Test
+    void moreMessagesThanSlotsAreSentInTurns() {
+        // 64 MiB are what is kept to send from.
+        UcmatoseOptions options =
+                options().withMessages(40).withSizeBytes(4 << 20).withConnections(1);
+
+        var results = LocalRoles.runPair(
+                device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
+
+        assertThat(results.client().bytesVerified()).isEqualTo(40L * (4 << 20));
+    }
+
+    // ---- disagreement ----
+
+    @ParameterizedTest
+    @CsvSource({
+        "-c 2, REJECTED, This side has -c 2 -C 10",
+        "-C 11, REJECTED, This side has -c 1 -C 11",
+        "-S 101, SIZE_REFUSED, This side has messages of 101 bytes"
+    })
+    void optionsThatDifferAreNamedByBothSidesAtOnce(String line, Reason reason, String text) {
+        UcmatoseOptions other = OptionLine.parse(UcmatoseOptions.class, line).withTimeout(STEP);
+        ScenarioException[] failures = new ScenarioException[2];
+        LocalRoles roles = new LocalRoles();
+        try {
+            Running<UcmatoseRoles.Result> server = roles.start("server", device, new UcmatoseRoles.Server(options()));
+            int port = Integer.parseInt(server.hear("port", STEP));
+            try (LocalRoles others = new LocalRoles()) {
+                failures[0] = catchThrowableOfType(
+                        ScenarioException.class,
+                        () -> others.start("client", device, new UcmatoseRoles.Client(other.withPort(port)))
+                                .join(SCENARIO));
+            }
+            failures[1] = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
+        } finally {
+            roles.close();
+        }
+
+        assertThat(failures[0]).hasMessageStartingWith(text);
+        assertThat(failures[0].reason()).isEqualTo(reason);
+        assertThat(failures[1].reason()).isEqualTo(reason);
+    }
+
+    @Test
+    void aProgramWithTooManyConnectionsIsRejected() throws Exception {
+        try (LocalRoles roles = new LocalRoles()) {
+            Running<UcmatoseRoles.Result> server = roles.start("server", device, new UcmatoseRoles.Server(options()));
+            try (CProgram client =
+                    CProgram.start(STEP, "ucmatose", "-s", address(), "-p", server.hear("port", STEP), "-c", 2)) {
+                ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
+
+                // The program gives its first connection up as well.
+                assertThat(failure.reason()).isEqualTo(Reason.PEER_LOST);
+                client.awaitOutput("RDMA_CM_EVENT_REJECTED, error: 28");
+            }
+        }
+    }
+
+    // ---- who is not there, or leaves ----
+
+    @Test
+    void aPortThatNobodyListensOnIsAnAbsentPeer() {
+        try (EventChannel channel = EventChannel.create();
+                CmId bound = channel.createId(PortSpace.TCP)) {
+            bound.bind(new InetSocketAddress(device.address(), 0));
+
+            ScenarioException failure = failure(options -> options.withPort(bound.localPort()));
+
+            assertThat(failure.reason()).isEqualTo(Reason.PEER_ABSENT);
+            assertThat(failure)
+                    .hasMessageContaining("Nobody listens at ")
+                    .hasMessageContaining("start the server first");
+        }
+    }
+
+    @Test
+    void anAddressWithoutRdmaHasNoRoute() {
+        ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("127.0.0.1"));
+
+        assertThat(failure.reason()).isEqualTo(Reason.NO_ROUTE);
+        assertThat(failure).hasMessageContaining("127.0.0.1");
+    }
+
+    @Test
+    void anUnknownNameHasNoRoute() {
+        ScenarioException failure = failure(options -> options.withPort(7471).withServerAddress("nobody.invalid"));
+
+        assertThat(failure.reason()).isEqualTo(Reason.NO_ROUTE);
+        assertThat(failure).hasMessageContaining("nobody.invalid");
+    }
+
+    @Test
+    void aGidIsAddressedOnInfinibandOnly() {
+        ScenarioException failure = failure(options -> options.withPort(7471)
+                .withAddressFormat(Format.GID)
+                .withServerAddress(device.gid().gid().toString()));
+
+        assertThat(failure.reason()).isEqualTo(Reason.UNSUPPORTED);
+        assertThat(failure).hasMessageContaining("InfiniBand ports only");
+    }
+
+    @Test
+    void aServerThatIsKilledInMidTransferIsALostPeer() throws Exception {
+        UcmatoseOptions options = options()
+                .withConnections(2)
+                .withMessages(10)
+                .withPort(freePort())
+                .withBindAddress(address());
+        // It expects three connections and waits for the last one, so that nothing flows before it is killed.
+        try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 3);
+                LocalRoles roles = new LocalRoles()) {
+            Running<UcmatoseRoles.Result> client = roles.start("client", device, context -> {
+                try {
+                    return connect(server, options);
+                } catch (RuntimeException e) {
+                    throw e;
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            awaitEstablished(2);
+            server.kill();
+            ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> client.join(SCENARIO));
+
+            assertThat(failure.reason()).isEqualTo(Reason.PEER_LOST);
+            assertThat(failure).hasMessageContaining("in mid-transfer");
+        }
+    }
+
+    private static void awaitEstablished(long connections) {
+        long deadline = System.nanoTime() + STEP.toNanos();
+        while (readyToSend() < connections) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError(
+                        "Not " + connections + " connections after " + STEP + ": " + Ledger.describeLive());
+            }
+            Thread.yield();
+        }
+    }
+
+    private static long readyToSend() {
+        return Ledger.live().stream()
+                .filter(QueuePair.class::isInstance)
+                .map(QueuePair.class::cast)
+                .filter(queuePair -> !queuePair.isClosed() && queuePair.state() == QpState.RTS)
+                .count();
+    }
+
+    @Test
+    void aProgramThatExpectsMoreConnectionsEndsTheClientWithinItsTimeout() throws Exception {
+        UcmatoseOptions options = options().withPort(freePort()).withBindAddress(address());
+        try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 2)) {
+            Throwable failure = catchThrowable(() -> connect(server, options.withTimeout(PATIENCE)));
+
+            assertThat(failure)
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("message of the ucmatose peer");
+        }
+    }
+
+    @Test
+    void aProgramWithSmallerMessagesRefusesTheSize() throws Exception {
+        UcmatoseOptions options =
+                options().withSizeBytes(200).withPort(freePort()).withBindAddress(address());
+        try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-S", 100)) {
+            ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
+
+            assertThat(failure.reason()).isEqualTo(Reason.SIZE_REFUSED);
+            assertThat(failure).hasMessageContaining("same -S");
+        }
+    }
+
+    @Test
+    void aProgramThatTakesFewerConnectionsRejects() throws Exception {
+        UcmatoseOptions options =
+                options().withConnections(3).withPort(freePort()).withBindAddress(address());
+        try (CProgram server = CProgram.start(STEP, "ucmatose", "-b", address(), "-p", options.port(), "-c", 2)) {
+            ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> connect(server, options));
+
+            assertThat(failure.reason()).isEqualTo(Reason.REJECTED);
+            assertThat(failure).hasMessageContaining("same -c");
+        }
+    }
+
+    // ---- wrong data ----
+
+    @ParameterizedTest
+    @CsvSource({"true, RDMA_CM", "false, RDMA_CM", "true, EXTERNAL_QP", "false, RAW"})
+    void aFlippedByteIsFound(boolean byServer, BringUp bringUp) {
+        UcmatoseOptions right = options().withConnections(2).withBringUp(bringUp);
+        UcmatoseOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);
+
+        PayloadMismatchError failure = catchThrowableOfType(
+                PayloadMismatchError.class,
+                () -> LocalRoles.runPair(
+                        device,
+                        new UcmatoseRoles.Server(byServer ? wrong : right),
+                        new UcmatoseRoles.Client(byServer ? right : wrong),
+                        SCENARIO));
+
+        assertThat(failure)
+                .hasMessageContaining("connection 1 at the " + (byServer ? "client" : "server"))
+                .hasMessageContaining("offset 50");
+    }
+
+    // ---- machinery ----
+
+    private String address() {
+        return device.address().getHostAddress();
+    }
+
+    private int freePort() {
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.bind(new InetSocketAddress(device.address(), 0));
+            return id.localPort();
+        }
+    }
+
+    private ScenarioException failure(UnaryOperator<UcmatoseOptions> change) {
+        return catchThrowableOfType(ScenarioException.class, () -> {
+            try (LocalRoles roles = new LocalRoles()) {
+                roles.start("client", device, new UcmatoseRoles.Client(change.apply(options())))
+                        .join(SCENARIO);
+            }
+        });
+    }
+
+    /** Again and again until the program listens. */
+    private UcmatoseRoles.Result connect(CProgram server, UcmatoseOptions options) throws Exception {
+        long deadline = System.nanoTime() + STEP.toNanos();
+        while (true) {
+            try (LocalRoles roles = new LocalRoles()) {
+                return roles.start("client", device, new UcmatoseRoles.Client(options))
+                        .join(SCENARIO);
+            } catch (ScenarioException e) {
+                if (e.reason() != Reason.PEER_ABSENT || System.nanoTime() - deadline > 0) {
+                    throw e;
+                }
+                assertThat(server.process().isAlive()).as(server.describe()).isTrue();
+            }
+        }
+    }
+}
