@@ -5,6 +5,7 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
+import java.net.UnknownHostException;
 import java.util.Collections;
 import java.util.Optional;
 
@@ -43,9 +44,19 @@ public final class Addresses {
             return Collections.list(network.getInetAddresses()).stream()
                     .filter(address -> address instanceof Inet4Address == ipv4)
                     .filter(address -> !address.isLinkLocalAddress())
-                    .findFirst();
+                    .findFirst()
+                    .map(Addresses::withoutScope);
         } catch (SocketException e) {
             throw new IllegalStateException("Can't list the addresses of " + own.getHostAddress(), e);
+        }
+    }
+
+    /** Java adds the interface to every IPv6 address that it lists; getaddrinfo(3) takes it with link-local ones only. */
+    private static InetAddress withoutScope(InetAddress address) {
+        try {
+            return InetAddress.getByAddress(address.getAddress());
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(address + " has a length of its own", e);
         }
     }
 }

@@ -71,6 +71,12 @@ public final class RpingRoles {
             this(options, NOBODY, NOBODY);
         }
 
+        /** Returns the options; who listens says nothing. */
+        @Override
+        public String toString() {
+            return "Server[" + options + "]";
+        }
+
         /**
          * Serves.
          *
@@ -98,6 +104,12 @@ public final class RpingRoles {
         /** Creates a client that prints nothing. */
         public Client(RpingOptions options) {
             this(options, NOBODY, NOBODY);
+        }
+
+        /** Returns the options; who listens says nothing. */
+        @Override
+        public String toString() {
+            return "Client[" + options + "]";
         }
 
         /**
