@@ -612,6 +612,7 @@ public final class MulticastRoles {
             int count = queuePairs.size();
             int end = Math.addExact(first, options.messages());
             long unit = 0;
+            int pending = 0;
             long units = (long) count * options.messages();
             for (int from = first; from < end; from += depth) {
                 int length = Math.min(depth, end - from);
@@ -629,8 +630,14 @@ public final class MulticastRoles {
                         requests.signaled(i, i == length - 1);
                     }
                     queuePairs.get(q).post(requests, 0, length);
+                    completions++;
+                    pending += length;
+                    // Nothing but this keeps many queue pairs together from sending faster than receivers take.
+                    if (pending >= BATCH) {
+                        progress().awaitSends(completions);
+                        pending = 0;
+                    }
                 }
-                completions += count;
                 progress().awaitSends(completions);
             }
         }
