@@ -27,7 +27,12 @@ abstract class ProgramCommand extends ReportingCommand {
 
     @Override
     final Outcome execute() throws Exception {
-        return run(new CommandContext(common, err(), cancelled()));
+        CommandContext context = new CommandContext(common, err(), cancelled());
+        if (common.device().isPresent() || common.gidIndex().isPresent()) {
+            // A client that is given an address would never ask for it, and a wrong name would go unnoticed.
+            context.device();
+        }
+        return run(context);
     }
 
     @Override

@@ -39,8 +39,7 @@ public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
     /** Returns where the cells of each program come from. */
     public static List<CellSource> sources() {
-        return List.of(
-                new RpingCells(), new UcmatoseCells(), new UdaddyCells(), new MckeyCells(), new RstreamCells());
+        return List.of(new RpingCells(), new UcmatoseCells(), new UdaddyCells(), new MckeyCells(), new RstreamCells());
     }
 
     /**

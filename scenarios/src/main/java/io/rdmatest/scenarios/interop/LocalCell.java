@@ -18,22 +18,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /** Runs a cell with both sides on this host, and ends whatever it started. */
 final class LocalCell implements CellContext {
-
-    /** Above the programs' own ports and the usual services, below Linux's ephemeral range. */
-    private static final int FIRST_PORT = 20_100;
-
-    private static final int LAST_PORT = 31_999;
-
-    /** Two runs at once on one host hardly begin at the same port. */
-    private static final AtomicInteger NEXT_PORT =
-            new AtomicInteger(ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT));
 
     private final FabricDevice device;
     private final Duration step;
@@ -152,7 +141,7 @@ final class LocalCell implements CellContext {
 
     @Override
     public int port() {
-        return NEXT_PORT.getAndUpdate(port -> port == LAST_PORT ? FIRST_PORT : port + 1);
+        return Ports.next();
     }
 
     @Override

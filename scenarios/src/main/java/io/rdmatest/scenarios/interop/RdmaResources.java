@@ -7,34 +7,95 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** What the kernel knows about the sockets and RDMA objects of another process. */
-final class RdmaResources {
+public final class RdmaResources {
 
     private static final long PATIENCE_SECONDS = 10;
     private static final String TCP_LISTEN = "0A";
 
     private RdmaResources() {}
 
+    private static final List<String> KINDS = List.of("qp", "cq", "mr", "pd", "cm_id", "srq");
+
+    /** What names an object in a line such as {@code link rxe0/1 lqpn 17 type RC state RTS ... pid 123 comm rping}. */
+    private static final Pattern NAME = Pattern.compile("(\\S+ (?:lqpn|cqn|mrn|pdn|cm-idn|srqn) \\d+)\\b");
+
+    private static final Pattern PID = Pattern.compile("\\bpid (\\d+)\\b");
+    private static final Pattern LISTENER = Pattern.compile("\\bstate LISTEN\\b");
+
+    /**
+     * Returns the RDMA objects of a process that runs, as {@code rdma resource show} (rdma-resource(8)) lists them.
+     *
+     * @return their names, such as {@code rxe0/1 lqpn 17}; those that a thread made which has ended are not among them
+     * @throws IllegalStateException if there is no rdma tool, or it does not answer
+     */
+    public static List<String> of(long pid) throws IOException, InterruptedException {
+        Set<String> threads = threads(pid);
+        return names(lines(KINDS).stream().filter(line -> isOf(threads, line)).toList());
+    }
+
+    /** Returns the names of all RDMA objects of this host, as {@link #of} does. */
+    public static List<String> all() throws IOException, InterruptedException {
+        return names(lines(KINDS));
+    }
+
     /** Returns whether a process listens, or whether that cannot be found out because there is no rdma tool. */
-    static boolean mayListen(long pid) throws IOException, InterruptedException {
-        Path tool = CProgram.find("rdma").orElse(null);
-        if (tool == null) {
+    public static boolean mayListen(long pid) throws IOException, InterruptedException {
+        if (CProgram.find("rdma").isEmpty()) {
             return true;
         }
-        Pattern listener = Pattern.compile("\\bstate LISTEN\\b.*\\bpid " + pid + "\\b");
-        return show(tool, "cm_id").stream()
-                        .anyMatch(line -> listener.matcher(line).find())
+        Set<String> threads = threads(pid);
+        return lines(List.of("cm_id")).stream()
+                        .anyMatch(line -> LISTENER.matcher(line).find() && isOf(threads, line))
                 || listensOnTcp(pid);
     }
 
+    /** What the kernel calls the pid of an object is the id of the thread that made it. */
+    private static Set<String> threads(long pid) throws IOException {
+        Set<String> threads = new HashSet<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(Path.of("/proc/" + pid + "/task"))) {
+            entries.forEach(entry -> threads.add(String.valueOf(entry.getFileName())));
+        } catch (NoSuchFileException | DirectoryIteratorException e) {
+            // The process has just ended; whoever waits for it sees that.
+            return Set.of();
+        }
+        return threads;
+    }
+
+    private static boolean isOf(Set<String> threads, String line) {
+        Matcher matcher = PID.matcher(line);
+        return matcher.find() && threads.contains(matcher.group(1));
+    }
+
+    private static List<String> names(List<String> lines) {
+        return lines.stream()
+                .map(NAME::matcher)
+                .filter(Matcher::find)
+                .map(matcher -> matcher.group(1))
+                .toList();
+    }
+
+    private static List<String> lines(List<String> kinds) throws IOException, InterruptedException {
+        Path tool = CProgram.find("rdma")
+                .orElseThrow(() ->
+                        new IllegalStateException("The tool rdma is not installed (Debian: apt-get install iproute2)"));
+        List<String> lines = new ArrayList<>();
+        for (String kind : kinds) {
+            lines.addAll(show(tool, kind));
+        }
+        return lines;
+    }
+
     /** Returns the lines of {@code rdma resource show}. */
-    static List<String> show(Path tool, String kind) throws IOException, InterruptedException {
+    private static List<String> show(Path tool, String kind) throws IOException, InterruptedException {
         Path output = Files.createTempFile("rdma-resources", ".out");
         try {
             Process process = new ProcessBuilder(tool.toString(), "resource", "show", kind)

@@ -1,0 +1,370 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.interop.CProgram;
+import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.interop.RdmaResources;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.UcmatoseRoles;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * How the commands end when something is wrong: within their deadlines, each cause with its own exit status and one sentence,
+ * and with nothing left behind.
+ */
+@RdmaTest(timeout = "300 s")
+class CliFailuresIT {
+
+    private static final Duration STEP = Duration.ofSeconds(15);
+    private static final Duration END = Duration.ofSeconds(120);
+    private static final long LOOK_MILLIS = 20;
+    private static final String TIMEOUT = "8s";
+
+    /** So many packets that the transfer is under way beyond doubt. */
+    private static final long PACKETS = 300;
+
+    @TempDir
+    private Path folder;
+
+    /** How a command ended. */
+    private record Ended(int status, String out, String err) {
+
+        /** Requires an exit status, one sentence for it, and no trace of a defect. */
+        void requireFailure(String program, ExitStatus expected, String... words) {
+            String said = "exit status " + status + "\n" + err + "\n" + out;
+            assertThat(status).as(said).isEqualTo(expected.code());
+            // What a program tells on the way, such as its port or the group it joined, is no complaint.
+            List<String> lines =
+                    err.lines().filter(line -> line.startsWith("./rdmatest ")).toList();
+            assertThat(lines).as(said).hasSize(1);
+            assertThat(err).as("no stack trace").doesNotContain("\tat ");
+            assertThat(lines.getFirst()).startsWith("./rdmatest " + program + ": " + expected + ": ");
+            for (String word : words) {
+                assertThat(lines.getFirst()).containsIgnoringCase(word);
+            }
+        }
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    }
+
+    // ---- nobody there ----
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -p PORT -C 1",
+            })
+    void aPortThatNobodyListensOn(String program, String options, FabricDevice device) {
+        run(device, program, options, Ports.next())
+                .requireFailure(program, ExitStatus.PEER_ABSENT, "nobody listens", "start");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -s -a ADDRESS -p PORT",
+                "mckey    | -m 239.77.9.1 -b ADDRESS",
+            })
+    void aServerThatNobodyComesTo(String program, String options, FabricDevice device) {
+        run(device, program, options + " --timeout 500ms", Ports.next())
+                .requireFailure(program, ExitStatus.PEER_ABSENT, "500 ms");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a 192.0.2.1 -C 1",
+                "rping    | -c -a 127.0.0.1 -C 1",
+                "mckey    | -m 239.77.9.2 -b 192.0.2.1",
+            })
+    void anAddressWithoutARouteOverAnRdmaDevice(String program, String options, FabricDevice device) {
+        run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.NO_ROUTE, "rdma");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -p PORT -C 1",
+            })
+    void aListenerThatRejects(String program, String options, FabricDevice device) {
+        try (LocalRoles roles = new LocalRoles()) {
+            var listener = roles.start("listener", device, new UcmatoseRoles.RejectingServer(new byte[0], END));
+            int port = Integer.parseInt(listener.hear("port", STEP));
+
+            run(device, program, options, port).requireFailure(program, ExitStatus.REJECTED, "rejected");
+
+            assertThat(listener.join(STEP)).isNotEmpty();
+        }
+    }
+
+    // ---- sizes ----
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -s -a ADDRESS -p PORT -S 64 | -c -a ADDRESS -p PORT -S 1000 -C 3",
+            })
+    void aSizeThatTheCServerRefuses(String program, String theirs, String ours, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+            server.awaitListening();
+
+            run(device, program, ours, port).requireFailure(program, ExitStatus.SIZE_REFUSED, "1000", "-S");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "mckey    | -m 239.77.9.3 -b ADDRESS -s -S 5000 | 5000 bytes",
+            })
+    void aSizeOverTheMtu(String program, String options, String named, FabricDevice device) {
+        run(device, program, options, Ports.next())
+                .requireFailure(program, ExitStatus.SIZE_REFUSED, named, "MTU", "-S");
+    }
+
+    // ---- lost in mid-transfer ----
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -s -a ADDRESS -p PORT -S 4096 | -c -a ADDRESS -p PORT -S 4096",
+            })
+    void aCServerThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+            server.awaitListening();
+            long before = packets(device);
+            CompletableFuture<Ended> client = inBackground(() -> run(device, program, ours, port));
+            awaitTraffic(device, before, client);
+
+            server.kill();
+
+            client.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, ExitStatus.PEER_LOST, "peer");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -p PORT -S 4096 | -s -a ADDRESS -p PORT -S 4096",
+            })
+    void aCClientThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        CompletableFuture<Ended> server = inBackground(() -> run(device, program, ours, port));
+        await(
+                "our server listens",
+                server,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+        long before = packets(device);
+        try (CProgram client = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+            awaitTraffic(device, before, server);
+
+            client.kill();
+
+            server.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, ExitStatus.PEER_LOST, "peer");
+        }
+    }
+
+    /** Whatever a JVM held goes with it: that is the kernel's work, and nothing of ours may stand in its way. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -s -a ADDRESS -p PORT -P -S 4096 | -c -a ADDRESS -p PORT -S 4096",
+            })
+    void aJvmOfOursThatIsKilled(String program, String ours, String theirs, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-Xshare:auto",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Rdmatest.class.getName(),
+                program));
+        command.addAll(List.of(words(ours, device, port)));
+        Path said = folder.resolve("said");
+        Process server = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        try {
+            CompletableFuture<Process> ended = server.onExit();
+            await("the server's JVM listens", ended, () -> RdmaResources.mayListen(server.pid()));
+            long before = packets(device);
+            try (CProgram client = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+                awaitTraffic(device, before, ended);
+                List<String> held = RdmaResources.of(server.pid());
+                // The least that a connection needs, besides the listener.
+                assertThat(held).as(text(said)).anyMatch(name -> name.contains("lqpn"));
+
+                server.destroyForcibly();
+
+                assertThat(server.waitFor(STEP.toSeconds(), TimeUnit.SECONDS)).isTrue();
+                await(
+                        "the kernel frees all that the JVM held",
+                        new CompletableFuture<>(),
+                        () -> Collections.disjoint(RdmaResources.all(), held));
+                int ignored = client.awaitEnd();
+            }
+        } finally {
+            server.destroyForcibly();
+        }
+    }
+
+    // ---- usage, host and what nobody can do ----
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS --nonsense    | --nonsense",
+                "rping    | -c -a ADDRESS -S 22         | 22",
+                "rping    | -c -a ADDRESS -p 65536      | 65536",
+                "rping    | -c -a ADDRESS -C many       | many",
+                "rping    | -a ADDRESS                  | -s",
+                "rping    | -c -a ADDRESS --timeout 0   | --timeout",
+                "mckey    | -b ADDRESS                  | -m",
+                "mckey    | -m 239.77.9.4 -c 0          | -c",
+            })
+    void wrongUsage(String program, String options, String named, FabricDevice device) {
+        run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.USAGE, named, "--help");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -C 1",
+                "mckey    | -m 239.77.9.5",
+            })
+    void aDeviceThatDoesNotExist(String program, String options, FabricDevice device) {
+        run(device, program, options + " --device none7", Ports.next())
+                .requireFailure(
+                        program,
+                        ExitStatus.HOST_NOT_READY,
+                        "none7",
+                        device.device().name());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "mckey    | -m 0.0.0.0 -b ADDRESS                 | InfiniBand",
+                "mckey    | -M ff0e::77:9 -b ADDRESS              | ff0e:",
+            })
+    void whatRoceCannotDo(String program, String options, String named, FabricDevice device) {
+        run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.UNSUPPORTED, named);
+    }
+
+    // ---- running and waiting ----
+
+    /** Runs a command to its end within this JVM. */
+    private static Ended run(FabricDevice device, String program, String options, int port) {
+        List<String> words = new ArrayList<>(List.of(program));
+        if (!options.contains("--timeout")) {
+            words.addAll(List.of("--timeout", TIMEOUT));
+        }
+        words.addAll(List.of(words(options, device, port)));
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        int status = Rdmatest.execute(new PrintWriter(out), new PrintWriter(err), words.toArray(String[]::new));
+        return new Ended(status, out.toString(), err.toString());
+    }
+
+    private static String[] words(String options, FabricDevice device, int port) {
+        return options.replace("ADDRESS", device.address().getHostAddress())
+                .replace("PORT", Integer.toString(port))
+                .strip()
+                .split("\\s+");
+    }
+
+    private static <T> CompletableFuture<T> inBackground(Callable<T> work) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        Thread.ofPlatform().daemon(true).name("rdmatest-command").start(() -> {
+            try {
+                result.complete(work.call());
+            } catch (Throwable e) {
+                result.completeExceptionally(e);
+            }
+        });
+        return result;
+    }
+
+    /** Waits until a transfer is under way. */
+    private static void awaitTraffic(FabricDevice device, long before, CompletableFuture<?> ours) throws Exception {
+        await("packets flow", ours, () -> packets(device) - before >= PACKETS);
+    }
+
+    /** Waits until something is so, as long as a command of ours runs on. */
+    private static void await(String what, CompletableFuture<?> ours, Callable<Boolean> condition) throws Exception {
+        long deadline = System.nanoTime() + END.toNanos();
+        while (!condition.call()) {
+            try {
+                throw new AssertionError(
+                        what + ": ours ended before that: " + ours.get(LOOK_MILLIS, TimeUnit.MILLISECONDS));
+            } catch (TimeoutException e) {
+                assertThat(System.nanoTime() - deadline)
+                        .as("%s: not within %s", what, END)
+                        .isNegative();
+            }
+        }
+    }
+
+    /** Returns how many packets the port has sent, by the kernel's counters. */
+    private static long packets(FabricDevice device) {
+        Path port = Path.of("/sys/class/infiniband", device.device().name(), "ports", Integer.toString(device.port()));
+        try {
+            for (String counter : List.of("hw_counters/sent_pkts", "counters/port_xmit_packets")) {
+                Path file = port.resolve(counter);
+                if (Files.isReadable(file)) {
+                    return Long.parseLong(Files.readString(file).strip());
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(port + " has no counter of packets");
+    }
+
+    private static String text(Path file) throws IOException {
+        return Files.readString(file, StandardCharsets.UTF_8);
+    }
+}
