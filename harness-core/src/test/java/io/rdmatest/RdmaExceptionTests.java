@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class RdmaExceptionTests {
 
@@ -16,6 +18,30 @@ class RdmaExceptionTests {
                 .hasMessageContaining("ulimit -l");
         assertThat(exception.errnoName()).isEqualTo("ENOMEM");
         assertThat(exception.call()).isEqualTo("ibv_reg_mr");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rdma_bind_addr, 99, ip address",
+        "rdma_resolve_addr, 19, rdma link show",
+        "rdma_resolve_addr, 101, ip route get",
+        "rdma_resolve_addr, 110, ip neigh",
+        "rconnect, 110, check that it runs",
+        "rconnect, 111, start the server",
+        "rsend, 104, the peer closed it",
+        "rdma_bind_addr, 98, another listener",
+    })
+    void namesTheCureOfTheUsualCausesInOneSentence(String call, int errno, String cure) {
+        String message = new RdmaException(call, "10.77.0.1:7471", errno).getMessage();
+        assertThat(message).contains(cure).endsWith(".");
+        assertThat(message.substring(message.indexOf("). ") + 3)).doesNotContain(". ");
+    }
+
+    @Test
+    void tellsWhatIsNotSupportedFromWhatFailed() {
+        assertThat(new RdmaException("rdma_create_qp_ex", "", 95).isUnsupported()).isTrue();
+        assertThat(new RdmaException("rdma_join_multicast_ex", "", 524).isUnsupported()).isTrue();
+        assertThat(new RdmaException("rdma_bind_addr", "", 19).isUnsupported()).isFalse();
     }
 
     @Test

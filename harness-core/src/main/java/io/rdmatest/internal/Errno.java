@@ -129,9 +129,18 @@ public final class Errno {
                         : "";
             case "EMFILE" -> "Too many open files: raise 'ulimit -n', or close event channels and contexts.";
             case "ENOSYS", "EOPNOTSUPP" -> "The device, its driver or the kernel does not support this.";
-            case "ECONNREFUSED" -> "No listener answers at this address and port.";
+            case "ECONNREFUSED" ->
+                "No listener answers at this address and port, or it rejected: start the server, or compare its port and port"
+                        + " space with these.";
+            case "ECONNRESET", "ECONNABORTED", "EPIPE" ->
+                "The connection has ended: the peer closed it or its device stopped acknowledging; the peer's own messages tell"
+                        + " which.";
+            case "ENETDOWN" -> "The network interface is down: 'ip link set dev NAME up' as root.";
             case "ETIMEDOUT" ->
-                "The peer did not answer: check that it runs and that the path between the hosts is up.";
+                call.equals("rdma_resolve_addr")
+                        ? "Nobody on the network answers for the address: 'ip neigh' tells whether ARP or neighbour discovery does;"
+                                + " check the address and that the host is up."
+                        : "The peer did not answer: check that it runs and that the path between the hosts is up.";
             case "EINVAL" ->
                 call.equals("ibv_modify_qp")
                         ? "The transition is not allowed from the present state, or an attribute of it is missing or out of range."

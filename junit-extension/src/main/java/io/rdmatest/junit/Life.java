@@ -37,6 +37,7 @@ final class Life implements AutoCloseable {
     private final Set<NativeResource> provisioned = identitySet();
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private final Map<Object, Object> byKey = new HashMap<>();
+    private final List<AutoCloseable> afterRelease = new ArrayList<>();
 
     private Life(String name, @Nullable Life enclosing, boolean audited) {
         this.name = name;
@@ -101,6 +102,11 @@ final class Life implements AutoCloseable {
         }
     }
 
+    /** Runs a check at the very end, when everything that was provisioned or left behind has been released. */
+    synchronized void afterRelease(Runnable check) {
+        afterRelease.add(check::run);
+    }
+
     /** Returns the live native objects that came into being in this life, in the order of their creation. */
     List<NativeResource> live() {
         return Ledger.live().stream()
@@ -124,6 +130,9 @@ final class Life implements AutoCloseable {
                 provisioned.stream().filter(r -> !r.isClosed()).toList();
         for (NativeResource resource : remaining.reversed()) {
             release(resource, failures);
+        }
+        for (AutoCloseable check : afterRelease) {
+            release(check, failures);
         }
         AssertionError leak = leaked.isEmpty()
                 ? null

@@ -5,7 +5,6 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
@@ -21,12 +20,7 @@ import org.opentest4j.TestAbortedException;
 
 /** The extension behind {@link RdmaTest @RdmaTest}. */
 final class RdmaExtension
-        implements ExecutionCondition,
-                BeforeAllCallback,
-                BeforeEachCallback,
-                AfterAllCallback,
-                ParameterResolver,
-                InvocationInterceptor {
+        implements ExecutionCondition, BeforeAllCallback, BeforeEachCallback, ParameterResolver, InvocationInterceptor {
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
@@ -50,13 +44,15 @@ final class RdmaExtension
     @Override
     public void beforeAll(ExtensionContext context) {
         Life life = Life.of(context);
-        if (Configuration.of(context).auditKernel()) {
-            life.provide(KernelAudit.class, KernelAudit.class, KernelAudit::begin);
-        }
         // A device that is not there fails each test, by name; here it would fail a class without tests.
         RunDevice device = RunDevice.of(context);
         if (device.failure().isEmpty()) {
             publishEnvironment(device, context);
+            // After the device, which belongs to the run, and before anything that belongs to the class.
+            if (Configuration.of(context).auditKernel()) {
+                KernelAudit audit = KernelAudit.begin();
+                life.afterRelease(() -> audit.end(context.getDisplayName()));
+            }
         }
     }
 
@@ -72,15 +68,6 @@ final class RdmaExtension
         if (device.failure().isEmpty()) {
             publishEnvironment(device, context);
             report(context).device(device.name());
-        }
-    }
-
-    @Override
-    public void afterAll(ExtensionContext context) {
-        if (Configuration.of(context).auditKernel()) {
-            Life.of(context)
-                    .provide(KernelAudit.class, KernelAudit.class, KernelAudit::begin)
-                    .end(context.getDisplayName());
         }
     }
 
