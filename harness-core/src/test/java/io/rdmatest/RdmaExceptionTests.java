@@ -39,8 +39,10 @@ class RdmaExceptionTests {
 
     @Test
     void tellsWhatIsNotSupportedFromWhatFailed() {
-        assertThat(new RdmaException("rdma_create_qp_ex", "", 95).isUnsupported()).isTrue();
-        assertThat(new RdmaException("rdma_join_multicast_ex", "", 524).isUnsupported()).isTrue();
+        assertThat(new RdmaException("rdma_create_qp_ex", "", 95).isUnsupported())
+                .isTrue();
+        assertThat(new RdmaException("rdma_join_multicast_ex", "", 524).isUnsupported())
+                .isTrue();
         assertThat(new RdmaException("rdma_bind_addr", "", 19).isUnsupported()).isFalse();
     }
 
