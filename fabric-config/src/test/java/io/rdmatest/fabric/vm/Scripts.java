@@ -76,8 +76,10 @@ final class Scripts {
     }
 
     private ProcessBuilder builder(String... scriptAndArguments) {
-        List<String> command = new ArrayList<>(List.of(scriptAndArguments));
-        command.set(0, HOME.resolve("bin").resolve(command.getFirst()).toString());
+        // A build that runs in the background of a shell ignores SIGINT, and what it starts would too.
+        List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,TERM"));
+        command.addAll(List.of(scriptAndArguments));
+        command.set(2, HOME.resolve("bin").resolve(scriptAndArguments[0]).toString());
         ProcessBuilder builder = new ProcessBuilder(command).directory(work.toFile());
         builder.environment().putAll(environment);
         return builder;

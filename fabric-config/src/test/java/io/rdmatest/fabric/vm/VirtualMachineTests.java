@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The machine as the user of {@code in-vm} and {@code java} meets it. */
 @EnabledIf(value = "prepared", disabledReason = "setup --check says that no virtual machine can be started here")
-@Timeout(value = 4, unit = TimeUnit.MINUTES)
+@Timeout(value = 4, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class VirtualMachineTests {
 
     @TempDir
