@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.NativeResource;
+import io.rdmatest.verbs.DeviceContext;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.List;
@@ -48,8 +49,9 @@ final class RdmaExtension
         RunDevice device = RunDevice.of(context);
         if (device.failure().isEmpty()) {
             publishEnvironment(device, context);
-            // After the device, which belongs to the run, and before anything that belongs to the class.
             if (Configuration.of(context).auditKernel()) {
+                // The device belongs to the run and stays open: whatever comes after it belongs to the class.
+                DeviceContext ignored = device.context();
                 KernelAudit audit = KernelAudit.begin();
                 life.afterRelease(() -> audit.end(context.getDisplayName()));
             }
