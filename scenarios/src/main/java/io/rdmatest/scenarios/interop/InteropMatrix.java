@@ -18,10 +18,7 @@ import java.util.function.Function;
  */
 public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
-    /**
-     * Draws the options of the cells: a whole number, or a date and time such as {@code 2026-11-21T08:24:13Z}, whose digits
-     * make one. Unless set, another one for every run, which the run prints.
-     */
+    /** Draws the options of the cells: a whole number. Unless set, another one for every run, which the run prints. */
     public static final String SEED = "rdma.interop.seed";
 
     /** How many cells there are for each program and role of ours, 1 to 1000; 1 unless set. */
@@ -62,16 +59,9 @@ public record InteropMatrix(long seed, int count, List<Cell> cells) {
     }
 
     static InteropMatrix read(Function<String, Optional<String>> configuration) {
-        return draw(seed(configuration), Math.clamp(number(configuration, CELLS, 1), 0, Integer.MAX_VALUE));
-    }
-
-    private static long seed(Function<String, Optional<String>> configuration) {
-        return number(
-                key -> configuration
-                        .apply(key)
-                        .map(text -> text.replaceFirst("^(\\d+)-(\\d+)-(\\d+)T(\\d+):(\\d+):(\\d+)Z$", "$1$2$3$4$5$6")),
-                SEED,
-                RANDOM_SEED);
+        return draw(
+                number(configuration, SEED, RANDOM_SEED),
+                Math.clamp(number(configuration, CELLS, 1), 0, Integer.MAX_VALUE));
     }
 
     private static long number(Function<String, Optional<String>> configuration, String key, long unset) {
