@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Ledger;
-import io.rdmatest.RdmaException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.cli.OptionLine;
@@ -163,7 +162,7 @@ class RstreamIT {
                 options("-C 1").withServerAddress(address).withPort(PORT))));
         assertThat(rsocket)
                 .isInstanceOfSatisfying(
-                        RdmaException.class, e -> assertThat(e.errnoName()).isEqualTo("ECONNREFUSED"));
+                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT));
         Throwable tcp = catchThrowable(() -> alone(new StreamRoles.Client(
                 options("-C 1 -T s").withServerAddress(address).withPort(PORT))));
         assertThat(tcp)

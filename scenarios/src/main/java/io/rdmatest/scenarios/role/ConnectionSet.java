@@ -708,18 +708,15 @@ final class ConnectionSet implements AutoCloseable {
         RuntimeException cause = completions.get(index).exception();
         String on = "on connection " + connection.index + " with " + peer;
         return switch (completions.status(index)) {
-            case REM_INV_REQ_ERR ->
+            // Of a receive that is too short, soft-RoCE says that the operation failed instead of the request.
+            case REM_INV_REQ_ERR, REM_OP_ERR ->
                 new ScenarioException(
                         Reason.SIZE_REFUSED,
                         "The peer takes no message of %d bytes %s: start both sides with the same -S"
                                 .formatted(size, on),
                         cause);
-            case LOC_LEN_ERR ->
-                new ScenarioException(
-                        Reason.SIZE_REFUSED,
-                        "The peer sends more than the %d bytes of -S %s: start both sides with the same -S"
-                                .formatted(size, on),
-                        cause);
+            case LOC_LEN_ERR -> tooLong(on, cause);
+            case LOC_QP_OP_ERR -> send ? cause : tooLong(on, cause);
             case RNR_RETRY_EXC_ERR ->
                 new ScenarioException(
                         Reason.REJECTED,
@@ -734,6 +731,13 @@ final class ConnectionSet implements AutoCloseable {
                         cause);
             default -> cause;
         };
+    }
+
+    private ScenarioException tooLong(String on, Throwable cause) {
+        return new ScenarioException(
+                Reason.SIZE_REFUSED,
+                "The peer sends more than the %d bytes of -S %s: start both sides with the same -S".formatted(size, on),
+                cause);
     }
 
     private void postSends(Connection connection) {

@@ -139,7 +139,7 @@ final class DatagramSet implements AutoCloseable {
 
     private CmEvent awaitRequest(CmId id, @Nullable Duration limit) {
         if (limit != null) {
-            return RcLink.awaitEvent(context, id, limit, "request").require(CmEvent.Type.CONNECT_REQUEST);
+            return RcLink.awaitEvent(context, id, limit, "connection request").require(CmEvent.Type.CONNECT_REQUEST);
         }
         while (true) {
             context.checkCancelled();
@@ -413,7 +413,8 @@ final class DatagramSet implements AutoCloseable {
                 }
             }
         }
-        return new AssertionError("Datagrams of " + peer + " were lost: " + text, timeout);
+        return new AssertionError(
+                "Datagrams of " + peer + " were lost, or it died or was given a smaller -C: " + text, timeout);
     }
 
     /** Where something came, the rest is lost; where nothing came, nobody may be there. */

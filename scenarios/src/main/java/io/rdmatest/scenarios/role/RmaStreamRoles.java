@@ -96,7 +96,11 @@ public final class RmaStreamRoles {
                     }
                 } catch (RdmaTimeoutException e) {
                     if (limit != null && Waits.remaining(deadline).isZero()) {
-                        throw new RdmaTimeoutException("client of the stream", limit, "");
+                        throw new ScenarioException(
+                                Reason.PEER_ABSENT,
+                                "No client of the stream connected within %d ms: start one, or allow more time"
+                                        .formatted(limit.toMillis()),
+                                e);
                     }
                 }
             }
@@ -122,13 +126,31 @@ public final class RmaStreamRoles {
             int port = options.port() != 0
                     ? options.port()
                     : Integer.parseInt(context.hear("port of the stream's server", options.timeout()));
-            try (StreamEndpoint endpoint =
-                    StreamEndpoint.connect(new InetSocketAddress(remote, port), options.stream(), options.timeout())) {
+            InetSocketAddress target = new InetSocketAddress(remote, port);
+            try (StreamEventQueue events = StreamEventQueue.create();
+                    StreamEndpoint endpoint =
+                            StreamEndpoint.connect(events, null, target, options.stream(), options.timeout())) {
+                awaitConnected(endpoint, target);
                 context.trace("connected with " + endpoint.remoteAddress());
                 Exchange exchange = new Exchange(context, options, endpoint, "client");
                 exchange.run(true);
                 endpoint.shutdown(options.timeout());
                 return exchange.result();
+            }
+        }
+
+        private void awaitConnected(StreamEndpoint endpoint, InetSocketAddress target) {
+            try {
+                endpoint.awaitConnected(options.timeout());
+            } catch (RdmaTimeoutException e) {
+                throw new ScenarioException(
+                        Reason.PEER_ABSENT,
+                        "%s port %d did not answer within %d ms: start the stream's server there, or allow more time"
+                                .formatted(
+                                        target.getAddress().getHostAddress(),
+                                        target.getPort(),
+                                        options.timeout().toMillis()),
+                        e);
             }
         }
     }

@@ -126,6 +126,9 @@ final class RsocketEndpoint implements StreamEndpoint {
         } catch (RdmaTimeoutException e) {
             socket.close();
             throw StreamAddresses.noAnswer(target, options.timeout(), e);
+        } catch (RdmaException e) {
+            socket.close();
+            throw StreamAddresses.unreachable(target, e);
         } catch (RuntimeException e) {
             socket.close();
             throw e;

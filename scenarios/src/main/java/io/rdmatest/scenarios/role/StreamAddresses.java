@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.RdmaException;
 import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.AddressInfo.Hints;
@@ -139,10 +140,27 @@ final class StreamAddresses {
     }
 
     static ScenarioException refused(InetSocketAddress target, Throwable cause) {
+        return refused(text(target), cause);
+    }
+
+    private static ScenarioException refused(String target, Throwable cause) {
         return new ScenarioException(
                 Reason.PEER_ABSENT,
-                "Nobody listens at %s: start the rstream server there, with the same transport".formatted(text(target)),
+                "Nobody listens at %s: start the rstream server there, with the same transport".formatted(target),
                 cause);
+    }
+
+    /** Says why rconnect failed. It knows one refusal only, so that a server that is there and rejects seems absent. */
+    static RuntimeException unreachable(String target, RdmaException failure) {
+        if (failure.isUnsupported()) {
+            return failure;
+        }
+        return switch (failure.errnoName()) {
+            case "ECONNREFUSED" -> refused(target, failure);
+            // Of this side's own port, not of the target's.
+            case "EADDRINUSE" -> failure;
+            default -> CmFailures.ofAddress(failure, target);
+        };
     }
 
     static ScenarioException broken(String peer, Throwable cause) {

@@ -34,8 +34,7 @@ interface StreamEndpoint {
      * Connects to the server.
      *
      * @param rows what the connection is for
-     * @throws io.rdmatest.RdmaException ECONNREFUSED if nobody listens
-     * @throws ScenarioException PEER_ABSENT or NO_ROUTE
+     * @throws ScenarioException PEER_ABSENT if nobody listens or answers, or NO_ROUTE
      */
     StreamLink connect(int port, List<StreamRow> rows);
 

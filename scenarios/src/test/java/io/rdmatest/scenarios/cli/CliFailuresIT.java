@@ -80,6 +80,12 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "rping    | -c -a ADDRESS -p PORT -C 1",
+                "ucmatose | -s ADDRESS -p PORT",
+                "udaddy   | -s ADDRESS --port PORT",
+                "rstream  | -s ADDRESS -p PORT",
+                "rstream  | -s ADDRESS -p PORT -T s",
+                "rstream  | -s ADDRESS -p PORT -T r",
+                "stream   | -s ADDRESS -p PORT",
             })
     void aPortThatNobodyListensOn(String program, String options, FabricDevice device) {
         run(device, program, options, Ports.next())
@@ -92,6 +98,10 @@ class CliFailuresIT {
             value = {
                 "rping    | -s -a ADDRESS -p PORT",
                 "mckey    | -m 239.77.9.1 -b ADDRESS",
+                "ucmatose | -b ADDRESS -p PORT",
+                "udaddy   | -b ADDRESS --port PORT",
+                "rstream  | -b ADDRESS -p PORT",
+                "stream   | -b ADDRESS -p PORT",
             })
     void aServerThatNobodyComesTo(String program, String options, FabricDevice device) {
         run(device, program, options + " --timeout 500ms", Ports.next())
@@ -105,6 +115,12 @@ class CliFailuresIT {
                 "rping    | -c -a 192.0.2.1 -C 1",
                 "rping    | -c -a 127.0.0.1 -C 1",
                 "mckey    | -m 239.77.9.2 -b 192.0.2.1",
+                "ucmatose | -s 192.0.2.1",
+                "ucmatose | -s 127.0.0.1",
+                "udaddy   | -s 192.0.2.1",
+                "rstream  | -s 192.0.2.1",
+                "rstream  | -s 192.0.2.1 -T r",
+                "stream   | -s 192.0.2.1",
             })
     void anAddressWithoutARouteOverAnRdmaDevice(String program, String options, FabricDevice device) {
         run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.NO_ROUTE, "rdma");
@@ -115,6 +131,8 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "rping    | -c -a ADDRESS -p PORT -C 1",
+                "ucmatose | -s ADDRESS -p PORT",
+                "stream   | -s ADDRESS -p PORT",
             })
     void aListenerThatRejects(String program, String options, FabricDevice device) {
         try (LocalRoles roles = new LocalRoles()) {
@@ -127,6 +145,48 @@ class CliFailuresIT {
         }
     }
 
+    /** The program takes one connection, and all of ours ask before the first one stands. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "ucmatose | -b ADDRESS -p PORT -c 1 | -s ADDRESS -p PORT -c 8",
+            })
+    void aCServerThatTakesFewerConnections(String program, String theirs, String ours, FabricDevice device)
+            throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+            server.awaitListening();
+
+            run(device, program, ours, port).requireFailure(program, ExitStatus.REJECTED, "rejects", "-c");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "ucmatose | -b ADDRESS -p PORT -C 3     | -s ADDRESS -p PORT -C 4     | REJECTED     | -C",
+                "ucmatose | -b ADDRESS -p PORT -c 1     | -s ADDRESS -p PORT -c 2     | REJECTED     | -c",
+                "ucmatose | -b ADDRESS -p PORT -S 8     | -s ADDRESS -p PORT -S 9     | SIZE_REFUSED | -S",
+                "udaddy   | -b ADDRESS --port PORT -c 1 | -s ADDRESS --port PORT -c 2 | REJECTED     | -c",
+                "udaddy   | -b ADDRESS --port PORT -S 8 | -s ADDRESS --port PORT -S 9 | SIZE_REFUSED | -S",
+            })
+    void twoOfOursThatDisagree(
+            String program, String server, String client, ExitStatus expected, String named, FabricDevice device)
+            throws Exception {
+        int port = Ports.next();
+        CompletableFuture<Ended> serving = inBackground(() -> run(device, program, server, port));
+        await(
+                "our server listens",
+                serving,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+
+        run(device, program, client, port).requireFailure(program, expected, named);
+
+        serving.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, expected, named);
+    }
+
     // ---- sizes ----
 
     @ParameterizedTest
@@ -134,6 +194,7 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "rping    | -s -a ADDRESS -p PORT -S 64 | -c -a ADDRESS -p PORT -S 1000 -C 3",
+                "ucmatose | -b ADDRESS -p PORT -S 64    | -s ADDRESS -p PORT -S 1000",
             })
     void aSizeThatTheCServerRefuses(String program, String theirs, String ours, FabricDevice device) throws Exception {
         int port = Ports.next();
@@ -149,6 +210,7 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "mckey    | -m 239.77.9.3 -b ADDRESS -s -S 5000 | 5000 bytes",
+                "udaddy   | -s ADDRESS -S 5000             | 5000 bytes",
             })
     void aSizeOverTheMtu(String program, String options, String named, FabricDevice device) {
         run(device, program, options, Ports.next())
@@ -162,6 +224,10 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "rping    | -s -a ADDRESS -p PORT -S 4096 | -c -a ADDRESS -p PORT -S 4096",
+                "ucmatose | -b ADDRESS -p PORT -C 5000 -S 4096 | -s ADDRESS -p PORT -C 5000 -S 4096",
+                // It never gets all that it waits for, so it dies before it answers.
+                "udaddy   | -b ADDRESS -C 4000 -S 1000 | -s ADDRESS -C 1000 -S 1000",
+                "rstream  | -b ADDRESS -p PORT -S 65536 -I 1000 -T v | -s ADDRESS -p PORT -S 65536 -I 1000 -T v",
             })
     void aCServerThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
         int port = Ports.next();
@@ -182,6 +248,8 @@ class CliFailuresIT {
             delimiter = '|',
             value = {
                 "rping    | -c -a ADDRESS -p PORT -S 4096 | -s -a ADDRESS -p PORT -S 4096",
+                "ucmatose | -s ADDRESS -p PORT -C 5000 -S 4096 | -b ADDRESS -p PORT -C 5000 -S 4096",
+                "rstream  | -s ADDRESS -p PORT -S 65536 -I 1000 -T v | -b ADDRESS -p PORT -S 65536 -I 1000 -T v",
             })
     void aCClientThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
         int port = Ports.next();
@@ -200,6 +268,57 @@ class CliFailuresIT {
         }
     }
 
+    /** No C program speaks this protocol: the other side is ours, in a process of its own. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "stream | -b ADDRESS -p PORT -S 65536 -I 1000 -T v | -s ADDRESS -p PORT -S 65536 -I 1000 -T v --timeout 60s",
+            })
+    void aServerOfOursThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        Process server = startJvm(program, words(theirs, device, port));
+        try {
+            await("the server's JVM listens", server.onExit(), () -> RdmaResources.mayListen(server.pid()));
+            long before = packets(device);
+            CompletableFuture<Ended> client = inBackground(() -> run(device, program, ours, port));
+            awaitTraffic(device, before, client);
+
+            server.destroyForcibly();
+
+            client.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, ExitStatus.PEER_LOST, "peer");
+        } finally {
+            server.destroyForcibly();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "stream | -s ADDRESS -p PORT -S 65536 -I 1000 -T v --timeout 60s | -b ADDRESS -p PORT -S 65536 -I 1000 -T v",
+            })
+    void aClientOfOursThatIsKilled(String program, String theirs, String ours, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        CompletableFuture<Ended> server =
+                inBackground(() -> run(device, program, ours + " --timeout " + END.toSeconds() + "s", port));
+        await(
+                "our server listens",
+                server,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+        long before = packets(device);
+        Process client = startJvm(program, words(theirs, device, port));
+        try {
+            await("packets flow", client.onExit(), () -> packets(device) - before >= PACKETS);
+
+            client.destroyForcibly();
+
+            server.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, ExitStatus.PEER_LOST, "peer");
+        } finally {
+            client.destroyForcibly();
+        }
+    }
+
     /** Whatever a JVM held goes with it: that is the kernel's work, and nothing of ours may stand in its way. */
     @ParameterizedTest
     @CsvSource(
@@ -209,21 +328,7 @@ class CliFailuresIT {
             })
     void aJvmOfOursThatIsKilled(String program, String ours, String theirs, FabricDevice device) throws Exception {
         int port = Ports.next();
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-Xshare:auto",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Rdmatest.class.getName(),
-                program));
-        command.addAll(List.of(words(ours, device, port)));
-        Path said = folder.resolve("said");
-        Process server = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile())
-                .start();
+        Process server = startJvm(program, words(ours, device, port));
         try {
             CompletableFuture<Process> ended = server.onExit();
             await("the server's JVM listens", ended, () -> RdmaResources.mayListen(server.pid()));
@@ -232,7 +337,7 @@ class CliFailuresIT {
                 awaitTraffic(device, before, ended);
                 List<String> held = RdmaResources.of(server.pid());
                 // The least that a connection needs, besides the listener.
-                assertThat(held).as(text(said)).anyMatch(name -> name.contains("lqpn"));
+                assertThat(held).as(text(said())).anyMatch(name -> name.contains("lqpn"));
 
                 server.destroyForcibly();
 
@@ -262,6 +367,24 @@ class CliFailuresIT {
                 "rping    | -c -a ADDRESS --timeout 0   | --timeout",
                 "mckey    | -b ADDRESS                  | -m",
                 "mckey    | -m 239.77.9.4 -c 0          | -c",
+                "ucmatose | -s ADDRESS -c 0              | connections",
+                "ucmatose | -s ADDRESS -S -1             | -1",
+                "ucmatose | -s ADDRESS -P udp            | udp",
+                "ucmatose | -s ADDRESS -f mac            | mac",
+                "ucmatose | -s ADDRESS -f ip -b here     | here",
+                "ucmatose | -s ADDRESS -t 256            | 256",
+                "ucmatose | -s ADDRESS -p 0              | -p",
+                "udaddy   | -s ADDRESS -p tcp            | tcp",
+                "udaddy   | -s ADDRESS --port 0          | --port",
+                "udaddy   | -s ADDRESS -C -1             | -1",
+                "rstream  | -s ADDRESS -T x              | -T",
+                "rstream  | -s ADDRESS -p 0              | -p",
+                "rstream  | -s ADDRESS -S some           | some",
+                "rstream  | -s ADDRESS -B -1             | -1",
+                "stream   | -s ADDRESS -B 15             | 15",
+                "stream   | -s ADDRESS -T s              | -T",
+                "stream   | -s ADDRESS -p 0              | -p",
+                "stream   | -s ADDRESS --mode fast       | fast",
             })
     void wrongUsage(String program, String options, String named, FabricDevice device) {
         run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.USAGE, named, "--help");
@@ -273,6 +396,10 @@ class CliFailuresIT {
             value = {
                 "rping    | -c -a ADDRESS -C 1",
                 "mckey    | -m 239.77.9.5",
+                "ucmatose | -s ADDRESS",
+                "udaddy   | -s ADDRESS",
+                "rstream  | -s ADDRESS",
+                "stream   | -s ADDRESS",
             })
     void aDeviceThatDoesNotExist(String program, String options, FabricDevice device) {
         run(device, program, options + " --device none7", Ports.next())
@@ -289,6 +416,12 @@ class CliFailuresIT {
             value = {
                 "mckey    | -m 0.0.0.0 -b ADDRESS                 | InfiniBand",
                 "mckey    | -M ff0e::77:9 -b ADDRESS              | ff0e:",
+                "ucmatose | -f gid -s fe80::1                     | InfiniBand",
+                "ucmatose | -f gid -b fe80::1                     | InfiniBand",
+                "udaddy   | -f gid -s fe80::1                     | InfiniBand",
+                "udaddy   | -s ADDRESS -p ipoib                   | InfiniBand",
+                "rstream  | -f gid -s fe80::1                     | InfiniBand",
+                "rstream  | -f gid -b fe80::1                     | InfiniBand",
             })
     void whatRoceCannotDo(String program, String options, String named, FabricDevice device) {
         run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.UNSUPPORTED, named);
@@ -314,6 +447,28 @@ class CliFailuresIT {
                 .replace("PORT", Integer.toString(port))
                 .strip()
                 .split("\\s+");
+    }
+
+    /** Runs a command in a process of its own, whose output goes to {@link #said}. */
+    private Process startJvm(String program, String... options) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-Xshare:auto",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Rdmatest.class.getName(),
+                program));
+        command.addAll(List.of(options));
+        return new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(said().toFile())
+                .start();
+    }
+
+    private Path said() {
+        return folder.resolve("said");
     }
 
     private static <T> CompletableFuture<T> inBackground(Callable<T> work) {
