@@ -52,6 +52,10 @@ final class ConnectionSet implements AutoCloseable {
     private static final int UNACKNOWLEDGED = 16;
 
     private static final Duration SLICE = Duration.ofMillis(50);
+
+    /** How long a rejection may come after the end of the connections that were accepted. */
+    private static final Duration REFUSAL = Duration.ofSeconds(1);
+
     private static final int SPINS = 32;
     private static final int LOOK = 256;
     private static final String SAME_COUNTS = "start both sides with the same -c, -C and -S";
@@ -294,7 +298,11 @@ final class ConnectionSet implements AutoCloseable {
         if (options.ackTimeoutExponent() != null) {
             id.setAckTimeout(options.ackTimeoutExponent());
         }
-        id.startResolveRoute(RcLink.RESOLVE);
+        try {
+            id.startResolveRoute(RcLink.RESOLVE);
+        } catch (RdmaException e) {
+            throw ofAddress(e, options.serverAddress(), peer);
+        }
     }
 
     private void routeResolved(Connection connection) {
@@ -504,6 +512,9 @@ final class ConnectionSet implements AutoCloseable {
                 && connection.posted == messages
                 && messages - connection.sent <= Math.min(UNACKNOWLEDGED, messages / 2);
         if (!done) {
+            if (!server && established < options.connections()) {
+                awaitRefusal();
+            }
             throw new ScenarioException(
                     Reason.PEER_LOST,
                     "%s ended connection %d in mid-transfer, after %d of %d messages came from it and %d went to it: look at the other side, and %s"
@@ -519,6 +530,23 @@ final class ConnectionSet implements AutoCloseable {
         lost += messages - connection.sent;
         if (!parting) {
             leave(connection);
+        }
+    }
+
+    /** A server that takes fewer connections rejects one and ends the others, and the end may overtake the rejection. */
+    private void awaitRefusal() {
+        long deadline = Waits.deadline(REFUSAL);
+        while (!Waits.remaining(deadline).isZero()) {
+            context.checkCancelled();
+            try {
+                CmEvent event = channel().await(SLICE);
+                Connection connection = byId.get(event.id());
+                if (event.type() == CmEvent.Type.REJECTED && connection != null) {
+                    throw failed(connection, event);
+                }
+            } catch (RdmaTimeoutException e) {
+                // Nothing yet.
+            }
         }
     }
 
