@@ -104,15 +104,16 @@ class RpingIT {
     @Test
     void pingsOfTwoOfOursAreLargerThanTheProgramsAndThanAMessage() {
         int size = 1 << 20;
-        var results = run(options().withSize(size), options().withSize(size).withCount(2));
+        RpingOptions two = options().withSize(size).withCount(2);
+        var results = run(two, two);
         assertThat(results.client().bytesVerified()).isEqualTo(2L * size);
 
         int most = device.portAttributes().maxMessageSize();
         if (most < 32 << 20) {
             // In pieces, for no message is that large.
             int larger = most + 4321;
-            var pieces =
-                    run(options().withSize(larger), options().withSize(larger).withCount(1));
+            RpingOptions one = options().withSize(larger).withCount(1);
+            var pieces = run(one, one);
             assertThat(pieces.client().bytesVerified()).isEqualTo(larger);
             assertThat(pieces.server().bytesVerified()).isEqualTo(larger);
         }
