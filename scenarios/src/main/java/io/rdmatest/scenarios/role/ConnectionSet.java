@@ -242,15 +242,28 @@ final class ConnectionSet implements AutoCloseable {
         AddressInfo target = AddressTexts.active(
                 options.addressFormat(), options.portSpace(), address, port, options.bindAddress(), options.timeout());
         peer = address + " port " + port;
-        awaitEvents(
-                "answer to the connection request",
-                () -> {
-                    while (connections.size() < options.connections() && connections.size() - established < IN_FLIGHT) {
-                        start(events, target);
-                    }
-                    return established == options.connections();
-                },
-                options.timeout());
+        try {
+            awaitEvents(
+                    "answer to the connection request",
+                    () -> {
+                        while (connections.size() < options.connections()
+                                && connections.size() - established < IN_FLIGHT) {
+                            start(events, target);
+                        }
+                        return established == options.connections();
+                    },
+                    options.timeout());
+        } catch (RdmaTimeoutException e) {
+            if (established == 0) {
+                throw e;
+            }
+            // The C program looks at no more requests once it has its own number of connections.
+            throw new ScenarioException(
+                    Reason.REJECTED,
+                    "%s took %d of %d connections and does not answer the others: %s"
+                            .formatted(peer, established, options.connections(), SAME_COUNTS),
+                    e);
+        }
     }
 
     private void start(EventChannel events, AddressInfo target) {
