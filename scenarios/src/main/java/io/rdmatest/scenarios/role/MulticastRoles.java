@@ -426,7 +426,8 @@ public final class MulticastRoles {
             // As many as can come before this side looks: its own number of queue pairs is likely that of the sender,
             // too.
             long wanted = (long) options.messages() * Math.max(options.queuePairs(), options.senders()) + 1;
-            depth = (int) Math.min(wanted, Math.min(most, limits.maxQpWr()));
+            int spare = Math.min(SPARE_SLOTS, SPARE_BYTES / pitch(MulticastInbox.GRH)) / options.queuePairs();
+            depth = (int) Math.min(Math.max(wanted, spare), Math.min(most, limits.maxQpWr()));
             createQueues(depth * options.queuePairs(), 1, depth, MulticastInbox.GRH);
             for (int q = 0; q < queuePairs.size(); q++) {
                 for (int i = 0; i < depth; i++) {
