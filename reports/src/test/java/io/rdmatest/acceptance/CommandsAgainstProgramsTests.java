@@ -79,7 +79,7 @@ class CommandsAgainstProgramsTests {
     @CsvSource(
             delimiter = '|',
             value = {
-                "rping | -s -a 10.77.0.2 | -c -a 10.77.0.2 -C 20 -S 1000 -V",
+                "rping | -s -a 10.77.0.2 -S 1000 | -c -a 10.77.0.2 -C 20 -S 1000 -V",
             })
     void ourClientAgainstTheProgramOnTheOtherHost(String program, String server, String client) throws Exception {
         Ended ended = inVm(2, LISTENING + """
@@ -96,7 +96,7 @@ class CommandsAgainstProgramsTests {
     @CsvSource(
             delimiter = '|',
             value = {
-                "rping | -s -a 10.77.0.1 | -c -a 10.77.0.1 -C 20 -S 1000 -V",
+                "rping | -s -a 10.77.0.1 -S 1000 | -c -a 10.77.0.1 -C 20 -S 1000 -V",
             })
     void ourServerAgainstTheProgramOnTheOtherHost(String program, String server, String client) throws Exception {
         Ended ended = inVm(2, LISTENING + """

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.UdaddyOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -30,8 +30,8 @@ public final class UdaddyArguments implements Arguments<UdaddyOptions> {
     @Option(
             names = {"-p", "-P", "--port-space"},
             paramLabel = "<space>",
-            description = "The port space: udp or ipoib (default: udp).")
-    private PortSpace portSpace = PortSpace.UDP;
+            description = "The port space, not a port: 0x0111 or udp, 0x0002 or ipoib (default: 0x0111).")
+    private String portSpace = "0x0111";
 
     @Option(
             names = {"-c", "--connections"},
@@ -81,7 +81,7 @@ public final class UdaddyArguments implements Arguments<UdaddyOptions> {
                 .withServerAddress(server)
                 .withBindAddress(bind)
                 .withAddressFormat(format)
-                .withPortSpace(portSpace)
+                .withPortSpace(MckeyOptions.portSpace(portSpace))
                 .withPort(port)
                 .withConnections(connections)
                 .withMessages(messages)

@@ -73,7 +73,8 @@ final class UdaddyCells implements CellSource {
         private List<Object> common() {
             List<Object> words = new ArrayList<>(List.of("-c", connections, "-C", messages, "-S", size));
             if (udp) {
-                words.addAll(List.of("-p", "udp"));
+                // The program's -p takes a number only.
+                words.addAll(List.of("-P", "udp"));
             }
             return words;
         }
