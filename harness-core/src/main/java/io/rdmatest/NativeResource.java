@@ -39,6 +39,8 @@ public abstract class NativeResource implements AutoCloseable {
     /** Replaced under {@link Ledger#LOCK}. */
     private volatile List<NativeResource> parents;
 
+    private final Ledger.@Nullable Owner owner;
+
     private final Throwable origin = new Throwable();
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
@@ -65,6 +67,7 @@ public abstract class NativeResource implements AutoCloseable {
             }
         }
         this.parents = List.copyOf(present);
+        this.owner = Ledger.ownerOfNew(this.parents);
         synchronized (Ledger.LOCK) {
             for (NativeResource parent : this.parents) {
                 if ((parent.uses & CLOSING) != 0) {
@@ -103,6 +106,11 @@ public abstract class NativeResource implements AutoCloseable {
     /** Returns the objects that this one is built on; may be empty. */
     public final List<NativeResource> parents() {
         return parents;
+    }
+
+    /** Returns the one that the object was made for; null if nobody is known. */
+    public final Ledger.@Nullable Owner owner() {
+        return owner;
     }
 
     /** Returns where the object was created: the first frame outside the harness, or the innermost one. */

@@ -16,7 +16,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * The life of a run, a class or a test: what was provisioned in it, in order, and what the ledger held when it began.
+ * The life of a run, a class or a test: what was provisioned in it, in order, and the owner of what was made in it.
+ *
+ * <p>Each life has two owners in the ledger: one for what the test's own code makes, which it has to release, and one for
+ * what is provisioned, which is released here. So tests that run in parallel answer for their own objects only. Objects
+ * that nobody is known to have made are this life's if no other was under way at the same time.
  *
  * <p>It lives in the store of its context. When JUnit closes the store it releases what was provisioned, last first, and
  * then audits: what the test made itself and left behind is named, and closed, so that one leak fails one test and not all
@@ -30,11 +34,20 @@ final class Life implements AutoCloseable {
     /** Stores look into the stores of enclosing contexts as well, hence the id. */
     private record Key(String contextId) {}
 
+    /** The lives of classes and tests that have begun and not ended, in all runs of this JVM; guarded by itself. */
+    private static final Set<Life> UNDER_WAY = identitySet();
+
     private final String name;
     private final @Nullable Life enclosing;
     private final boolean audited;
+    private final Ledger.Owner owner;
+    private final Ledger.Owner custodian;
+    /** What nobody is known to have made, from before. */
     private final Set<NativeResource> before = identitySet();
-    private final Set<NativeResource> provisioned = identitySet();
+
+    private volatile boolean overlapped;
+    private @Nullable Thread thread;
+    private Ledger.@Nullable Acting acting;
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private final Map<Object, Object> byKey = new HashMap<>();
     private final List<AutoCloseable> afterRelease = new ArrayList<>();
@@ -43,10 +56,36 @@ final class Life implements AutoCloseable {
         this.name = name;
         this.enclosing = enclosing;
         this.audited = audited;
-        before.addAll(Ledger.live());
+        this.owner = Ledger.Owner.of(name, enclosing == null ? null : enclosing.owner);
+        this.custodian = owner.custodian();
+        before.addAll(ownerless());
+        if (enclosing != null) {
+            begin();
+        }
     }
 
-    private static Set<NativeResource> identitySet() {
+    private void begin() {
+        synchronized (UNDER_WAY) {
+            for (Life other : UNDER_WAY) {
+                if (!encloses(other) && !other.encloses(this)) {
+                    other.overlapped = true;
+                    overlapped = true;
+                }
+            }
+            UNDER_WAY.add(this);
+        }
+    }
+
+    private boolean encloses(Life other) {
+        for (Life above = other.enclosing; above != null; above = above.enclosing) {
+            if (above == this) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static <T> Set<T> identitySet() {
         return Collections.newSetFromMap(new IdentityHashMap<>());
     }
 
@@ -82,24 +121,34 @@ final class Life implements AutoCloseable {
         return type.cast(present);
     }
 
-    /** Provisions something, and owns it and all native objects that came with it. */
+    /** Provisions something, and owns it and all native objects that the calling thread makes for it. */
     synchronized <T> T provide(Supplier<? extends T> provision) {
-        Set<NativeResource> known = identitySet();
-        known.addAll(Ledger.live());
-        try {
+        // What an enclosing life provides on the way becomes that one's: it says so in its own turn.
+        try (Ledger.Acting ignored = Ledger.actFor(custodian)) {
             T value = provision.get();
             if (value instanceof AutoCloseable closeable) {
                 resources.push(closeable);
             }
             return value;
-        } finally {
-            for (NativeResource resource : Ledger.live()) {
-                // What the run or the class provisioned on the way lives as long as they do.
-                if (!known.contains(resource) && !isProvisioned(resource)) {
-                    provisioned.add(resource);
-                }
-            }
         }
+    }
+
+    /** Makes what the calling thread makes until the returned object is closed this life's own. */
+    Ledger.Acting act() {
+        return Ledger.actFor(owner);
+    }
+
+    /** Does so until the end of this life, for the callbacks of other extensions on the test's thread. */
+    synchronized void actToTheEnd() {
+        if (acting == null) {
+            thread = Thread.currentThread();
+            acting = act();
+        }
+    }
+
+    /** Tells whether no other test, or class with its tests, has been under way in this JVM since this one began. */
+    boolean isAlone() {
+        return !overlapped;
     }
 
     /** Runs a check at the very end, when everything that was provisioned or left behind has been released. */
@@ -107,10 +156,21 @@ final class Life implements AutoCloseable {
         afterRelease.add(check::run);
     }
 
-    /** Returns the live native objects that came into being in this life, in the order of their creation. */
+    /** Returns the live native objects that were made or provisioned in this life, in the order of their creation. */
     List<NativeResource> live() {
         return Ledger.live().stream()
-                .filter(resource -> !before.contains(resource))
+                .filter(resource -> isOwn(resource) || resource.owner() == custodian)
+                .toList();
+    }
+
+    private boolean isOwn(NativeResource resource) {
+        return resource.owner() == owner
+                || resource.owner() == null && enclosing != null && isAlone() && !before.contains(resource);
+    }
+
+    private static List<NativeResource> ownerless() {
+        return Ledger.live().stream()
+                .filter(resource -> resource.owner() == null)
                 .toList();
     }
 
@@ -126,14 +186,13 @@ final class Life implements AutoCloseable {
         while (!resources.isEmpty()) {
             release(resources.pop(), failures);
         }
-        List<NativeResource> remaining =
-                provisioned.stream().filter(r -> !r.isClosed()).toList();
-        for (NativeResource resource : remaining.reversed()) {
+        for (NativeResource resource : Ledger.live(custodian).reversed()) {
             release(resource, failures);
         }
         for (AutoCloseable check : afterRelease) {
             release(check, failures);
         }
+        end();
         AssertionError leak = leaked.isEmpty()
                 ? null
                 : new AssertionError(name + " left " + leaked.size() + " native object"
@@ -157,14 +216,19 @@ final class Life implements AutoCloseable {
         }
     }
 
-    private List<NativeResource> leaked() {
-        return Ledger.live().stream()
-                .filter(resource -> !before.contains(resource) && !isProvisioned(resource))
-                .toList();
+    private void end() {
+        synchronized (UNDER_WAY) {
+            UNDER_WAY.remove(this);
+        }
+        owner.end();
+        custodian.end();
+        if (acting != null && thread == Thread.currentThread()) {
+            acting.close();
+        }
     }
 
-    private boolean isProvisioned(NativeResource resource) {
-        return provisioned.contains(resource) || enclosing != null && enclosing.isProvisioned(resource);
+    private List<NativeResource> leaked() {
+        return Ledger.live().stream().filter(this::isOwn).toList();
     }
 
     private static void release(AutoCloseable resource, List<Throwable> failures) {

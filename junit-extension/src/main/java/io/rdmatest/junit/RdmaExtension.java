@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.verbs.DeviceContext;
 import java.lang.reflect.Constructor;
@@ -60,7 +61,7 @@ final class RdmaExtension
 
     @Override
     public void beforeEach(ExtensionContext context) {
-        Life ignored = Life.of(context);
+        Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);
         configuration.timeout();
         RunDevice device = RunDevice.of(context);
@@ -188,7 +189,7 @@ final class RdmaExtension
         Configuration configuration = Configuration.of(context);
         Life life = Life.of(context);
         TimeLimit limit = Life.ofRun(context).provide(TimeLimit.class, TimeLimit.class, TimeLimit::new);
-        try {
+        try (Ledger.Acting ignored = life.act()) {
             return limit.bound(
                     invocation,
                     what,

@@ -9,6 +9,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
@@ -36,8 +37,9 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * after the test in the reverse order, also when it fails or times out. After that the ledger of native objects must be
  * as it was before the test.
  *
- * <p>Tests that share one device and one ledger do not run at the same time: the annotation takes a resource lock that
- * matters only where parallel execution is switched on.
+ * <p>Where parallel execution is switched on, such tests run at the same time, also on one device: every native object is
+ * accounted to the test on whose thread, or on whose threads' threads, it was made. A test that needs the device for itself
+ * says so with {@link ExclusiveDevice @ExclusiveDevice}.
  */
 @Target({ElementType.TYPE, ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
@@ -45,12 +47,18 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Inherited
 @Test
 @Tag(RdmaTest.TAG)
-@ResourceLock("io.rdmatest.device")
+@ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
 @ExtendWith(RdmaExtension.class)
 public @interface RdmaTest {
 
     /** The tag of every test that runs on a device. */
     String TAG = "rdma";
+
+    /**
+     * The key of the resource lock of all devices of the run: tests that use a device take it for reading, those that need
+     * the device for themselves for writing.
+     */
+    String DEVICE_LOCK = "io.rdmatest.device";
 
     /**
      * Bound the body of a test, and each lifecycle method, in time.
