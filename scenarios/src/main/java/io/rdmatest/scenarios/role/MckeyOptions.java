@@ -5,6 +5,7 @@ import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -180,21 +181,10 @@ public record MckeyOptions(
      * @param value the group's address, as of {@code -m}; also takes the place of an unmapped group
      */
     public MckeyOptions withGroup(@Nullable InetAddress value) {
-        return new MckeyOptions(
-                value,
-                value == null ? unmappedGroup : null,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> {
+            with.group = value;
+            with.unmappedGroup = value == null ? with.unmappedGroup : null;
+        });
     }
 
     /**
@@ -203,21 +193,10 @@ public record MckeyOptions(
      * @param value the group's MGID, as of {@code -M}; also takes the place of an address
      */
     public MckeyOptions withUnmappedGroup(@Nullable Gid value) {
-        return new MckeyOptions(
-                value == null ? group : null,
-                value,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> {
+            with.group = value == null ? with.group : null;
+            with.unmappedGroup = value;
+        });
     }
 
     /**
@@ -226,21 +205,7 @@ public record MckeyOptions(
      * @param value the local address; null for that of the context's device in the family of the group
      */
     public MckeyOptions withBind(@Nullable InetAddress value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                value,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.bind = value);
     }
 
     /**
@@ -249,21 +214,7 @@ public record MckeyOptions(
      * @param value how many queue pairs join, 1 to 65535
      */
     public MckeyOptions withQueuePairs(int value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                value,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.queuePairs = value);
     }
 
     /**
@@ -272,21 +223,7 @@ public record MckeyOptions(
      * @param value messages from each queue pair, 0 to 100000000
      */
     public MckeyOptions withMessages(int value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                value,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.messages = value);
     }
 
     /**
@@ -295,21 +232,7 @@ public record MckeyOptions(
      * @param value bytes of a message, 0 to 65536
      */
     public MckeyOptions withSizeBytes(int value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                value,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.sizeBytes = value);
     }
 
     /**
@@ -318,21 +241,7 @@ public record MckeyOptions(
      * @param value UDP or IPOIB
      */
     public MckeyOptions withPortSpace(PortSpace value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                value,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.portSpace = value);
     }
 
     /**
@@ -341,21 +250,7 @@ public record MckeyOptions(
      * @param value whether to join as a send-only full member
      */
     public MckeyOptions withSendOnly(boolean value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                value,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.sendOnly = value);
     }
 
     /**
@@ -364,21 +259,7 @@ public record MckeyOptions(
      * @param value whether messages stay away from this host
      */
     public MckeyOptions withBlockLoopback(boolean value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                value,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.blockLoopback = value);
     }
 
     /**
@@ -387,21 +268,7 @@ public record MckeyOptions(
      * @param value how many sending programs a receiver waits for, 1 to 1000
      */
     public MckeyOptions withSenders(int value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                value,
-                settle,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.senders = value);
     }
 
     /**
@@ -410,21 +277,7 @@ public record MckeyOptions(
      * @param value how long a sender waits between joining and sending, 0 to one day
      */
     public MckeyOptions withSettle(Duration value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                value,
-                timeout,
-                senderTimeout,
-                fault);
+        return copy(with -> with.settle = value);
     }
 
     /**
@@ -433,21 +286,7 @@ public record MckeyOptions(
      * @param value how long any one wait may take, above 0
      */
     public MckeyOptions withTimeout(Duration value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                value,
-                senderTimeout,
-                fault);
+        return copy(with -> with.timeout = value);
     }
 
     /**
@@ -456,21 +295,7 @@ public record MckeyOptions(
      * @param value how long a receiver waits for the first message, above 0; null for no limit
      */
     public MckeyOptions withSenderTimeout(@Nullable Duration value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                value,
-                fault);
+        return copy(with -> with.senderTimeout = value);
     }
 
     /**
@@ -479,20 +304,66 @@ public record MckeyOptions(
      * @param value what the sender does wrong on purpose
      */
     public MckeyOptions withFault(Fault value) {
-        return new MckeyOptions(
-                group,
-                unmappedGroup,
-                bind,
-                queuePairs,
-                messages,
-                sizeBytes,
-                portSpace,
-                sendOnly,
-                blockLoopback,
-                senders,
-                settle,
-                timeout,
-                senderTimeout,
-                value);
+        return copy(with -> with.fault = value);
+    }
+
+    private MckeyOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
+    private static final class Values {
+
+        private @Nullable InetAddress group;
+        private @Nullable Gid unmappedGroup;
+        private @Nullable InetAddress bind;
+        private int queuePairs;
+        private int messages;
+        private int sizeBytes;
+        private PortSpace portSpace;
+        private boolean sendOnly;
+        private boolean blockLoopback;
+        private int senders;
+        private Duration settle;
+        private Duration timeout;
+        private @Nullable Duration senderTimeout;
+        private Fault fault;
+
+        private Values(MckeyOptions from) {
+            group = from.group;
+            unmappedGroup = from.unmappedGroup;
+            bind = from.bind;
+            queuePairs = from.queuePairs;
+            messages = from.messages;
+            sizeBytes = from.sizeBytes;
+            portSpace = from.portSpace;
+            sendOnly = from.sendOnly;
+            blockLoopback = from.blockLoopback;
+            senders = from.senders;
+            settle = from.settle;
+            timeout = from.timeout;
+            senderTimeout = from.senderTimeout;
+            fault = from.fault;
+        }
+
+        private MckeyOptions options() {
+            return new MckeyOptions(
+                    group,
+                    unmappedGroup,
+                    bind,
+                    queuePairs,
+                    messages,
+                    sizeBytes,
+                    portSpace,
+                    sendOnly,
+                    blockLoopback,
+                    senders,
+                    settle,
+                    timeout,
+                    senderTimeout,
+                    fault);
+        }
     }
 }

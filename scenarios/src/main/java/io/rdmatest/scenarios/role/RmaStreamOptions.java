@@ -5,6 +5,7 @@ import io.rdmatest.stream.StreamOptions;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,34 +86,12 @@ public record RmaStreamOptions(
 
     /** Returns a copy with another address; null for that of the device. */
     public RmaStreamOptions withAddress(@Nullable InetAddress value) {
-        return new RmaStreamOptions(
-                value,
-                port,
-                sizeBytes,
-                transfers,
-                iterations,
-                bothAtOnce,
-                stream,
-                verify,
-                fault,
-                timeout,
-                acceptTimeout);
+        return copy(with -> with.address = value);
     }
 
     /** Returns a copy with another port; 0 for one that the server tells. */
     public RmaStreamOptions withPort(int value) {
-        return new RmaStreamOptions(
-                address,
-                value,
-                sizeBytes,
-                transfers,
-                iterations,
-                bothAtOnce,
-                stream,
-                verify,
-                fault,
-                timeout,
-                acceptTimeout);
+        return copy(with -> with.port = value);
     }
 
     /**
@@ -123,30 +102,21 @@ public record RmaStreamOptions(
      * @param repeat iterations
      */
     public RmaStreamOptions withTransfers(int size, int count, int repeat) {
-        return new RmaStreamOptions(
-                address, port, size, count, repeat, bothAtOnce, stream, verify, fault, timeout, acceptTimeout);
+        return copy(with -> {
+            with.sizeBytes = size;
+            with.transfers = count;
+            with.iterations = repeat;
+        });
     }
 
     /** Returns a copy in which both sides send at the same time, or not. */
     public RmaStreamOptions withBothAtOnce(boolean value) {
-        return new RmaStreamOptions(
-                address, port, sizeBytes, transfers, iterations, value, stream, verify, fault, timeout, acceptTimeout);
+        return copy(with -> with.bothAtOnce = value);
     }
 
     /** Returns a copy with other rings and queues. */
     public RmaStreamOptions withStream(StreamOptions value) {
-        return new RmaStreamOptions(
-                address,
-                port,
-                sizeBytes,
-                transfers,
-                iterations,
-                bothAtOnce,
-                value,
-                verify,
-                fault,
-                timeout,
-                acceptTimeout);
+        return copy(with -> with.stream = value);
     }
 
     /** Returns a copy with another mode of the stream. */
@@ -156,34 +126,12 @@ public record RmaStreamOptions(
 
     /** Returns a copy that verifies data, or not. */
     public RmaStreamOptions withVerify(boolean value) {
-        return new RmaStreamOptions(
-                address,
-                port,
-                sizeBytes,
-                transfers,
-                iterations,
-                bothAtOnce,
-                stream,
-                value,
-                fault,
-                timeout,
-                acceptTimeout);
+        return copy(with -> with.verify = value);
     }
 
     /** Returns a copy with another fault. */
     public RmaStreamOptions withFault(Fault value) {
-        return new RmaStreamOptions(
-                address,
-                port,
-                sizeBytes,
-                transfers,
-                iterations,
-                bothAtOnce,
-                stream,
-                verify,
-                value,
-                timeout,
-                acceptTimeout);
+        return copy(with -> with.fault = value);
     }
 
     /**
@@ -193,12 +141,65 @@ public record RmaStreamOptions(
      * @param accept how long a server waits for its client; null for no limit
      */
     public RmaStreamOptions withTimeout(Duration any, @Nullable Duration accept) {
-        return new RmaStreamOptions(
-                address, port, sizeBytes, transfers, iterations, bothAtOnce, stream, verify, fault, any, accept);
+        return copy(with -> {
+            with.timeout = any;
+            with.acceptTimeout = accept;
+        });
     }
 
     /** Returns how many bytes go in each direction. */
     public long bytesEachWay() {
         return (long) sizeBytes * transfers * iterations;
+    }
+
+    private RmaStreamOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
+    private static final class Values {
+
+        private @Nullable InetAddress address;
+        private int port;
+        private int sizeBytes;
+        private int transfers;
+        private int iterations;
+        private boolean bothAtOnce;
+        private StreamOptions stream;
+        private boolean verify;
+        private Fault fault;
+        private Duration timeout;
+        private @Nullable Duration acceptTimeout;
+
+        private Values(RmaStreamOptions from) {
+            address = from.address;
+            port = from.port;
+            sizeBytes = from.sizeBytes;
+            transfers = from.transfers;
+            iterations = from.iterations;
+            bothAtOnce = from.bothAtOnce;
+            stream = from.stream;
+            verify = from.verify;
+            fault = from.fault;
+            timeout = from.timeout;
+            acceptTimeout = from.acceptTimeout;
+        }
+
+        private RmaStreamOptions options() {
+            return new RmaStreamOptions(
+                    address,
+                    port,
+                    sizeBytes,
+                    transfers,
+                    iterations,
+                    bothAtOnce,
+                    stream,
+                    verify,
+                    fault,
+                    timeout,
+                    acceptTimeout);
+        }
     }
 }

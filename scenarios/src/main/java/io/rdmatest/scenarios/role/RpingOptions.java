@@ -4,6 +4,7 @@ import io.rdmatest.verbs.GidEntry;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,52 +108,52 @@ public record RpingOptions(
 
     /** Returns these options with another address (-a); null for that of the device. */
     public RpingOptions withAddress(@Nullable InetAddress value) {
-        return new Values(this).address(value).options();
+        return copy(with -> with.address = value);
     }
 
     /** Returns these options with another address to send from (-I); null leaves it to the routes. */
     public RpingOptions withSource(@Nullable InetAddress value) {
-        return new Values(this).source(value).options();
+        return copy(with -> with.source = value);
     }
 
     /** Returns these options with another port (-p), 0 to 65535; 0 for one that the server tells. */
     public RpingOptions withPort(int value) {
-        return new Values(this).port(value).options();
+        return copy(with -> with.port = value);
     }
 
     /** Returns these options with another size (-S) in bytes. */
     public RpingOptions withSize(int value) {
-        return new Values(this).sizeBytes(value).options();
+        return copy(with -> with.sizeBytes = value);
     }
 
     /** Returns these options with another number of pings (-C), 0 for no end. */
     public RpingOptions withCount(int value) {
-        return new Values(this).count(value).options();
+        return copy(with -> with.count = value);
     }
 
     /** Returns these options with every ping printed (-v). */
     public RpingOptions withVerbose() {
-        return new Values(this).verbose().options();
+        return copy(with -> with.verbose = true);
     }
 
     /** Returns these options with every byte that comes back compared by the client (-V). */
     public RpingOptions withValidation() {
-        return new Values(this).validate().options();
+        return copy(with -> with.validate = true);
     }
 
     /** Returns these options with events and states printed (-d). */
     public RpingOptions withDebug() {
-        return new Values(this).debug().options();
+        return copy(with -> with.debug = true);
     }
 
     /** Returns these options for a persistent server (-P). */
     public RpingOptions withPersistence() {
-        return new Values(this).persistent().options();
+        return copy(with -> with.persistent = true);
     }
 
     /** Returns these options with another limit of clients at once. */
     public RpingOptions withClientLimit(int value) {
-        return new Values(this).clientLimit(value).options();
+        return copy(with -> with.clientLimit = value);
     }
 
     /**
@@ -162,7 +163,10 @@ public record RpingOptions(
      * @param entry the GID of a raw connection; null for that of the device
      */
     public RpingOptions by(BringUp value, @Nullable GidEntry entry) {
-        return new Values(this).by(value, entry).options();
+        return copy(with -> {
+            with.bringUp = value;
+            with.gid = entry;
+        });
     }
 
     /** Returns these options over another kind of connection, from the GID of the device. */
@@ -172,20 +176,26 @@ public record RpingOptions(
 
     /** Returns these options with another limit of any one wait. */
     public RpingOptions withTimeout(Duration value) {
-        return new Values(this).timeout(value).options();
+        return copy(with -> with.timeout = value);
     }
 
     /** Returns these options for a server that waits for its first client without limit. */
     public RpingOptions withUnlimitedListening() {
-        return new Values(this).unlimitedListening().options();
+        return copy(with -> with.unlimitedListening = true);
     }
 
     /** Returns these options with something done wrong on purpose. */
     public RpingOptions withFault(Fault value) {
-        return new Values(this).fault(value).options();
+        return copy(with -> with.fault = value);
     }
 
-    /** The components while one of them changes. */
+    private RpingOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
     private static final class Values {
 
         private @Nullable InetAddress address;
@@ -220,77 +230,6 @@ public record RpingOptions(
             timeout = from.timeout;
             unlimitedListening = from.unlimitedListening;
             fault = from.fault;
-        }
-
-        private Values address(@Nullable InetAddress value) {
-            address = value;
-            return this;
-        }
-
-        private Values source(@Nullable InetAddress value) {
-            source = value;
-            return this;
-        }
-
-        private Values port(int value) {
-            port = value;
-            return this;
-        }
-
-        private Values sizeBytes(int value) {
-            sizeBytes = value;
-            return this;
-        }
-
-        private Values count(int value) {
-            count = value;
-            return this;
-        }
-
-        private Values verbose() {
-            verbose = true;
-            return this;
-        }
-
-        private Values validate() {
-            validate = true;
-            return this;
-        }
-
-        private Values debug() {
-            debug = true;
-            return this;
-        }
-
-        private Values persistent() {
-            persistent = true;
-            return this;
-        }
-
-        private Values clientLimit(int value) {
-            clientLimit = value;
-            return this;
-        }
-
-        private Values by(BringUp value, @Nullable GidEntry entry) {
-            bringUp = value;
-            gid = entry;
-            return this;
-        }
-
-        private Values timeout(Duration value) {
-            timeout = value;
-            return this;
-        }
-
-        private Values unlimitedListening() {
-            unlimitedListening = true;
-            return this;
-        }
-
-        private Values fault(Fault value) {
-            fault = value;
-            return this;
         }
 
         private RpingOptions options() {

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.role;
 import io.rdmatest.cm.AddressInfo;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -206,645 +207,215 @@ public record RstreamOptions(
 
     /** Returns these options with a server address, null for that of the device. */
     public RstreamOptions withServerAddress(@Nullable String serverAddress) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.serverAddress = serverAddress);
     }
 
     /** Returns these options with a local address, null for any. */
     public RstreamOptions withBindAddress(@Nullable String bindAddress) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.bindAddress = bindAddress);
     }
 
     /** Returns these options with sides bound to their device's address, or to none. */
     public RstreamOptions withOnDevice(boolean onDevice) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.onDevice = onDevice);
     }
 
     /** Returns these options with an address format. */
     public RstreamOptions withAddressFormat(AddressInfo.Format addressFormat) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.addressFormat = addressFormat);
     }
 
     /** Returns these options with a port. */
     public RstreamOptions withPort(int port) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.port = port);
     }
 
     /** Returns these options with a suite. */
     public RstreamOptions withSuite(Suite suite) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.suite = suite);
     }
 
     /** Returns these options with a custom row of so many iterations. */
     public RstreamOptions withIterations(int iterations) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                Suite.CUSTOM,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> {
+            with.suite = Suite.CUSTOM;
+            with.iterations = iterations;
+        });
     }
 
     /** Returns these options with a custom row of so many transfers per iteration. */
     public RstreamOptions withTransfers(int transfers) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                Suite.CUSTOM,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> {
+            with.suite = Suite.CUSTOM;
+            with.transfers = transfers;
+        });
     }
 
     /** Returns these options with a custom row of transfers of so many bytes. */
     public RstreamOptions withSizeBytes(int sizeBytes) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                Suite.CUSTOM,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> {
+            with.suite = Suite.CUSTOM;
+            with.sizeBytes = sizeBytes;
+        });
     }
 
     /** Returns these options with a share of the program's repetitions. */
     public RstreamOptions withScale(double scale) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.scale = scale);
     }
 
     /** Returns these options with a size of the socket buffers. */
     public RstreamOptions withBufferBytes(int bufferBytes) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.bufferBytes = bufferBytes);
     }
 
     /** Returns these options with an inline size. */
     public RstreamOptions withInlineBytes(int inlineBytes) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.inlineBytes = inlineBytes);
     }
 
     /** Returns these options with an idle time before a keepalive probe. */
     public RstreamOptions withKeepAliveIdle(Duration keepAliveIdle) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.keepAliveIdle = keepAliveIdle);
     }
 
     /** Returns these options with a transport. */
     public RstreamOptions withTransport(Transport transport) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.transport = transport);
     }
 
     /** Returns these options with polling before each send and receive, or without. */
     public RstreamOptions withAsync(boolean async) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.async = async);
     }
 
     /** Returns these options with waiting in the kernel, or trying again. */
     public RstreamOptions withBlocking(boolean blocking) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.blocking = blocking);
     }
 
     /** Returns these options with a worker for each TCP connection, or without; with a worker, over TCP. */
     public RstreamOptions withFork(boolean fork) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                fork ? Transport.TCP : transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> {
+            with.transport = fork ? Transport.TCP : with.transport;
+            with.fork = fork;
+        });
     }
 
     /** Returns these options with addresses resolved by librdmacm, or not. */
     public RstreamOptions withResolve(boolean resolve) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.resolve = resolve);
     }
 
     /** Returns these options with verification, or without. */
     public RstreamOptions withVerify(boolean verify) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.verify = verify);
     }
 
     /** Returns these options with a number of clients. */
     public RstreamOptions withClients(int clients) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.clients = clients);
     }
 
     /** Returns these options with a limit of the wait for the first client. */
     public RstreamOptions withFirstWait(Duration firstWait) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.firstWait = firstWait);
     }
 
     /** Returns these options with a limit of any other wait. */
     public RstreamOptions withTimeout(Duration timeout) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.timeout = timeout);
     }
 
     /** Returns these options with something wrong done on purpose. */
     public RstreamOptions withFault(Fault fault) {
-        return new RstreamOptions(
-                serverAddress,
-                bindAddress,
-                onDevice,
-                addressFormat,
-                port,
-                suite,
-                iterations,
-                transfers,
-                sizeBytes,
-                scale,
-                bufferBytes,
-                inlineBytes,
-                keepAliveIdle,
-                transport,
-                async,
-                blocking,
-                fork,
-                resolve,
-                verify,
-                clients,
-                firstWait,
-                timeout,
-                fault);
+        return copy(with -> with.fault = fault);
+    }
+
+    private RstreamOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
+    private static final class Values {
+
+        private @Nullable String serverAddress;
+        private @Nullable String bindAddress;
+        private boolean onDevice;
+        private AddressInfo.Format addressFormat;
+        private int port;
+        private Suite suite;
+        private int iterations;
+        private int transfers;
+        private int sizeBytes;
+        private double scale;
+        private int bufferBytes;
+        private int inlineBytes;
+        private Duration keepAliveIdle;
+        private Transport transport;
+        private boolean async;
+        private boolean blocking;
+        private boolean fork;
+        private boolean resolve;
+        private boolean verify;
+        private int clients;
+        private Duration firstWait;
+        private Duration timeout;
+        private Fault fault;
+
+        private Values(RstreamOptions from) {
+            serverAddress = from.serverAddress;
+            bindAddress = from.bindAddress;
+            onDevice = from.onDevice;
+            addressFormat = from.addressFormat;
+            port = from.port;
+            suite = from.suite;
+            iterations = from.iterations;
+            transfers = from.transfers;
+            sizeBytes = from.sizeBytes;
+            scale = from.scale;
+            bufferBytes = from.bufferBytes;
+            inlineBytes = from.inlineBytes;
+            keepAliveIdle = from.keepAliveIdle;
+            transport = from.transport;
+            async = from.async;
+            blocking = from.blocking;
+            fork = from.fork;
+            resolve = from.resolve;
+            verify = from.verify;
+            clients = from.clients;
+            firstWait = from.firstWait;
+            timeout = from.timeout;
+            fault = from.fault;
+        }
+
+        private RstreamOptions options() {
+            return new RstreamOptions(
+                    serverAddress,
+                    bindAddress,
+                    onDevice,
+                    addressFormat,
+                    port,
+                    suite,
+                    iterations,
+                    transfers,
+                    sizeBytes,
+                    scale,
+                    bufferBytes,
+                    inlineBytes,
+                    keepAliveIdle,
+                    transport,
+                    async,
+                    blocking,
+                    fork,
+                    resolve,
+                    verify,
+                    clients,
+                    firstWait,
+                    timeout,
+                    fault);
+        }
     }
 }

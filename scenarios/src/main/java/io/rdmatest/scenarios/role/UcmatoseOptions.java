@@ -4,6 +4,7 @@ import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.verbs.GidEntry;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,23 +117,7 @@ public record UcmatoseOptions(
      * @param value whom to connect to (-s); null for the device's own address
      */
     public UcmatoseOptions withServerAddress(@Nullable String value) {
-        return new UcmatoseOptions(
-                value,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.serverAddress = value);
     }
 
     /**
@@ -141,23 +126,7 @@ public record UcmatoseOptions(
      * @param value the local address (-b); null for the device's own at the server, for any at the client
      */
     public UcmatoseOptions withBindAddress(@Nullable String value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                value,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.bindAddress = value);
     }
 
     /**
@@ -166,23 +135,7 @@ public record UcmatoseOptions(
      * @param value what the two addresses are (-f)
      */
     public UcmatoseOptions withAddressFormat(Format value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                value,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.addressFormat = value);
     }
 
     /**
@@ -191,23 +144,7 @@ public record UcmatoseOptions(
      * @param value TCP or IB (-P)
      */
     public UcmatoseOptions withPortSpace(PortSpace value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                value,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.portSpace = value);
     }
 
     /**
@@ -217,23 +154,7 @@ public record UcmatoseOptions(
      *     be told
      */
     public UcmatoseOptions withPort(int value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                value,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.port = value);
     }
 
     /**
@@ -242,23 +163,7 @@ public record UcmatoseOptions(
      * @param value how many connections (-c), 1 to 1,000,000; both sides must agree
      */
     public UcmatoseOptions withConnections(int value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                value,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.connections = value);
     }
 
     /**
@@ -267,23 +172,7 @@ public record UcmatoseOptions(
      * @param value messages on each connection in each direction (-C), 0 to 1,000,000; 0 for none; both sides must agree
      */
     public UcmatoseOptions withMessages(int value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                value,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.messages = value);
     }
 
     /**
@@ -292,23 +181,7 @@ public record UcmatoseOptions(
      * @param value the size of a message (-S), 0 to 1 GiB; 0 for no messages. A C program as the peer sends no larger ones
      */
     public UcmatoseOptions withSizeBytes(int value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                value,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.sizeBytes = value);
     }
 
     /**
@@ -317,23 +190,7 @@ public record UcmatoseOptions(
      * @param value the client's type of service (-t), 0 to 255; null to leave it
      */
     public UcmatoseOptions withTypeOfService(@Nullable Integer value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                value,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.typeOfService = value);
     }
 
     /**
@@ -342,23 +199,7 @@ public record UcmatoseOptions(
      * @param value the ACK timeout is 4.096 us times 2 to this power (-a), 0 to 31; null to leave it
      */
     public UcmatoseOptions withAckTimeoutExponent(@Nullable Integer value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                value,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.ackTimeoutExponent = value);
     }
 
     /**
@@ -367,23 +208,7 @@ public record UcmatoseOptions(
      * @param value whether ids, and the listener, move to another event channel before they disconnect (-m)
      */
     public UcmatoseOptions withMigrate(boolean value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                value,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.migrate = value);
     }
 
     /**
@@ -392,23 +217,7 @@ public record UcmatoseOptions(
      * @param value how the connections come up
      */
     public UcmatoseOptions withBringUp(BringUp value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                value,
-                gid,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.bringUp = value);
     }
 
     /**
@@ -417,23 +226,7 @@ public record UcmatoseOptions(
      * @param value the entry of the GID table that a {@link BringUp#RAW} connection uses; null for that of the device
      */
     public UcmatoseOptions withGid(@Nullable GidEntry value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                value,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.gid = value);
     }
 
     /**
@@ -442,23 +235,7 @@ public record UcmatoseOptions(
      * @param value how long any one wait may take, more than 0
      */
     public UcmatoseOptions withTimeout(Duration value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                value,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.timeout = value);
     }
 
     /**
@@ -467,23 +244,7 @@ public record UcmatoseOptions(
      * @param value how long the server waits for its first client; null for no limit
      */
     public UcmatoseOptions withFirstClientTimeout(@Nullable Duration value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                value,
-                fault);
+        return copy(with -> with.firstClientTimeout = value);
     }
 
     /**
@@ -492,22 +253,72 @@ public record UcmatoseOptions(
      * @param value what this side does wrong on purpose
      */
     public UcmatoseOptions withFault(Fault value) {
-        return new UcmatoseOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                ackTimeoutExponent,
-                migrate,
-                bringUp,
-                gid,
-                timeout,
-                firstClientTimeout,
-                value);
+        return copy(with -> with.fault = value);
+    }
+
+    private UcmatoseOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
+    private static final class Values {
+
+        private @Nullable String serverAddress;
+        private @Nullable String bindAddress;
+        private Format addressFormat;
+        private PortSpace portSpace;
+        private int port;
+        private int connections;
+        private int messages;
+        private int sizeBytes;
+        private @Nullable Integer typeOfService;
+        private @Nullable Integer ackTimeoutExponent;
+        private boolean migrate;
+        private BringUp bringUp;
+        private @Nullable GidEntry gid;
+        private Duration timeout;
+        private @Nullable Duration firstClientTimeout;
+        private Fault fault;
+
+        private Values(UcmatoseOptions from) {
+            serverAddress = from.serverAddress;
+            bindAddress = from.bindAddress;
+            addressFormat = from.addressFormat;
+            portSpace = from.portSpace;
+            port = from.port;
+            connections = from.connections;
+            messages = from.messages;
+            sizeBytes = from.sizeBytes;
+            typeOfService = from.typeOfService;
+            ackTimeoutExponent = from.ackTimeoutExponent;
+            migrate = from.migrate;
+            bringUp = from.bringUp;
+            gid = from.gid;
+            timeout = from.timeout;
+            firstClientTimeout = from.firstClientTimeout;
+            fault = from.fault;
+        }
+
+        private UcmatoseOptions options() {
+            return new UcmatoseOptions(
+                    serverAddress,
+                    bindAddress,
+                    addressFormat,
+                    portSpace,
+                    port,
+                    connections,
+                    messages,
+                    sizeBytes,
+                    typeOfService,
+                    ackTimeoutExponent,
+                    migrate,
+                    bringUp,
+                    gid,
+                    timeout,
+                    firstClientTimeout,
+                    fault);
+        }
     }
 }

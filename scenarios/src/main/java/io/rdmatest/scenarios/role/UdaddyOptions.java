@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.role;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,19 +94,7 @@ public record UdaddyOptions(
      * @param value whom to send to (-s); null for the device's own address
      */
     public UdaddyOptions withServerAddress(@Nullable String value) {
-        return new UdaddyOptions(
-                value,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.serverAddress = value);
     }
 
     /**
@@ -114,19 +103,7 @@ public record UdaddyOptions(
      * @param value the local address (-b); null for the device's own at the server, for any at the client
      */
     public UdaddyOptions withBindAddress(@Nullable String value) {
-        return new UdaddyOptions(
-                serverAddress,
-                value,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.bindAddress = value);
     }
 
     /**
@@ -135,19 +112,7 @@ public record UdaddyOptions(
      * @param value what the two addresses are (-f)
      */
     public UdaddyOptions withAddressFormat(Format value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                value,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.addressFormat = value);
     }
 
     /**
@@ -156,19 +121,7 @@ public record UdaddyOptions(
      * @param value UDP or IPOIB (-p); IPOIB is InfiniBand's only
      */
     public UdaddyOptions withPortSpace(PortSpace value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                value,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.portSpace = value);
     }
 
     /**
@@ -178,19 +131,7 @@ public record UdaddyOptions(
      *     told to the other side, and at the client to be told
      */
     public UdaddyOptions withPort(int value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                value,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.port = value);
     }
 
     /**
@@ -199,19 +140,7 @@ public record UdaddyOptions(
      * @param value how many communication paths (-c), 1 to 100,000; both sides must agree
      */
     public UdaddyOptions withConnections(int value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                value,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.connections = value);
     }
 
     /**
@@ -220,19 +149,7 @@ public record UdaddyOptions(
      * @param value messages on each path in each direction (-C), 0 to 1,000,000; 0 for none; both sides must agree
      */
     public UdaddyOptions withMessages(int value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                value,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.messages = value);
     }
 
     /**
@@ -241,19 +158,7 @@ public record UdaddyOptions(
      * @param value the size of a message (-S), 0 to 65,536 and at most the port's active MTU; 0 for no messages
      */
     public UdaddyOptions withSizeBytes(int value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                value,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.sizeBytes = value);
     }
 
     /**
@@ -262,19 +167,7 @@ public record UdaddyOptions(
      * @param value the client's type of service (-t), 0 to 255; null to leave it
      */
     public UdaddyOptions withTypeOfService(@Nullable Integer value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                value,
-                timeout,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.typeOfService = value);
     }
 
     /**
@@ -283,19 +176,7 @@ public record UdaddyOptions(
      * @param value how long any one wait may take, more than 0
      */
     public UdaddyOptions withTimeout(Duration value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                value,
-                firstClientTimeout,
-                fault);
+        return copy(with -> with.timeout = value);
     }
 
     /**
@@ -304,19 +185,7 @@ public record UdaddyOptions(
      * @param value how long the server waits for its first client; null for no limit
      */
     public UdaddyOptions withFirstClientTimeout(@Nullable Duration value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                value,
-                fault);
+        return copy(with -> with.firstClientTimeout = value);
     }
 
     /**
@@ -325,18 +194,60 @@ public record UdaddyOptions(
      * @param value what this side does wrong on purpose
      */
     public UdaddyOptions withFault(Fault value) {
-        return new UdaddyOptions(
-                serverAddress,
-                bindAddress,
-                addressFormat,
-                portSpace,
-                port,
-                connections,
-                messages,
-                sizeBytes,
-                typeOfService,
-                timeout,
-                firstClientTimeout,
-                value);
+        return copy(with -> with.fault = value);
+    }
+
+    private UdaddyOptions copy(Consumer<Values> change) {
+        Values values = new Values(this);
+        change.accept(values);
+        return values.options();
+    }
+
+    /** The components while some of them change. */
+    private static final class Values {
+
+        private @Nullable String serverAddress;
+        private @Nullable String bindAddress;
+        private Format addressFormat;
+        private PortSpace portSpace;
+        private int port;
+        private int connections;
+        private int messages;
+        private int sizeBytes;
+        private @Nullable Integer typeOfService;
+        private Duration timeout;
+        private @Nullable Duration firstClientTimeout;
+        private Fault fault;
+
+        private Values(UdaddyOptions from) {
+            serverAddress = from.serverAddress;
+            bindAddress = from.bindAddress;
+            addressFormat = from.addressFormat;
+            portSpace = from.portSpace;
+            port = from.port;
+            connections = from.connections;
+            messages = from.messages;
+            sizeBytes = from.sizeBytes;
+            typeOfService = from.typeOfService;
+            timeout = from.timeout;
+            firstClientTimeout = from.firstClientTimeout;
+            fault = from.fault;
+        }
+
+        private UdaddyOptions options() {
+            return new UdaddyOptions(
+                    serverAddress,
+                    bindAddress,
+                    addressFormat,
+                    portSpace,
+                    port,
+                    connections,
+                    messages,
+                    sizeBytes,
+                    typeOfService,
+                    timeout,
+                    firstClientTimeout,
+                    fault);
+        }
     }
 }
