@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
@@ -25,6 +25,8 @@ import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
  * Reads and checks one fabric file.
@@ -80,7 +82,9 @@ final class FabricReader {
     private org.snakeyaml.engine.v2.nodes.Node compose(String text) {
         LoadSettings settings = LoadSettings.builder().setLabel(source).build();
         try {
-            Optional<org.snakeyaml.engine.v2.nodes.Node> root = new Compose(settings).composeString(text);
+            // What its class Compose does, in a package that snakeyaml-engine's module does not export.
+            Optional<org.snakeyaml.engine.v2.nodes.Node> root =
+                    new Composer(settings, new ParserImpl(settings, new StreamReader(settings, text))).getSingleNode();
             return root.orElseThrow(() ->
                     new FabricException(source + ":1:1: the file is empty; a fabric has the keys fabric and nodes"));
         } catch (MarkedYamlEngineException e) {

@@ -1,5 +1,6 @@
 package io.rdmatest.internal;
 
+import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
@@ -34,9 +35,24 @@ public final class Native {
     /**
      * Makes sure that librdmacm and libibverbs are loaded. To be called before the first touch of {@code io.rdmatest.ffi}.
      *
+     * <p>Where native access was not enabled, but is not denied either, the JVM itself says so on standard error when this
+     * method first makes a restricted call: once, and with the option to add. Nothing is added to that here.
+     *
      * @throws NativeLibraryException if they are not installed
+     * @throws NativeAccessException if the JVM denies native access
      */
     public static void requireLibraries() {
+        if (Libraries.FAILURE instanceof IllegalCallerException denied) {
+            String module = Native.class.getModule().isNamed()
+                    ? Native.class.getModule().getName()
+                    : "ALL-UNNAMED";
+            String option = "--enable-native-access=" + module;
+            throw new NativeAccessException(
+                    "the JVM denies calls to librdmacm and libibverbs: start it with " + option
+                            + " (Surefire and Failsafe: <argLine>" + option + "</argLine>). The JVM says: "
+                            + denied.getMessage(),
+                    denied);
+        }
         if (Libraries.FAILURE != null) {
             throw new NativeLibraryException(
                     "librdmacm.so.1 or libibverbs.so.1 can't be loaded: install rdma-core's user-space libraries"
@@ -57,7 +73,7 @@ public final class Native {
                 ignored = SymbolLookup.libraryLookup("libibverbs.so.1", arena).find("ibv_open_device");
                 int loaded = rdma_h.EPERM();
                 return loaded > 0 ? null : new IllegalStateException("the bindings are not usable");
-            } catch (IllegalArgumentException | LinkageError e) {
+            } catch (IllegalArgumentException | IllegalCallerException | LinkageError e) {
                 return e;
             }
         }

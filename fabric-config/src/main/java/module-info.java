@@ -1,0 +1,11 @@
+import org.jspecify.annotations.NullMarked;
+
+/** Says what a fabric is, reads its description, and finds the device that tests run on. */
+@NullMarked
+module io.rdmatest.fabric {
+    requires transitive io.rdmatest.core;
+    requires static org.jspecify;
+    requires org.snakeyaml.engine;
+
+    exports io.rdmatest.fabric;
+}

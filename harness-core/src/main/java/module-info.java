@@ -1,0 +1,18 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * Reaches RDMA devices from Java: libibverbs, librdmacm and rsockets as object models, and a byte stream on top of them.
+ *
+ * <p>The module calls native code. The JVM has to be told with {@code --enable-native-access=io.rdmatest.core}, or with
+ * {@code --enable-native-access=ALL-UNNAMED} where the jar is on the class path.
+ */
+@NullMarked
+module io.rdmatest.core {
+    requires static org.jspecify;
+
+    exports io.rdmatest;
+    exports io.rdmatest.cm;
+    exports io.rdmatest.rsocket;
+    exports io.rdmatest.stream;
+    exports io.rdmatest.verbs;
+}

@@ -1,0 +1,21 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * Gives JUnit tests an RDMA device and the resources on it: {@code @RdmaTest} and everything around it.
+ *
+ * <p>A test module requires it and opens its own test packages to {@code org.junit.platform.commons}, as for any JUnit test.
+ */
+@NullMarked
+module io.rdmatest.junit {
+    requires transitive io.rdmatest.core;
+    requires transitive io.rdmatest.fabric;
+    requires static org.jspecify;
+    requires transitive org.junit.jupiter.api;
+    requires transitive HdrHistogram;
+
+    exports io.rdmatest.junit;
+
+    // JUnit creates the extensions, which are not public.
+    opens io.rdmatest.junit to
+            org.junit.platform.commons;
+}
