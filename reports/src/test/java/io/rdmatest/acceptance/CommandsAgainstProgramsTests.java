@@ -28,16 +28,22 @@ class CommandsAgainstProgramsTests {
     private static final Path PROJECT = Path.of("..").toAbsolutePath().normalize();
     private static final Path SCRIPTS = PROJECT.resolve("fabric-config/rdma-jdk/bin");
 
-    /** Waits until somebody on this host (or with a prefix on the other one) listens; a client that comes earlier is refused. */
-    private static final String LISTENING = """
-            listening() {
+    /**
+     * Functions of the scripts. {@code listening} waits until somebody on this host (or with a prefix on the other one)
+     * listens: a client that comes earlier is refused. {@code says TEXT FILE} waits until a program has printed something.
+     */
+    private static final String WAITS = """
+            await() {
                 tries=0
-                until "$@" rdma resource show cm_id | grep -q LISTEN; do
+                until "$@"; do
                     tries=$((tries + 1))
-                    [ $tries -lt 300 ] || { echo 'nobody listens' >&2; exit 99; }
+                    [ $tries -lt 300 ] || { echo "in vain: $*" >&2; exit 99; }
                     sleep 0.2
                 done
             }
+            listens() { "$@" rdma resource show cm_id | grep -q LISTEN; }
+            listening() { await listens "$@"; }
+            says() { await grep -q "$1" "$2"; }
             """;
 
     @TempDir
@@ -66,47 +72,94 @@ class CommandsAgainstProgramsTests {
 
     @Test
     void theProgramPingsOurServerInOneMachine() throws Exception {
-        Ended ended = inVm(1, LISTENING + """
-                ./rdmatest rping -s -a 10.77.0.1 & server=$!
-                listening && rping -c -a 10.77.0.1 -C 100 -S 64 -V && wait $server
+        Ended ended = inVm(1, WAITS + """
+                ./rdmatest rping -s -a 10.77.0.1 --timeout 60s & server=$!
+                listening && rping -c -a 10.77.0.1 -C 100 -S 64 -V
+                wait $server
                 """);
 
         assertThat(ended.status()).as(ended.output()).isZero();
         assertThat(ended.output()).contains("verified: 100 pings of 1 client, 6400 bytes compared");
     }
 
+    /** The exit status is that of our client; those of the programs are hints only. */
     @ParameterizedTest(name = "{0}")
     @CsvSource(
             delimiter = '|',
             value = {
-                "rping | -s -a 10.77.0.2 -S 1000 | -c -a 10.77.0.2 -C 20 -S 1000 -V",
+                "rping    | -s -a 10.77.0.2 -S 1000          | -c -a 10.77.0.2 -C 20 -S 1000 -V      | verified: 20 pings of 1000 bytes",
+                "ucmatose | -b 10.77.0.2 -c 3 -C 20 -S 1000  | -s 10.77.0.2 -c 3 -C 20 -S 1000       | done: 3 connections, 60 messages came and 60 went",
+                "rstream  | -b 10.77.0.2 -S 5000 -C 20 -T v  | -s 10.77.0.2 -S 5000 -C 20 -T v       | verified: 1 test over rsockets, 100016 bytes received",
             })
-    void ourClientAgainstTheProgramOnTheOtherHost(String program, String server, String client) throws Exception {
-        Ended ended = inVm(2, LISTENING + """
+    void ourClientAgainstTheProgramOnTheOtherHost(String program, String server, String client, String result)
+            throws Exception {
+        Ended ended = inVm(2, WAITS + """
                 on-node b %1$s %2$s & server=$!
-                listening on-node b && ./rdmatest %1$s %3$s || exit
+                listening on-node b
+                ./rdmatest %1$s %3$s || exit
                 wait $server
+                exit 0
                 """.formatted(program, server, client));
 
         assertThat(ended.status()).as(ended.output()).isZero();
-        assertThat(ended.output()).contains("verified: ");
+        assertThat(ended.output()).contains(result);
     }
 
     @ParameterizedTest(name = "{0}")
     @CsvSource(
             delimiter = '|',
             value = {
-                "rping | -s -a 10.77.0.1 -S 1000 | -c -a 10.77.0.1 -C 20 -S 1000 -V",
+                "rping    | -s -a 10.77.0.1 -S 1000          | -c -a 10.77.0.1 -C 20 -S 1000 -V      | verified: 20 pings of 1 client, 20000 bytes compared",
+                "ucmatose | -b 10.77.0.1 -c 3 -C 20 -S 1000  | -s 10.77.0.1 -c 3 -C 20 -S 1000       | done: 3 connections, 60 messages came and 60 went",
+                "rstream  | -b 10.77.0.1 -S 5000 -C 20 -T v  | -s 10.77.0.1 -S 5000 -C 20 -T v       | verified: 1 test over rsockets, 100016 bytes received",
             })
-    void ourServerAgainstTheProgramOnTheOtherHost(String program, String server, String client) throws Exception {
-        Ended ended = inVm(2, LISTENING + """
-                ./rdmatest %1$s %2$s & server=$!
-                listening && on-node b %1$s %3$s
+    void ourServerAgainstTheProgramOnTheOtherHost(String program, String server, String client, String result)
+            throws Exception {
+        Ended ended = inVm(2, WAITS + """
+                ./rdmatest %1$s %2$s --timeout 60s & server=$!
+                listening
+                on-node b %1$s %3$s
                 wait $server
                 """.formatted(program, server, client));
 
         assertThat(ended.status()).as(ended.output()).isZero();
-        assertThat(ended.output()).contains("verified: ");
+        assertThat(ended.output()).contains(result);
+    }
+
+    /** The program ends only when it has counted all messages, which then came over the wire between two hosts. */
+    @Test
+    void ourSenderReachesTheProgramOnTheOtherHost() throws Exception {
+        Ended ended = inVm(2, WAITS + """
+                said=$(mktemp)
+                on-node b stdbuf -oL mckey -m 239.77.3.1 -b 10.77.0.2 -C 20 -S 500 >"$said" 2>&1 & receiver=$!
+                says 'joined dgid' "$said"
+                ./rdmatest mckey -m 239.77.3.1 -b 10.77.0.1 -C 20 -S 500 -s || exit
+                says 'data transfers complete' "$said"
+                wait $receiver
+                cat "$said"
+                exit 0
+                """);
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        assertThat(ended.output()).contains("sent: 20 messages of 500 bytes", "data transfers complete");
+    }
+
+    /** The program destroys its queue pair on the heels of its last messages, so that some of these may be lost. */
+    @Test
+    void theProgramOnTheOtherHostReachesOurReceiver() throws Exception {
+        Ended ended = inVm(2, WAITS + """
+                said=$(mktemp)
+                ./rdmatest mckey -m 239.77.3.2 -b 10.77.0.1 -C 10 -S 500 --timeout 60s >"$said" 2>&1 & receiver=$!
+                says 'joined' "$said"
+                on-node b mckey -m 239.77.3.2 -b 10.77.0.2 -C 20 -S 500 -s
+                wait $receiver
+                status=$?
+                cat "$said"
+                exit $status
+                """);
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        assertThat(ended.output()).contains("received: 10 messages of 500 bytes");
     }
 
     /** Runs a shell script in the project's folder on node a of a machine, or of two. */
