@@ -62,6 +62,8 @@ public final class QueuePair extends VerbsObject {
         this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
         this.maxReceiveWr = ibv_qp_cap.max_recv_wr(capabilities);
         this.maxInline = ibv_qp_cap.max_inline_data(capabilities);
+        singleSend.ownedBy(this);
+        singleReceive.ownedBy(this);
         reportEventsAs();
     }
 
@@ -569,7 +571,6 @@ public final class QueuePair extends VerbsObject {
      */
     public void attachMulticast(Gid group, int lid) {
         multicast(group, lid, true);
-        groups.add(new Group(group, lid));
     }
 
     /**
@@ -580,7 +581,6 @@ public final class QueuePair extends VerbsObject {
      */
     public void detachMulticast(Gid group, int lid) {
         multicast(group, lid, false);
-        groups.remove(new Group(group, lid));
     }
 
     private void multicast(Gid group, int lid, boolean attach) {
@@ -588,6 +588,8 @@ public final class QueuePair extends VerbsObject {
         begin();
         try {
             multicastNow(group, lid, attach);
+            // Still in the call: closing must see what to leave, and must not leave it twice.
+            boolean ignored = attach ? groups.add(new Group(group, lid)) : groups.remove(new Group(group, lid));
         } finally {
             end();
         }

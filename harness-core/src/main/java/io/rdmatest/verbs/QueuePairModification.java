@@ -268,6 +268,9 @@ public final class QueuePairModification {
          * @param state the state
          */
         public Builder currentState(QpState state) {
+            if (state == QpState.UNKNOWN) {
+                throw new IllegalArgumentException("UNKNOWN is no state to start from");
+            }
             ibv_qp_attr.cur_qp_state(attr, state.code());
             return with(CURRENT_STATE);
         }

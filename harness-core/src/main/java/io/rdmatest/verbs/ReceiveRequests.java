@@ -53,7 +53,7 @@ public final class ReceiveRequests extends WorkRequests {
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
     public synchronized ReceiveRequests receive(int index, long wrId, MemoryRegion region, long offset, int length) {
-        begin(index, wrId, region, offset, length);
+        begin(index, wrId, requireMemory(region), offset, length);
         return this;
     }
 

@@ -8,6 +8,7 @@ import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -94,11 +95,13 @@ public final class SendRequests extends WorkRequests {
             long offset,
             int length,
             SendFlag... flags) {
+        // Before anything is written: a request that was refused must not look like one that is set.
+        int mask = SendFlag.mask(flags);
         begin(index, wrId, region, offset, length);
         addressHandles[index] = null;
         long at = index * SIZE;
         requests.set(JAVA_INT, at + OPCODE, opcode);
-        requests.set(JAVA_INT, at + FLAGS, SendFlag.mask(flags));
+        requests.set(JAVA_INT, at + FLAGS, mask);
         requests.set(JAVA_INT, at + IMMEDIATE, 0);
         requests.asSlice(at + RDMA_ADDRESS, SIZE - RDMA_ADDRESS).fill((byte) 0);
         return this;
@@ -133,7 +136,7 @@ public final class SendRequests extends WorkRequests {
      */
     public synchronized SendRequests send(
             int index, long wrId, MemoryRegion region, long offset, int length, SendFlag... flags) {
-        return request(index, SEND, wrId, region, offset, length, flags);
+        return request(index, SEND, wrId, requireMemory(region), offset, length, flags);
     }
 
     synchronized SendRequests sendEmpty(int index, long wrId, SendFlag... flags) {
@@ -155,7 +158,7 @@ public final class SendRequests extends WorkRequests {
      */
     public synchronized SendRequests sendWithImmediate(
             int index, long wrId, MemoryRegion region, long offset, int length, int immediate, SendFlag... flags) {
-        request(index, SEND_WITH_IMMEDIATE, wrId, region, offset, length, flags);
+        request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags);
         requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
         return this;
     }
@@ -183,7 +186,8 @@ public final class SendRequests extends WorkRequests {
             long remoteAddress,
             int rkey,
             SendFlag... flags) {
-        return request(index, WRITE, wrId, region, offset, length, flags).remote(index, remoteAddress, rkey);
+        return request(index, WRITE, wrId, requireMemory(region), offset, length, flags)
+                .remote(index, remoteAddress, rkey);
     }
 
     /**
@@ -211,7 +215,7 @@ public final class SendRequests extends WorkRequests {
             int rkey,
             int immediate,
             SendFlag... flags) {
-        request(index, WRITE_WITH_IMMEDIATE, wrId, region, offset, length, flags)
+        request(index, WRITE_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
                 .remote(index, remoteAddress, rkey);
         requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
         return this;
@@ -240,7 +244,8 @@ public final class SendRequests extends WorkRequests {
             long remoteAddress,
             int rkey,
             SendFlag... flags) {
-        return request(index, READ, wrId, region, offset, length, flags).remote(index, remoteAddress, rkey);
+        return request(index, READ, wrId, requireMemory(region), offset, length, flags)
+                .remote(index, remoteAddress, rkey);
     }
 
     /**
@@ -266,7 +271,8 @@ public final class SendRequests extends WorkRequests {
             int rkey,
             long add,
             SendFlag... flags) {
-        return request(index, FETCH_AND_ADD, wrId, region, offset, 8, flags).atomic(index, remoteAddress, rkey, add, 0);
+        return request(index, FETCH_AND_ADD, wrId, requireMemory(region), offset, 8, flags)
+                .atomic(index, remoteAddress, rkey, add, 0);
     }
 
     /**
@@ -294,7 +300,7 @@ public final class SendRequests extends WorkRequests {
             long expected,
             long swap,
             SendFlag... flags) {
-        return request(index, COMPARE_AND_SWAP, wrId, region, offset, 8, flags)
+        return request(index, COMPARE_AND_SWAP, wrId, requireMemory(region), offset, 8, flags)
                 .atomic(index, remoteAddress, rkey, expected, swap);
     }
 
@@ -323,7 +329,9 @@ public final class SendRequests extends WorkRequests {
             int remoteQp,
             int qkey,
             SendFlag... flags) {
-        return request(index, SEND, wrId, region, offset, length, flags).to(index, destination, remoteQp, qkey);
+        Objects.requireNonNull(destination, "destination");
+        return request(index, SEND, wrId, requireMemory(region), offset, length, flags)
+                .to(index, destination, remoteQp, qkey);
     }
 
     /**
@@ -353,7 +361,9 @@ public final class SendRequests extends WorkRequests {
             int qkey,
             int immediate,
             SendFlag... flags) {
-        request(index, SEND_WITH_IMMEDIATE, wrId, region, offset, length, flags).to(index, destination, remoteQp, qkey);
+        Objects.requireNonNull(destination, "destination");
+        request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
+                .to(index, destination, remoteQp, qkey);
         requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
         return this;
     }

@@ -28,6 +28,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         super("srq", handle, protectionDomain.deviceName(), protectionDomain);
         this.protectionDomain = protectionDomain;
         this.number = ibv_srq.handle(handle);
+        single.ownedBy(this);
         reportEventsAs();
     }
 

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class WorkRequests implements AutoCloseable {
 
+    /** More than any queue holds; the arrays of a larger list could not be made. */
+    private static final int MOST_SEGMENTS = 1 << 24;
+
     private static final long SGE = ibv_sge.sizeof();
     private static final long SGE_ADDRESS = ibv_sge.addr$offset();
     private static final long SGE_LENGTH = ibv_sge.length$offset();
@@ -40,6 +43,8 @@ abstract class WorkRequests implements AutoCloseable {
     private final long segmentCountOffset;
     private final long wrIdOffset;
     private boolean closed;
+    /** The queue that has this list for requests one by one, and closes it; null for a list of its own. */
+    private @Nullable VerbsObject owner;
 
     WorkRequests(
             int capacity,
@@ -52,6 +57,10 @@ abstract class WorkRequests implements AutoCloseable {
         if (capacity < 1 || maxSegments < 1) {
             throw new IllegalArgumentException(
                     "a list has at least 1 request of 1 segment, not " + capacity + " of " + maxSegments);
+        }
+        if ((long) capacity * maxSegments > MOST_SEGMENTS) {
+            throw new IllegalArgumentException("a list has at most " + MOST_SEGMENTS + " segments in all, not "
+                    + capacity + " requests of " + maxSegments);
         }
         this.capacity = capacity;
         this.maxSegments = maxSegments;
@@ -73,6 +82,10 @@ abstract class WorkRequests implements AutoCloseable {
         }
     }
 
+    final void ownedBy(VerbsObject queue) {
+        owner = queue;
+    }
+
     private void link(int index, boolean toNext) {
         requests.set(JAVA_LONG, index * size + nextOffset, toNext ? requests.address() + (index + 1) * size : 0L);
     }
@@ -87,9 +100,16 @@ abstract class WorkRequests implements AutoCloseable {
         return maxSegments;
     }
 
+    /** Nothing would be sent or received in silence, where memory was meant. */
+    static MemoryRegion requireMemory(MemoryRegion region) {
+        return Objects.requireNonNull(region, "region");
+    }
+
     final int check(int index) {
         if (closed) {
-            throw new IllegalStateException("the list of work requests is closed");
+            VerbsObject queue = owner;
+            throw new IllegalStateException(
+                    (queue == null ? "the list of work requests" : queue.describe()) + " is closed");
         }
         return Objects.checkIndex(index, capacity);
     }

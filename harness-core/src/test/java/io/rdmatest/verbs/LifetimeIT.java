@@ -46,8 +46,12 @@ class LifetimeIT {
             cq.close();
             cq.close();
             memory.close();
-            assertThatThrownBy(() -> qp.postReceive(1, memory, 0, 8)).isInstanceOf(IllegalStateException.class);
-            assertThatThrownBy(() -> srq.postReceive(1, memory, 0, 8)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> qp.postReceive(1, memory, 0, 8))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage(qp.describe() + " is closed");
+            assertThatThrownBy(() -> srq.postReceive(1, memory, 0, 8))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage(srq.describe() + " is closed");
             assertThatThrownBy(qp::state)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("is closed");
@@ -78,6 +82,25 @@ class LifetimeIT {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // what a caller without the annotations does
+    void aRequestThatWasRefusedIsNotSet() throws Exception {
+        try (Rig rig = new Rig()) {
+            Rig.Pair pair = rig.pair();
+            try (SendRequests list = SendRequests.allocate(1);
+                    ReceiveRequests receives = ReceiveRequests.allocate(1)) {
+                assertThatThrownBy(() -> list.send(0, 1, null, 0, 8)).isInstanceOf(NullPointerException.class);
+                assertThatThrownBy(() -> list.send(0, 1, pair.mrA(), 0, 8, (SendFlag) null))
+                        .isInstanceOf(NullPointerException.class);
+                assertThatThrownBy(() -> list.sendTo(0, 1, pair.mrA(), 0, 8, null, 1, 1))
+                        .isInstanceOf(NullPointerException.class);
+                assertThatThrownBy(() -> pair.a().post(list)).hasMessage("request 0 is not set");
+                assertThatThrownBy(() -> receives.receive(0, 1, null, 0, 8)).isInstanceOf(NullPointerException.class);
+                assertThatThrownBy(() -> pair.a().post(receives)).hasMessage("request 0 is not set");
+            }
+        }
+    }
+
+    @Test
     void operandsAreChecked() throws Exception {
         try (Rig rig = new Rig()) {
             Rig.Pair pair = rig.pair();
@@ -97,6 +120,11 @@ class LifetimeIT {
                 list.close();
                 assertThatThrownBy(() -> pair.a().post(list)).isInstanceOf(IllegalStateException.class);
             }
+            assertThatThrownBy(() -> SendRequests.allocate(1 << 16, 1 << 16))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("65536 requests of 65536");
+            assertThatThrownBy(() -> QueuePairModification.builder().currentState(QpState.UNKNOWN))
+                    .isInstanceOf(IllegalArgumentException.class);
             Completions completions = pair.cqA().newCompletions(2);
             assertThat(pair.cqA().poll(completions)).isZero();
             assertThatThrownBy(() -> completions.wrId(0)).isInstanceOf(IndexOutOfBoundsException.class);
