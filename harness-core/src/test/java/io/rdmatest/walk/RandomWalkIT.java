@@ -1,0 +1,154 @@
+package io.rdmatest.walk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.RdmaDevice;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Walks at random over the public API, with valid and invalid calls on several threads, and holds a model against the
+ * device. The walk is the same for the same seed as far as the threads' order allows.
+ *
+ * <p>{@code rdma.walk.seed}, {@code rdma.walk.operations} and {@code rdma.walk.threads} change it. The journal of the
+ * last operations survives a crash of the JVM.
+ */
+@Timeout(value = 20, unit = TimeUnit.MINUTES)
+class RandomWalkIT {
+
+    private static final int ROUNDS = 8;
+    private static final long PATIENCE_SECONDS = 300;
+
+    static List<Long> seeds() {
+        return Arrays.stream(System.getProperty("rdma.walk.seed", "1").split(","))
+                .map(Long::valueOf)
+                .toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("seeds")
+    void noSequenceOfCallsCrashesOrDivergesFromTheModel(long seed, TestReporter reporter) throws Exception {
+        long operations = Long.getLong("rdma.walk.operations", 210_000);
+        int threads = Integer.getInteger("rdma.walk.threads", 4);
+        Path file = Path.of("target", "random-walk-" + seed + ".journal");
+        try (Journal journal = Journal.create(file)) {
+            System.out.println("random walk: seed " + seed + ", " + operations + " operations, " + threads
+                    + " threads, journal " + journal.file());
+            Walk walk = new Walk(seed, journal);
+            assertThat(Ledger.live()).isEmpty();
+            KernelObjects before = KernelObjects.now();
+            long begin = System.nanoTime();
+            for (int round = 0; round < ROUNDS; round++) {
+                round(walk, round, operations * (round + 1) / ROUNDS, threads);
+            }
+            long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
+            System.out.println(walk.summary());
+            System.out.println("random walk: " + walk.operations() + " operations in " + seconds + " s, seed " + seed);
+            reporter.publishEntry("rdma.walk.operations", Long.toString(walk.operations()));
+            reporter.publishEntry("rdma.walk.seed", Long.toString(seed));
+            assertThat(walk.operations()).isGreaterThanOrEqualTo(operations);
+            assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+            assertThat(KernelObjects.now()).isEqualTo(before);
+        } finally {
+            closeWhatADivergenceLeft();
+        }
+    }
+
+    private static void round(Walk walk, int round, long until, int threads) throws InterruptedException {
+        Walker main = new Walker(walk, "main", walk.seed * 31 + round);
+        DeviceContext context =
+                main.made("open()", () -> RdmaDevice.list().getFirst().open());
+        GidEntry gid = main.ok("gidTable(1)", () -> context.gidTable(1)).stream()
+                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                .findFirst()
+                .orElseThrow();
+        Commons commons = new Commons(context, gid);
+        CountDownLatch walked = new CountDownLatch(threads);
+        CountDownLatch compared = new CountDownLatch(1);
+        List<Thread> running = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            Walker walker = new Walker(walk, "t" + i, (walk.seed * 1000 + round) * 100 + i);
+            running.add(Thread.ofPlatform().name("walker-" + i).start(() -> {
+                try {
+                    Island island = new Island(walker, context, gid);
+                    while (walk.operations() < until && !walk.stopped()) {
+                        if (walker.chance(4)) {
+                            commons.step(walker);
+                        } else {
+                            island.step();
+                        }
+                    }
+                    if (!walk.stopped()) {
+                        island.settle();
+                    }
+                    walked.countDown();
+                    boolean ignored = compared.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                    if (!walk.stopped()) {
+                        island.close();
+                    }
+                } catch (Divergence e) {
+                    // Noted already.
+                } catch (Throwable e) {
+                    Divergence ignored = walk.diverged("the walker itself failed: " + e, e);
+                } finally {
+                    walked.countDown();
+                }
+            }));
+        }
+        boolean all = walked.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        if (!all) {
+            throw walk.diverged("a call does not return: " + stacks(running), null);
+        }
+        try {
+            walk.requireNoDivergence();
+            walk.requireLedgerAsModelled("round " + round);
+        } finally {
+            compared.countDown();
+            for (Thread thread : running) {
+                thread.join(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
+            }
+        }
+        walk.requireNoDivergence();
+        commons.close(main);
+        main.close(context);
+        walk.requireLedgerAsModelled("end of round " + round);
+        assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    }
+
+    /** So that the tests after this one do not fail for it. */
+    private static void closeWhatADivergenceLeft() {
+        for (int turn = 0; turn < 3; turn++) {
+            for (NativeResource resource : Ledger.live().reversed()) {
+                try {
+                    resource.close();
+                } catch (RuntimeException e) {
+                    System.out.println("after the walk " + resource + " could not be closed: " + e);
+                }
+            }
+        }
+    }
+
+    private static String stacks(List<Thread> threads) {
+        StringBuilder text = new StringBuilder();
+        for (Thread thread : threads) {
+            text.append(System.lineSeparator()).append(thread.getName());
+            for (StackTraceElement frame : thread.getStackTrace()) {
+                text.append(System.lineSeparator()).append("    at ").append(frame);
+            }
+        }
+        return text.toString();
+    }
+}

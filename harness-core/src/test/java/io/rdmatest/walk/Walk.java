@@ -1,0 +1,136 @@
+package io.rdmatest.walk;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What all threads of a walk share: the journal, the objects that the model holds for live, and the first divergence. */
+final class Walk {
+
+    static final int SHOWN = 60;
+
+    final long seed;
+    final Journal journal;
+    private final AtomicLong operations = new AtomicLong();
+    private final AtomicReference<@Nullable Divergence> divergence = new AtomicReference<>();
+    /** Guarded by itself. */
+    private final Set<NativeResource> live = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    private final Map<String, LongAdder> succeeded = new ConcurrentHashMap<>();
+    private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
+
+    Walk(long seed, Journal journal) {
+        this.seed = seed;
+        this.journal = journal;
+    }
+
+    long operations() {
+        return operations.get();
+    }
+
+    void count(String name, boolean success) {
+        operations.incrementAndGet();
+        (success ? succeeded : refused)
+                .computeIfAbsent(name, ignored -> new LongAdder())
+                .increment();
+    }
+
+    /** Returns how often each kind of operation succeeded and was refused, one line each. */
+    String summary() {
+        Set<String> names = new HashSet<>(succeeded.keySet());
+        names.addAll(refused.keySet());
+        Map<String, String> lines = new TreeMap<>();
+        for (String name : names) {
+            lines.put(name, name + ": " + sum(succeeded, name) + " succeeded, " + sum(refused, name) + " refused");
+        }
+        return String.join(System.lineSeparator(), lines.values());
+    }
+
+    private static long sum(Map<String, LongAdder> counts, String name) {
+        LongAdder count = counts.get(name);
+        return count == null ? 0 : count.sum();
+    }
+
+    <T extends NativeResource> T made(T resource) {
+        synchronized (live) {
+            live.add(resource);
+        }
+        return resource;
+    }
+
+    void gone(NativeResource resource) {
+        synchronized (live) {
+            live.remove(resource);
+        }
+    }
+
+    /** Compares ledger and model while no thread walks. */
+    void requireLedgerAsModelled(String when) {
+        List<NativeResource> ledger = Ledger.live();
+        Set<NativeResource> extra = Collections.newSetFromMap(new IdentityHashMap<>());
+        extra.addAll(ledger);
+        Set<NativeResource> missing = Collections.newSetFromMap(new IdentityHashMap<>());
+        synchronized (live) {
+            missing.addAll(live);
+            extra.removeAll(live);
+        }
+        ledger.forEach(missing::remove);
+        if (!extra.isEmpty() || !missing.isEmpty()) {
+            throw diverged(
+                    when + ": the ledger has " + extra.size() + " objects more than the model: "
+                            + Ledger.describe(List.copyOf(extra)) + " and misses " + missing,
+                    null);
+        }
+        for (NativeResource resource : ledger) {
+            for (NativeResource parent : resource.parents()) {
+                if (parent.isClosed() || !parent.children().contains(resource)) {
+                    throw diverged(
+                            when + ": " + resource + " has parent " + parent + " whose children are "
+                                    + parent.children(),
+                            null);
+                }
+            }
+            for (NativeResource child : resource.children()) {
+                if (!child.parents().contains(resource)) {
+                    throw diverged(when + ": " + resource + " has child " + child + " that does not know it", null);
+                }
+            }
+        }
+    }
+
+    boolean stopped() {
+        return divergence.get() != null;
+    }
+
+    /** Notes the first divergence, with the last operations before it, and stops all threads. */
+    Divergence diverged(String message, @Nullable Throwable cause) {
+        Divergence made = new Divergence(
+                message + System.lineSeparator() + "seed " + seed + ", thread "
+                        + Thread.currentThread().getName() + ", after " + operations() + " operations; all of the last "
+                        + Journal.LINES + " are in " + journal.file() + "; the last " + SHOWN + " of all threads:"
+                        + System.lineSeparator()
+                        + journal.last(SHOWN).stream().collect(Collectors.joining(System.lineSeparator())),
+                cause);
+        divergence.compareAndSet(null, made);
+        return made;
+    }
+
+    void requireNoDivergence() {
+        Divergence first = divergence.get();
+        if (first != null) {
+            throw first;
+        }
+    }
+}
