@@ -1,0 +1,168 @@
+package io.rdmatest.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.junit.CompletionQueueSpec;
+import io.rdmatest.junit.ConnectedBy;
+import io.rdmatest.junit.Connection;
+import io.rdmatest.junit.ConnectionMode;
+import io.rdmatest.junit.DataPattern;
+import io.rdmatest.junit.DeviceTransport;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.OnPortSpace;
+import io.rdmatest.junit.QueuePairSpec;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.Registered;
+import io.rdmatest.junit.RequiresDevice;
+import io.rdmatest.junit.ResourceScope;
+import io.rdmatest.junit.Scoped;
+import io.rdmatest.junit.SharedReceiveQueueSpec;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SharedReceiveQueue;
+import java.time.Duration;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the pages about the annotations show. */
+@RdmaTest
+class AnnotationsDocsIT {
+
+    // begin rdma-test
+    @RdmaTest(timeout = "20 s")
+    void bytesArrive(Connection connection, @Registered MemoryRegion source, @Registered MemoryRegion target) {
+        DataPattern pattern = DataPattern.of(42);
+        pattern.fill(source.bytes());
+        connection
+                .client()
+                .queuePair()
+                .postWrite(1, source, 0, (int) source.size(), target.address(), target.rkey(), SendFlag.SIGNALED);
+        connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(10));
+        pattern.verify(target.bytes());
+    }
+    // end rdma-test
+
+    // begin parameterized
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4096})
+    void bytesArriveInSize(int size, Connection connection, MemoryRegion source, MemoryRegion target) {
+        DataPattern pattern = DataPattern.of(size);
+        pattern.fill(source.bytes().asSlice(0, size));
+        connection
+                .client()
+                .queuePair()
+                .postWrite(1, source, 0, size, target.address(), target.rkey(), SendFlag.SIGNALED);
+        connection.client().sendQueue().awaitSuccess(Duration.ofSeconds(10));
+        pattern.verify(target.bytes().asSlice(0, size));
+    }
+    // end parameterized
+
+    // begin registered
+    @RdmaTest
+    void buffersOfTwoKinds(
+            @Registered(size = "1MiB") MemoryRegion forAnyAccess,
+            @Registered(size = "512", access = Access.LOCAL_WRITE) MemoryRegion forReceives) {
+        assertThat(forAnyAccess.size()).isEqualTo(1024 * 1024);
+        assertThat(forReceives.size()).isEqualTo(512);
+    }
+    // end registered
+
+    // begin queue-pair-spec
+    @RdmaTest
+    void datagrams(@QueuePairSpec(type = QpType.UD, maxSendWr = 32, maxReceiveWr = 8) QueuePair queuePair) {
+        assertThat(queuePair.state()).isEqualTo(QpState.RESET);
+        assertThat(queuePair.maxSendWr()).isGreaterThanOrEqualTo(32);
+    }
+    // end queue-pair-spec
+
+    // begin completion-queue-spec
+    @RdmaTest
+    void completionsAsEvents(
+            CompletionChannel channel, @CompletionQueueSpec(entries = 256, events = true) CompletionQueue queue) {
+        assertThat(queue.channel()).isSameAs(channel);
+        assertThat(queue.entries()).isGreaterThanOrEqualTo(256);
+    }
+    // end completion-queue-spec
+
+    // begin shared-receive-queue-spec
+    @RdmaTest
+    @RequiresDevice(sharedReceiveQueues = true)
+    void manyReceivers(@SharedReceiveQueueSpec(maxWr = 32, maxSge = 2) SharedReceiveQueue receives) {
+        assertThat(receives.attributes().maxWr()).isGreaterThanOrEqualTo(32);
+    }
+    // end shared-receive-queue-spec
+
+    // begin on-port-space
+    @RdmaTest
+    void datagramsOfRdmaCm(@OnPortSpace(PortSpace.UDP) CmId id) {
+        assertThat(id.isClosed()).isFalse();
+    }
+    // end on-port-space
+
+    // begin connected-by
+    @RdmaTest
+    @ConnectedBy(ConnectionMode.RAW_GID)
+    void withoutRdmaCm(QueuePair client, QueuePair server, Connection connection) {
+        assertThat(connection.client().queuePair()).isSameAs(client);
+        assertThat(connection.client().id()).isEmpty();
+        assertThat(server.state()).isEqualTo(QpState.RTS);
+    }
+    // end connected-by
+
+    // begin requires-device
+    @RdmaTest
+    @RequiresDevice(
+            transport = {DeviceTransport.ROCE, DeviceTransport.INFINIBAND},
+            multicast = true,
+            minMtu = 1024)
+    void joinsGroups(@QueuePairSpec(type = QpType.UD) QueuePair queuePair) {
+        assertThat(queuePair.type()).isEqualTo(QpType.UD);
+    }
+    // end requires-device
+
+    @Nested
+    // begin exclusive-device
+    @RdmaTest
+    @ExclusiveDevice
+    class LatencyIT {
+
+        @RdmaTest
+        void nobodyElseSends(Connection connection) {
+            assertThat(connection.server().queuePair().state()).isEqualTo(QpState.RTS);
+        }
+    }
+    // end exclusive-device
+
+    @Nested
+    // begin scoped
+    @RdmaTest
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    class OneBufferForAllIT {
+
+        private MemoryRegion large;
+
+        @BeforeAll
+        void register(ProtectionDomain ofTheClass, @Registered(size = "4MiB") MemoryRegion buffer) {
+            assertThat(buffer.protectionDomain()).isSameAs(ofTheClass);
+            large = buffer;
+        }
+
+        @RdmaTest
+        void usesIt(@Scoped(ResourceScope.CLASS) ProtectionDomain domain) {
+            assertThat(large.protectionDomain()).isSameAs(domain);
+        }
+    }
+    // end scoped
+}

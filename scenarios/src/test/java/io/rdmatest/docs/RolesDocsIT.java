@@ -1,0 +1,49 @@
+package io.rdmatest.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.scenarios.EveryBringUp;
+import io.rdmatest.scenarios.OptionLines;
+import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import java.time.Duration;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.params.ParameterizedTest;
+
+/** What the pages about the annotations of the roles show. */
+class RolesDocsIT {
+
+    @Nested
+    // begin option-lines
+    @RdmaTest
+    class PingIT {
+
+        @ParameterizedTest
+        @OptionLines({"-C 10 -S 64 -V", "-q -C 10 -S 4096"})
+        void pings(RpingOptions options, FabricDevice device) {
+            RpingOptions onAnyPort = options.withPort(0);
+            LocalRoles.runPair(
+                    device, new RpingRoles.Server(onAnyPort), new RpingRoles.Client(onAnyPort), Duration.ofSeconds(30));
+        }
+    }
+    // end option-lines
+
+    @Nested
+    // begin every-bring-up
+    @RdmaTest
+    class SizesIT {
+
+        @ParameterizedTest
+        @EveryBringUp({"64", "4096"})
+        void arrives(int size, BringUp bringUp, FabricDevice device) {
+            assertThat(size).isBetween(64, 4096);
+            assertThat(bringUp).isIn((Object[]) BringUp.values());
+            assertThat(device.port()).isPositive();
+        }
+    }
+    // end every-bring-up
+}
