@@ -41,6 +41,7 @@ public abstract class NativeResource implements AutoCloseable {
 
     private final Ledger.@Nullable Owner owner;
 
+    private final long creator = Thread.currentThread().threadId();
     private final Throwable origin = new Throwable();
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
@@ -111,6 +112,11 @@ public abstract class NativeResource implements AutoCloseable {
     /** Returns the one that the object was made for; null if nobody is known. */
     public final Ledger.@Nullable Owner owner() {
         return owner;
+    }
+
+    /** Tells whether a thread created the object. */
+    public final boolean createdOn(Thread thread) {
+        return creator == thread.threadId();
     }
 
     /** Returns where the object was created: the first frame outside the harness, or the innermost one. */

@@ -13,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
@@ -47,7 +49,21 @@ public final class EventChannel extends NativeResource {
     /** How long a wait stays in poll(2) at most before it looks at interrupts and at closing. */
     private static final int SLICE_MILLIS = 100;
 
+    /**
+     * An event that arrived.
+     *
+     * @param at when it was read from the channel
+     * @param event its name, its id, and its status unless that is 0
+     */
+    public record Seen(Instant at, String event) {
+        @Override
+        public String toString() {
+            return event;
+        }
+    }
+
     private static final int REMEMBERED = 16;
+    private static final Set<CmEvent.Type> ENDINGS = Set.of(CmEvent.Type.DISCONNECTED, CmEvent.Type.TIMEWAIT_EXIT);
     private static final AtomicLong NUMBERS = new AtomicLong();
 
     private final long number = NUMBERS.incrementAndGet();
@@ -73,7 +89,7 @@ public final class EventChannel extends NativeResource {
     /** Events that nobody asked for yet, in order of arrival; guarded by {@link #lock}. */
     private final Deque<RawEvent> pending = new ArrayDeque<>();
     /** The last events, for messages; guarded by {@link #lock}. */
-    private final Deque<String> recent = new ArrayDeque<>();
+    private final Deque<Seen> recent = new ArrayDeque<>();
 
     private EventChannel(MemorySegment channel, int fd) {
         super("cm-channel");
@@ -172,12 +188,40 @@ public final class EventChannel extends NativeResource {
 
     /** Returns the last events of this channel, the oldest first, whether taken or not; for messages. */
     public List<String> recentEvents() {
+        return history().stream().map(Seen::event).toList();
+    }
+
+    /** Returns the last events of this channel with the times of their arrival, the oldest first, taken or not. */
+    public List<Seen> history() {
         lock.lock();
         try {
             return List.copyOf(recent);
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Returns the events that have arrived and that nobody took, the oldest first; they stay where they are. What is still
+     * in the kernel is read first. Those that only tell that a connection ended come by themselves, at any time, and are
+     * left out.
+     *
+     * @throws IllegalStateException if the channel is closed
+     */
+    public List<String> eventsNotTaken() {
+        return locked(() -> {
+            readAll();
+            return pending.stream()
+                    .filter(raw -> !ENDINGS.contains(CmEvent.Type.of(raw.number())))
+                    .map(this::describe)
+                    .toList();
+        });
+    }
+
+    private String describe(RawEvent raw) {
+        CmId id = ids.get(raw.recipient());
+        return CmEvent.cName(raw.number()) + " on " + (id == null ? "an unknown id" : id.describe())
+                + (raw.status() == 0 ? "" : ", status " + raw.status());
     }
 
     /** Returns the ids that report here. */
@@ -328,7 +372,7 @@ public final class EventChannel extends NativeResource {
     private String lastSeen() {
         lock.lock();
         try {
-            return recent.isEmpty() ? "no event came at all" : "last events: " + String.join("; ", recent);
+            return recent.isEmpty() ? "no event came at all" : "last events: " + String.join("; ", recentEvents());
         } finally {
             lock.unlock();
         }
@@ -360,11 +404,9 @@ public final class EventChannel extends NativeResource {
 
     private void remember(RawEvent raw) {
         if (recent.size() == REMEMBERED) {
-            String ignored = recent.removeFirst();
+            Seen ignored = recent.removeFirst();
         }
-        CmId id = ids.get(raw.recipient());
-        recent.addLast(CmEvent.cName(raw.number()) + " on " + (id == null ? "an unknown id" : id.describe())
-                + (raw.status() == 0 ? "" : ", status " + raw.status()));
+        recent.addLast(new Seen(Instant.now(), describe(raw)));
     }
 
     private @Nullable CmEvent take(Predicate<RawEvent> matching) {

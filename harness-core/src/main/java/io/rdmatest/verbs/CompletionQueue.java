@@ -20,11 +20,15 @@ public final class CompletionQueue extends VerbsObject {
 
     private static final int BATCH = 16;
     private static final int SPINS = 256;
+    /** IBV_WC_RECV: the bit that all operations of receives have. */
+    private static final int RECEIVED = 128;
 
     private final DeviceContext context;
     private final @Nullable CompletionChannel channel;
     private final int number;
     private final AtomicInteger pendingEvents = new AtomicInteger();
+    /** The queue pairs whose work completes here, by number with open addressing; replaced as a whole. */
+    private volatile @Nullable QueuePair[] counted = new QueuePair[0];
 
     private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {
         super("cq", handle, context.deviceName(), context, channel);
@@ -125,7 +129,73 @@ public final class CompletionQueue extends VerbsObject {
             throw new RdmaException("ibv_poll_cq", describe(), polled == -1 ? 0 : -polled);
         }
         into.count(polled);
+        if (polled > 0) {
+            countCompletions(into, polled);
+        }
         return polled;
+    }
+
+    private void countCompletions(Completions completions, int polled) {
+        @Nullable QueuePair[] table = counted;
+        int mask = table.length - 1;
+        if (mask < 0) {
+            return;
+        }
+        for (int i = 0; i < polled; i++) {
+            int number = completions.qpNumber(i);
+            for (int at = number & mask; ; at = (at + 1) & mask) {
+                QueuePair queuePair = table[at];
+                if (queuePair == null) {
+                    break;
+                }
+                if (queuePair.number() == number) {
+                    boolean both = queuePair.sendQueue() == queuePair.receiveQueue();
+                    boolean receive = both ? completions.opcodeCode(i) >= RECEIVED : queuePair.receiveQueue() == this;
+                    queuePair.completed(receive, !both || completions.isSuccess(i));
+                    break;
+                }
+            }
+        }
+    }
+
+    /** Counts the completions of a queue pair for it from now on. */
+    synchronized void count(QueuePair queuePair) {
+        recount(queuePair, null);
+    }
+
+    synchronized void countNoMore(QueuePair queuePair) {
+        recount(null, queuePair);
+    }
+
+    private void recount(@Nullable QueuePair added, @Nullable QueuePair removed) {
+        List<QueuePair> all = new ArrayList<>();
+        for (QueuePair present : counted) {
+            // A number is used again at once after its queue pair is destroyed: the newest has it.
+            if (present != null && present != removed && (added == null || present.number() != added.number())) {
+                all.add(present);
+            }
+        }
+        if (added != null) {
+            all.add(added);
+        }
+        int length = all.isEmpty() ? 0 : Integer.highestOneBit(all.size()) * 4;
+        @Nullable QueuePair[] table = new QueuePair[length];
+        for (QueuePair queuePair : all) {
+            int at = queuePair.number() & (length - 1);
+            while (table[at] != null) {
+                at = (at + 1) & (length - 1);
+            }
+            table[at] = queuePair;
+        }
+        counted = table;
+    }
+
+    /**
+     * Returns how many events of this queue arrived that nobody waited for. They are acknowledged; a queue that is polled
+     * after {@link #requestNotify} may well have one.
+     */
+    public int eventsNotTaken() {
+        return pendingEvents.get();
     }
 
     /** Takes completions that are there now, at most {@code max} of them. */

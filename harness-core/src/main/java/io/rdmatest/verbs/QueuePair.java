@@ -44,6 +44,7 @@ public final class QueuePair extends VerbsObject {
 
     private final SendRequests singleSend = SendRequests.allocate(1);
     private final ReceiveRequests singleReceive = ReceiveRequests.allocate(1);
+    private final WorkCounts counts = new WorkCounts();
 
     private record Group(Gid gid, int lid) {}
 
@@ -64,6 +65,8 @@ public final class QueuePair extends VerbsObject {
         this.maxInline = ibv_qp_cap.max_inline_data(capabilities);
         singleSend.ownedBy(this);
         singleReceive.ownedBy(this);
+        attributes.sendQueue().count(this);
+        attributes.receiveQueue().count(this);
         reportEventsAs();
     }
 
@@ -192,6 +195,23 @@ public final class QueuePair extends VerbsObject {
         return maxInline;
     }
 
+    /**
+     * Returns how much work the queue pair was given and how much of it has completed, as this harness has seen it. A
+     * queue pair that is reset begins at 0.
+     */
+    public OutstandingWork work() {
+        return counts.get();
+    }
+
+    /** Counts a completion that was polled; allocates nothing. */
+    void completed(boolean receive, boolean sure) {
+        counts.completed(receive, sure);
+        SharedReceiveQueue srq = attributes.srq();
+        if (srq != null && receive) {
+            srq.completed();
+        }
+    }
+
     /** Asks the device for the state (ibv_query_qp(3)). */
     public QpState state() {
         return query(1).state();
@@ -299,6 +319,7 @@ public final class QueuePair extends VerbsObject {
     /** Goes to RESET: outstanding work is forgotten without completions. */
     public void reset() {
         modify(QueuePairModification.to(QpState.RESET).build());
+        counts.reset();
     }
 
     /**
@@ -324,7 +345,18 @@ public final class QueuePair extends VerbsObject {
      * @throws IllegalStateException if a request is not set, or memory or a destination is closed
      */
     public void post(SendRequests requests, int from, int count) {
-        requests.post(this, protectionDomain.context().postSend, from, count);
+        // Before the call: the completion can be polled before it returns.
+        counts.postSends(count);
+        int posted = 0;
+        try {
+            requests.post(this, protectionDomain.context().postSend, from, count);
+            posted = count;
+        } catch (PostException e) {
+            posted = Math.max(0, e.badIndex());
+            throw e;
+        } finally {
+            counts.postSends(posted - count);
+        }
     }
 
     /**
@@ -352,7 +384,17 @@ public final class QueuePair extends VerbsObject {
         if (srq != null) {
             throw new IllegalStateException(describe() + " receives from " + srq.describe() + ": post there");
         }
-        requests.post("ibv_post_recv", this, protectionDomain.context().postReceive, from, count);
+        counts.postReceives(count);
+        int posted = 0;
+        try {
+            requests.post("ibv_post_recv", this, protectionDomain.context().postReceive, from, count);
+            posted = count;
+        } catch (PostException e) {
+            posted = Math.max(0, e.badIndex());
+            throw e;
+        } finally {
+            counts.postReceives(posted - count);
+        }
     }
 
     /**
@@ -712,6 +754,8 @@ public final class QueuePair extends VerbsObject {
             reportEventsAs();
             throw e;
         }
+        attributes.sendQueue().countNoMore(this);
+        attributes.receiveQueue().countNoMore(this);
         singleSend.close();
         singleReceive.close();
     }

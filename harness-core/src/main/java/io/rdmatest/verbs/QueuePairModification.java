@@ -128,6 +128,11 @@ public final class QueuePairModification {
         return (mask & STATE) == 0 ? QpState.UNKNOWN : QpState.of(ibv_qp_attr.qp_state(attr));
     }
 
+    /** Returns the state that the queue pair is or has to be in; {@link QpState#UNKNOWN} if it is not set. */
+    public QpState currentState() {
+        return (mask & CURRENT_STATE) == 0 ? QpState.UNKNOWN : QpState.of(ibv_qp_attr.cur_qp_state(attr));
+    }
+
     /** Returns the access that the peer has. */
     public Set<Access> access() {
         require(ACCESS_FLAGS);

@@ -5,6 +5,8 @@ import io.rdmatest.ffi.ibv_device;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.RdmaNetlink;
+import io.rdmatest.internal.RdmaNetlink.Attribute;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -13,6 +15,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -20,6 +25,15 @@ import java.util.stream.Collectors;
 public final class RdmaDevice {
 
     private static final Path SYSFS = Path.of("/sys/class/infiniband");
+
+    private static final int CMD_GET = 1;
+    private static final int CMD_STAT_GET = 17;
+    private static final int DEVICE_INDEX = 1;
+    private static final int DEVICE_NAME = 2;
+    private static final int PORT_INDEX = 3;
+    private static final int STAT_HWCOUNTERS = 80;
+    private static final int STAT_NAME = 82;
+    private static final int STAT_VALUE = 83;
 
     private final String name;
     private final long nodeGuid;
@@ -142,6 +156,80 @@ public final class RdmaDevice {
         } catch (IOException e) {
             return "";
         }
+    }
+
+    /**
+     * Reads the provider's counters of a port, and those of the device where it has them (rdma-statistic(8)): what was
+     * sent, received, repeated and refused. Their names are the provider's. All processes on the device move them. The
+     * kernel is asked over netlink, which brings them up to date where sysfs may be some milliseconds behind.
+     *
+     * @param port from 1
+     * @return the counters by name; empty if the device counts nothing
+     */
+    public SortedMap<String, Long> hardwareCounters(int port) {
+        SortedMap<String, Long> counters = readCounters(SYSFS.resolve(name).resolve("hw_counters"));
+        try (RdmaNetlink socket = RdmaNetlink.open()) {
+            for (List<Attribute> device : socket.dump(CMD_GET)) {
+                Map<Integer, Attribute> facts = RdmaNetlink.index(device);
+                Attribute index = facts.get(DEVICE_INDEX);
+                Attribute its = facts.get(DEVICE_NAME);
+                if (index != null && its != null && its.text().equals(name)) {
+                    for (Attribute table :
+                            socket.get(CMD_STAT_GET, DEVICE_INDEX, (int) index.number(), PORT_INDEX, port)) {
+                        if (table.type() == STAT_HWCOUNTERS) {
+                            readCounters(table, counters);
+                        }
+                    }
+                }
+            }
+        } catch (RdmaException e) {
+            // An older kernel or driver: what sysfs has.
+            counters.putAll(
+                    readCounters(SYSFS.resolve(name).resolve("ports/" + port).resolve("hw_counters")));
+        }
+        return counters;
+    }
+
+    private static void readCounters(Attribute table, Map<String, Long> counters) {
+        for (Attribute entry : table.nested()) {
+            Map<Integer, Attribute> facts = entry.byType();
+            Attribute counter = facts.get(STAT_NAME);
+            Attribute value = facts.get(STAT_VALUE);
+            if (counter != null && value != null) {
+                counters.put(counter.text(), value.number());
+            }
+        }
+    }
+
+    /**
+     * Reads the counters of a port that all providers have (InfiniBand's PortCounters, IBTA volume 1, section 16.1), as
+     * far as this one counts them.
+     *
+     * @param port from 1
+     * @return the counters by name; empty if there are none
+     */
+    public SortedMap<String, Long> portCounters(int port) {
+        return readCounters(SYSFS.resolve(name).resolve("ports/" + port).resolve("counters"));
+    }
+
+    private static SortedMap<String, Long> readCounters(Path folder) {
+        SortedMap<String, Long> counters = new TreeMap<>();
+        String[] names = folder.toFile().list();
+        if (names != null) {
+            for (String counter : names) {
+                try {
+                    counters.put(
+                            counter,
+                            Long.parseLong(
+                                    Files.readString(folder.resolve(counter)).strip()));
+                } catch (IOException | NumberFormatException e) {
+                    // Some can't be read on some firmware, and "lifespan" is a setting: the others still count.
+                    continue;
+                }
+            }
+        }
+        counters.remove("lifespan");
+        return counters;
     }
 
     /**

@@ -23,6 +23,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final ProtectionDomain protectionDomain;
     private final int number;
     private final ReceiveRequests single = ReceiveRequests.allocate(1);
+    private final WorkCounts counts = new WorkCounts();
 
     private SharedReceiveQueue(ProtectionDomain protectionDomain, MemorySegment handle) {
         super("srq", handle, protectionDomain.deviceName(), protectionDomain);
@@ -98,7 +99,26 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @throws PostException if not all were posted
      */
     public void post(ReceiveRequests requests, int from, int count) {
-        requests.post("ibv_post_srq_recv", this, protectionDomain.context().postSrqReceive, from, count);
+        counts.postReceives(count);
+        int posted = 0;
+        try {
+            requests.post("ibv_post_srq_recv", this, protectionDomain.context().postSrqReceive, from, count);
+            posted = count;
+        } catch (PostException e) {
+            posted = Math.max(0, e.badIndex());
+            throw e;
+        } finally {
+            counts.postReceives(posted - count);
+        }
+    }
+
+    /** Returns how many receives were posted and how many of them completed, as this harness has seen it. */
+    public OutstandingWork work() {
+        return counts.get();
+    }
+
+    void completed() {
+        counts.completed(true, true);
     }
 
     /**

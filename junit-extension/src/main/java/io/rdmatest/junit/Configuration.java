@@ -67,11 +67,28 @@ record Configuration(ExtensionContext context) {
         return audit().equals("kernel");
     }
 
+    boolean countersFail() {
+        return counters().equals("fail");
+    }
+
+    boolean countersOff() {
+        return counters().equals("off");
+    }
+
+    private String counters() {
+        return choice(RdmaConfiguration.COUNTERS, "fail", "report", "off");
+    }
+
     private String audit() {
-        String text = value(RdmaConfiguration.AUDIT).orElse("ledger").toLowerCase(Locale.ROOT);
-        if (!List.of("ledger", "kernel", "off").contains(text)) {
+        return choice(RdmaConfiguration.AUDIT, "kernel", "ledger", "off");
+    }
+
+    /** Returns the chosen one of some words, the first unless one is chosen. */
+    private String choice(String key, String... words) {
+        String text = value(key).orElse(words[0]).toLowerCase(Locale.ROOT);
+        if (!List.of(words).contains(text)) {
             throw new ExtensionConfigurationException(
-                    RdmaConfiguration.AUDIT + ": \"" + text + "\" is not one of ledger, kernel, off");
+                    key + ": \"" + text + "\" is not one of " + String.join(", ", words));
         }
         return text;
     }

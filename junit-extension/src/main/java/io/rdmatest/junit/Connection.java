@@ -21,7 +21,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Map;
 import java.util.Optional;
+import java.util.WeakHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -115,6 +117,9 @@ public final class Connection implements AutoCloseable {
         }
     }
 
+    /** Which side queue pairs are, for diagnosis; guarded by itself. */
+    private static final Map<QueuePair, String> SIDES = new WeakHashMap<>();
+
     /** Reads and atomics outstanding either way, as far as the device goes. */
     private static final int MAX_READ_ATOMIC = 16;
 
@@ -200,6 +205,13 @@ public final class Connection implements AutoCloseable {
      */
     public ConnectionMode mode() {
         return mode;
+    }
+
+    /** Returns which side of a connection the queue pair is; empty if it is of none. */
+    static String side(QueuePair queuePair) {
+        synchronized (SIDES) {
+            return SIDES.getOrDefault(queuePair, "");
+        }
     }
 
     private <T extends AutoCloseable> T own(T resource) {
@@ -293,6 +305,9 @@ public final class Connection implements AutoCloseable {
                 .maxReceiveSge(options.maxSge())
                 .maxInline(options.maxInline())
                 .build()));
+        synchronized (SIDES) {
+            SIDES.put(queuePair, name);
+        }
         return new Endpoint(name, queuePair, sends, receives, domain, id);
     }
 

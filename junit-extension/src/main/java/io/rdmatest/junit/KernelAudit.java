@@ -1,138 +1,187 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.KernelResource;
+import io.rdmatest.verbs.KernelResource.Kind;
+import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Compares what the kernel lists as this process's RDMA objects after a class with what it listed before, as
- * {@code rdma resource show} (rdma-resource(8)) tells it. It finds what the harness does not know of. Once per class and
- * only on demand: each look starts a process, which is slow under emulation.
+ * Compares what the kernel lists as this process's RDMA objects after a test with what it listed before, and with what came
+ * into the ledger meanwhile. So it finds what the harness does not know of.
  *
- * <p>Contexts are not looked at: librdmacm keeps the one that it opens for a device as long as the process lives.
+ * <p>The kernel tells the thread that made an object, as long as that thread lives. While other tests run, a test answers
+ * for what its own thread made; the rest is left to the class, if that is alone. An object whose thread has ended could be
+ * any process's, and is taken for this test's if the test is alone.
+ *
+ * <p>librdmacm keeps the device open that an id was bound to, and a protection domain on it as long as there are such ids:
+ * one of each a device is not looked at.
  */
 final class KernelAudit {
 
-    private static final List<String> KINDS = List.of("qp", "cq", "mr", "pd", "cm_id", "srq");
+    /** The words of the ledger for the kernel's kinds. */
+    private static final Map<Kind, String> LEDGER = Map.of(
+            Kind.CONTEXT, "context",
+            Kind.PROTECTION_DOMAIN, "pd",
+            Kind.MEMORY_REGION, "mr",
+            Kind.COMPLETION_QUEUE, "cq",
+            Kind.SHARED_RECEIVE_QUEUE, "srq",
+            Kind.QUEUE_PAIR, "qp",
+            Kind.CM_ID, "cm-id");
 
-    /** The name of an object's own number comes before those of the objects that it refers to. */
-    private static final Map<String, String> KIND_OF_NUMBER =
-            Map.of("lqpn", "qp", "cqn", "cq", "mrn", "mr", "pdn", "pd", "cm-idn", "cm_id", "srqn", "srq");
+    /** Objects that consist of others which the ledger does not list one by one. */
+    private static final Set<String> COMPOUND = Set.of("rsocket", "iomap");
 
-    private static final Pattern OBJECT = Pattern.compile("\\{[^{}]*}");
-    private static final Pattern NUMBER = Pattern.compile("\"(lqpn|cqn|mrn|pdn|cm-idn|srqn)\":");
-    private static final Pattern THREAD = Pattern.compile("\"pid\":\\s*(\\d+)");
-    private static final long PATIENCE_SECONDS = 60;
+    /** The kernel takes down the objects of a process that has just ended after its parent has learnt of the end. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-    private final Map<String, Integer> before;
+    private static final long PAUSE_NANOS = 5_000_000;
 
-    private KernelAudit(Map<String, Integer> before) {
+    /** The devices that librdmacm has opened in this process. */
+    private static final Set<String> OPENED_BY_CM = ConcurrentHashMap.newKeySet();
+
+    private record Key(Kind kind, String device, long number) {
+        static Key of(KernelResource resource) {
+            return new Key(resource.kind(), resource.device(), resource.number());
+        }
+    }
+
+    private final Set<Key> before;
+    private final Set<NativeResource> known = Collections.newSetFromMap(new IdentityHashMap<>());
+    private Set<Key> latest;
+    private final Thread thread = Thread.currentThread();
+    private final long threadId;
+
+    private KernelAudit(Set<Key> before, long threadId) {
         this.before = before;
+        this.threadId = threadId;
+        this.latest = before;
+        known.addAll(Ledger.live());
+        known.stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
     }
 
-    static KernelAudit begin() {
-        return new KernelAudit(ask());
+    /**
+     * Looks at what there is.
+     *
+     * @return null where the kernel has no RDMA subsystem to ask
+     */
+    static @Nullable KernelAudit begin() {
+        try {
+            return new KernelAudit(
+                    KernelResource.list().stream().map(Key::of).collect(Collectors.toSet()), nativeThreadId());
+        } catch (RdmaException e) {
+            return null;
+        }
     }
 
-    /** Fails if the process has more objects of a kind than before. */
-    void end(String name) {
-        Map<String, Integer> after = ask();
-        List<String> grown = new ArrayList<>();
-        after.forEach((kind, number) -> {
-            int had = before.getOrDefault(kind, 0);
-            if (number > had) {
-                grown.add(kind + " " + had + " -> " + number);
-            }
-        });
-        if (!grown.isEmpty()) {
-            throw new AssertionError(name + " left objects in the kernel, by rdma resource show: " + grown);
+    /** Begins with what the audit before it saw at its end, which saves half of the looks: nothing came in between. */
+    static KernelAudit following(KernelAudit previous) {
+        return new KernelAudit(
+                previous.latest, previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
+    }
+
+    private static long nativeThreadId() {
+        try {
+            return Long.parseLong(
+                    Path.of("/proc/thread-self").toRealPath().getFileName().toString());
+        } catch (IOException | NumberFormatException e) {
+            return 0;
         }
     }
 
     /**
-     * Counts the objects of a process, by kind. What the kernel calls the pid is the id of the thread that made the object,
-     * and is missing once that thread has ended; an object of the kernel itself has the name of its module instead. On a
-     * host with other users of the device, an object of theirs whose thread has ended is taken for one of this process.
+     * Finds what the kernel has more than before and what the ledger does not account for.
      *
-     * @param json what {@code rdma -j resource show} printed, an array for each kind
-     * @param threads the ids of the process's threads
+     * @param alone whether no other test ran meanwhile
      */
-    static Map<String, Integer> count(String json, Set<Long> threads) {
-        Map<String, Integer> counts = new TreeMap<>();
-        Matcher objects = OBJECT.matcher(json);
-        while (objects.find()) {
-            String object = objects.group();
-            Matcher number = NUMBER.matcher(object);
-            Matcher thread = THREAD.matcher(object);
-            boolean own =
-                    thread.find() ? threads.contains(Long.valueOf(thread.group(1))) : !object.contains("\"comm\":");
-            if (own && number.find()) {
-                int ignored = counts.merge(KIND_OF_NUMBER.get(number.group(1)), 1, Integer::sum);
+    List<KernelResource> unexplained(boolean alone) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (true) {
+            List<KernelResource> found = look(alone);
+            if (found.isEmpty() || System.nanoTime() - deadline >= 0) {
+                return found;
             }
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
-        return counts;
     }
 
-    private static Set<Long> threads() {
-        String[] names = Path.of("/proc/self/task").toFile().list();
-        return names == null ? Set.of() : Stream.of(names).map(Long::valueOf).collect(Collectors.toSet());
+    private List<KernelResource> look(boolean alone) {
+        List<KernelResource> added = new ArrayList<>();
+        List<KernelResource> all = KernelResource.list();
+        latest = all.stream().map(Key::of).collect(Collectors.toSet());
+        for (KernelResource resource : all) {
+            boolean own = alone
+                    ? resource.module().isEmpty() && (resource.thread() == 0 || resource.isOfThisProcess())
+                    : threadId != 0 && resource.thread() == threadId;
+            if (own && !before.contains(Key.of(resource))) {
+                added.add(resource);
+            }
+        }
+        if (added.isEmpty()) {
+            return added;
+        }
+        List<NativeResource> entered = Ledger.live().stream()
+                .filter(resource -> !known.contains(resource) && (alone || resource.createdOn(thread)))
+                .toList();
+        if (entered.stream().anyMatch(resource -> COMPOUND.contains(resource.kind()))) {
+            return List.of();
+        }
+        entered.stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
+        List<KernelResource> unexplained = new ArrayList<>();
+        for (Kind kind : Kind.values()) {
+            List<KernelResource> ofKind =
+                    added.stream().filter(resource -> resource.kind() == kind).collect(Collectors.toList());
+            unexplained.addAll(excess(kind, ofKind, entered));
+        }
+        return unexplained;
     }
 
-    private static Map<String, Integer> ask() {
-        try {
-            Path batch = Files.createTempFile("rdma-audit", ".batch");
-            Path output = Files.createTempFile("rdma-audit", ".out");
-            Path errors = Files.createTempFile("rdma-audit", ".err");
-            try {
-                Files.write(
-                        batch,
-                        KINDS.stream().map(kind -> "resource show " + kind).toList());
-                // -f goes on after a kind that an older tool does not know.
-                Set<Long> threads = new HashSet<>(threads());
-                Process process = new ProcessBuilder("rdma", "-j", "-f", "-b", batch.toString())
-                        .redirectError(errors.toFile())
-                        .redirectOutput(output.toFile())
-                        .start();
-                if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-                    process.destroyForcibly();
-                    throw new IllegalStateException(
-                            "rdma resource show did not answer within " + PATIENCE_SECONDS + " s");
-                }
-                String json = Files.readString(output, StandardCharsets.UTF_8);
-                if (!json.contains("[")) {
-                    // Silence would pass for a process without objects.
-                    throw new IllegalStateException(RdmaConfiguration.AUDIT
-                            + "=kernel: rdma resource show ended with status " + process.exitValue()
-                            + " and listed nothing: "
-                            + Files.readString(errors, StandardCharsets.UTF_8).strip());
-                }
-                threads.addAll(threads());
-                return count(json, threads);
-            } finally {
-                Files.deleteIfExists(batch);
-                Files.deleteIfExists(output);
-                Files.deleteIfExists(errors);
-            }
-        } catch (IOException e) {
-            throw new IllegalStateException(
-                    RdmaConfiguration.AUDIT + "=kernel needs the rdma tool (Debian: apt-get install iproute2): "
-                            + e.getMessage(),
-                    e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while rdma resource show was running", e);
+    private static List<KernelResource> excess(Kind kind, List<KernelResource> added, List<NativeResource> entered) {
+        List<NativeResource> accounted = entered.stream()
+                .filter(resource -> resource.kind().equals(LEDGER.get(kind)))
+                .toList();
+        if (kind == Kind.QUEUE_PAIR) {
+            // The only number that user space and the kernel share.
+            Set<Long> numbers = new HashSet<>();
+            accounted.forEach(resource -> numbers.add((long) ((QueuePair) resource).number()));
+            added.removeIf(resource -> numbers.contains(resource.number()));
+            return added;
         }
+        int explained = accounted.size();
+        if (added.size() > explained && kind == Kind.CONTEXT) {
+            for (KernelResource context : added) {
+                explained += OPENED_BY_CM.add(context.device()) ? 1 : 0;
+            }
+        }
+        if (kind == Kind.PROTECTION_DOMAIN
+                && entered.stream().anyMatch(resource -> resource.kind().equals(LEDGER.get(Kind.CM_ID)))) {
+            explained +=
+                    (int) added.stream().map(KernelResource::device).distinct().count();
+        }
+        return added.subList(Math.min(explained, added.size()), added.size());
+    }
+
+    private static boolean isOpenedByCm(NativeResource resource) {
+        return resource instanceof DeviceContext && !resource.parents().isEmpty();
+    }
+
+    private static void noteOpenedByCm(NativeResource context) {
+        boolean ignored = OPENED_BY_CM.add(((DeviceContext) context).deviceName());
     }
 }

@@ -2,6 +2,9 @@ package io.rdmatest.junit;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.verbs.KernelResource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
@@ -46,11 +51,14 @@ final class Life implements AutoCloseable {
     private final Set<NativeResource> before = identitySet();
 
     private volatile boolean overlapped;
+    private @Nullable KernelAudit kernel;
+    /** That of the test in this class which ended last, if it was alone. */
+    private @Nullable KernelAudit lastInside;
+
     private @Nullable Thread thread;
     private Ledger.@Nullable Acting acting;
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private final Map<Object, Object> byKey = new HashMap<>();
-    private final List<AutoCloseable> afterRelease = new ArrayList<>();
 
     private Life(String name, @Nullable Life enclosing, boolean audited) {
         this.name = name;
@@ -151,9 +159,22 @@ final class Life implements AutoCloseable {
         return !overlapped;
     }
 
-    /** Runs a check at the very end, when everything that was provisioned or left behind has been released. */
-    synchronized void afterRelease(Runnable check) {
-        afterRelease.add(check::run);
+    /** Looks at the kernel's objects, unless it has done so, to look again when everything has been released. */
+    synchronized void beginKernelAudit() {
+        if (kernel == null && audited) {
+            KernelAudit previous = enclosing == null ? null : enclosing.takeLastAudit();
+            kernel = previous == null || !isAlone() ? KernelAudit.begin() : KernelAudit.following(previous);
+        }
+    }
+
+    private synchronized @Nullable KernelAudit takeLastAudit() {
+        KernelAudit last = lastInside;
+        lastInside = null;
+        return last;
+    }
+
+    private synchronized void keepLastAudit(KernelAudit last) {
+        lastInside = last;
     }
 
     /** Returns the live native objects that were made or provisioned in this life, in the order of their creation. */
@@ -161,6 +182,13 @@ final class Life implements AutoCloseable {
         return Ledger.live().stream()
                 .filter(resource -> isOwn(resource) || resource.owner() == custodian)
                 .toList();
+    }
+
+    /** Returns these and those of the enclosing lives that the test may have used, except for the run's. */
+    List<NativeResource> inSight() {
+        return enclosing == null
+                ? List.of()
+                : Stream.concat(enclosing.inSight().stream(), live().stream()).toList();
     }
 
     private boolean isOwn(NativeResource resource) {
@@ -178,7 +206,13 @@ final class Life implements AutoCloseable {
     public synchronized void close() {
         List<Throwable> failures = new ArrayList<>();
         List<NativeResource> leaked = audited ? leaked() : List.of();
-        String leakReport = leaked.isEmpty() ? "" : describe(leaked);
+        List<String> leaks = new ArrayList<>();
+        if (!leaked.isEmpty()) {
+            leaks.add(describe(leaked));
+        }
+        if (audited) {
+            leaks.addAll(eventsNotTaken());
+        }
         // What leaked may be built on what was provisioned, so it goes first; and it was created last.
         for (NativeResource resource : leaked.reversed()) {
             release(resource, failures);
@@ -189,15 +223,16 @@ final class Life implements AutoCloseable {
         for (NativeResource resource : Ledger.live(custodian).reversed()) {
             release(resource, failures);
         }
-        for (AutoCloseable check : afterRelease) {
-            release(check, failures);
-        }
+        leaks.addAll(leftInTheKernel());
         end();
-        AssertionError leak = leaked.isEmpty()
-                ? null
-                : new AssertionError(name + " left " + leaked.size() + " native object"
-                        + (leaked.size() == 1 ? "" : "s") + " behind:" + leakReport);
-        Throwable first = leak;
+        Throwable first = null;
+        for (String leak : leaks.reversed()) {
+            AssertionError error = new AssertionError(name + leak);
+            if (first != null) {
+                error.addSuppressed(first);
+            }
+            first = error;
+        }
         for (Throwable failure : failures) {
             if (first == null) {
                 first = failure;
@@ -239,20 +274,67 @@ final class Life implements AutoCloseable {
         }
     }
 
+    /** Events that arrived while the test ran and that it never asked for. */
+    private List<String> eventsNotTaken() {
+        List<String> events = new ArrayList<>();
+        for (NativeResource resource : live()) {
+            if (resource instanceof EventChannel channel) {
+                try {
+                    events.addAll(channel.eventsNotTaken());
+                } catch (IllegalStateException | RdmaException e) {
+                    // Closed by another thread meanwhile: then its ids, and their events, are gone too.
+                    continue;
+                }
+            }
+        }
+        if (events.isEmpty()) {
+            return List.of();
+        }
+        return List.of(" left " + events.size() + " connection manager event" + (events.size() == 1 ? "" : "s")
+                + " unacknowledged: " + String.join("; ", events)
+                + " arrived, and nobody took " + (events.size() == 1 ? "it" : "them")
+                + " (await or poll the channel, or expectEvent on the id)");
+    }
+
+    private List<String> leftInTheKernel() {
+        if (kernel == null) {
+            return List.of();
+        }
+        List<KernelResource> left = kernel.unexplained(isAlone());
+        if (left.isEmpty()) {
+            if (enclosing != null && isAlone()) {
+                enclosing.keepLastAudit(kernel);
+            }
+            return List.of();
+        }
+        return List.of(" left " + left.size() + " object" + (left.size() == 1 ? "" : "s")
+                + " in the kernel that the harness does not know of: "
+                + left.stream().map(KernelResource::describe).collect(Collectors.joining("; ")));
+    }
+
+    /** The first line says what leaked; those after it say where each came from. */
     private static String describe(List<NativeResource> leaked) {
-        StringBuilder text = new StringBuilder();
+        StringBuilder text = new StringBuilder(
+                " left " + leaked.size() + " native object" + (leaked.size() == 1 ? "" : "s") + " behind: ");
+        text.append(leaked.stream().map(NativeResource::describe).collect(Collectors.joining(", ")));
         for (NativeResource resource : leaked) {
             text.append(System.lineSeparator())
                     .append("  ")
                     .append(resource.describe())
                     .append(", created at ")
                     .append(createdAt(resource));
+            if (!resource.parents().isEmpty()) {
+                text.append(", on ")
+                        .append(resource.parents().stream()
+                                .map(NativeResource::describe)
+                                .collect(Collectors.joining(", ")));
+            }
         }
         return text.toString();
     }
 
     /** Passes over this package's own helpers too: who called {@code Connection.open} is the one to look at. */
-    private static StackTraceElement createdAt(NativeResource resource) {
+    static StackTraceElement createdAt(NativeResource resource) {
         String helpers = Life.class.getPackageName() + ".Connection";
         boolean outside = false;
         for (StackTraceElement frame : resource.creationStack()) {

@@ -32,11 +32,18 @@ public final class RdmaConfiguration {
     public static final String FAIL_ON_SKIP = "rdma.fail-on-skip";
 
     /**
-     * How closely a test is checked for native objects it left behind: {@value}. {@code ledger} unless set: after each test
-     * the harness's own ledger; {@code kernel}: moreover, after each class, the kernel's list of this process's objects as
-     * {@code rdma resource show} prints it; {@code off}: not at all.
+     * How closely a test is checked for native objects it left behind: {@value}. {@code kernel} unless set: after each test
+     * and each class the harness's own ledger, and the kernel's list of this process's objects (rdma-resource(8));
+     * {@code ledger}: the ledger only; {@code off}: not at all.
      */
     public static final String AUDIT = "rdma.audit";
+
+    /**
+     * What becomes of a test during which error counters of the device grew: {@value}. {@code fail} unless set: it fails,
+     * unless {@link IgnoreCounters @IgnoreCounters} allows it or another test ran at the same time; {@code report}: the
+     * growth is published only; {@code off}: counters are read for the diagnosis of a failure only.
+     */
+    public static final String COUNTERS = "rdma.counters";
 
     private RdmaConfiguration() {}
 }

@@ -1,12 +1,10 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.Ledger;
-import io.rdmatest.NativeResource;
-import io.rdmatest.verbs.DeviceContext;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
@@ -22,7 +20,12 @@ import org.opentest4j.TestAbortedException;
 
 /** The extension behind {@link RdmaTest @RdmaTest}. */
 final class RdmaExtension
-        implements ExecutionCondition, BeforeAllCallback, BeforeEachCallback, ParameterResolver, InvocationInterceptor {
+        implements ExecutionCondition,
+                BeforeAllCallback,
+                BeforeEachCallback,
+                AfterEachCallback,
+                ParameterResolver,
+                InvocationInterceptor {
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
@@ -45,18 +48,12 @@ final class RdmaExtension
 
     @Override
     public void beforeAll(ExtensionContext context) {
-        Life life = Life.of(context);
         // A device that is not there fails each test, by name; here it would fail a class without tests.
         RunDevice device = RunDevice.of(context);
         if (device.failure().isEmpty()) {
             publishEnvironment(device, context);
-            if (Configuration.of(context).auditKernel()) {
-                // The device belongs to the run and stays open: whatever comes after it belongs to the class.
-                DeviceContext ignored = device.context();
-                KernelAudit audit = KernelAudit.begin();
-                life.afterRelease(() -> audit.end(context.getDisplayName()));
-            }
         }
+        beginAudit(context);
     }
 
     @Override
@@ -72,6 +69,20 @@ final class RdmaExtension
             publishEnvironment(device, context);
             report(context).device(device.name());
         }
+        beginAudit(context);
+        Watch ignored = Watch.over(context);
+    }
+
+    private static void beginAudit(ExtensionContext context) {
+        Life life = Life.of(context);
+        if (Configuration.of(context).auditKernel()) {
+            life.beginKernelAudit();
+        }
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+        Watch.over(context).judgeCounters();
     }
 
     /** Once per class; a plain class with an annotated method has no {@code beforeAll} of this extension. */
@@ -105,7 +116,7 @@ final class RdmaExtension
             ReflectiveInvocationContext<Constructor<T>> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        Life ignored = Life.of(context);
+        beginAudit(context);
         return run(invocation, "constructor of " + context.getDisplayName(), context, false);
     }
 
@@ -188,13 +199,14 @@ final class RdmaExtension
             Invocation<T> invocation, String what, ExtensionContext context, boolean body) throws Throwable {
         Configuration configuration = Configuration.of(context);
         Life life = Life.of(context);
+        Watch watch = Watch.over(context);
         TimeLimit limit = Life.ofRun(context).provide(TimeLimit.class, TimeLimit.class, TimeLimit::new);
         try (Ledger.Acting ignored = life.act()) {
             return limit.bound(
                     invocation,
                     what,
                     configuration.timeout(),
-                    () -> Diagnosis.of(life.live()),
+                    () -> watch.expired(what),
                     () -> Diagnosis.flush(life.live()));
         } catch (TestAbortedException e) {
             if (configuration.failOnSkip()) {
@@ -202,15 +214,8 @@ final class RdmaExtension
             }
             throw e;
         } catch (Throwable e) {
-            attachDiagnosis(life.live(), context);
             // A set-up that fails has not yet tested anything: it stays broken.
-            throw body ? Verdict.of(e) : e;
-        }
-    }
-
-    private static void attachDiagnosis(List<NativeResource> live, ExtensionContext context) {
-        if (!live.isEmpty()) {
-            report(context).attachment("diagnosis", "text/plain", Diagnosis.of(live));
+            throw watch.failed(what, e, body);
         }
     }
 }

@@ -61,6 +61,12 @@ public final class ReportKeys {
     /** The size of a transfer in bytes. */
     public static final String SIZE = "rdma.size";
 
+    /**
+     * Counters of the device that tell of repetitions or errors and that grew during the test, such as
+     * {@code out_of_seq_request +2}. All users of the device move them.
+     */
+    public static final String COUNTERS = "rdma.counters";
+
     /** The device that the test ran on, for example {@code rxe0}. */
     public static final String DEVICE = "rdma.device";
 

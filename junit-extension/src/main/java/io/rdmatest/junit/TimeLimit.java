@@ -40,7 +40,8 @@ final class TimeLimit implements AutoCloseable {
      *
      * @param what names it in the failure
      * @param limit how long it may take
-     * @param state tells, while it hangs, what there is to know
+     * @param state tells, while it hangs, what there is to know: the likely cause in the first line, which may be empty,
+     *     and more after it
      * @param rescue frees it when it did not react to the interrupt
      * @throws AssertionFailedError if it took longer
      */
@@ -133,9 +134,10 @@ final class TimeLimit implements AutoCloseable {
         }
 
         AssertionFailedError failure() {
+            String[] lines = seen.split("\\R", 2);
             AssertionFailedError failure = new AssertionFailedError(what + " did not finish within "
-                    + Quantity.words(limit) + "; it was in" + frames(stack)
-                    + (seen.isEmpty() ? "" : System.lineSeparator() + seen));
+                    + Quantity.words(limit) + (lines[0].isEmpty() ? "" : ": " + lines[0]) + "; it was in"
+                    + frames(stack) + (lines.length == 1 ? "" : System.lineSeparator() + lines[1]));
             failure.setStackTrace(stack);
             return failure;
         }

@@ -67,7 +67,7 @@ class AuditTests {
         Run run = Run.withoutDevice(LeakingTestCase.class);
         assertThat(run.failure("aLeaks"))
                 .isInstanceOf(AssertionError.class)
-                .hasMessageContaining("aLeaks() left 2 native objects behind")
+                .hasMessageContaining("aLeaks() left 2 native objects behind: pd none/1, mr none/2")
                 .hasMessageContaining("pd none/1, created at")
                 .hasMessageContaining("mr none/2, created at")
                 .hasMessageContaining("LeakingTestCase.aLeaks(AuditTests.java:");
@@ -80,7 +80,8 @@ class AuditTests {
     void keepsTheTestsOwnFailureFirst() {
         Throwable failure = Run.withoutDevice(LeakingTestCase.class).failure("cLeaksAndFails");
         assertThat(failure).hasMessage("the test's own failure");
-        assertThat(failure.getSuppressed()[0]).hasMessageContaining("cq none/4");
+        assertThat(failure.getSuppressed())
+                .anySatisfy(suppressed -> assertThat(suppressed).hasMessageContaining("cq none/4"));
     }
 
     @Test
@@ -127,6 +128,6 @@ class AuditTests {
     void refusesAnUnknownKindOfAudit() {
         assertThat(Run.withoutDevice(ClassLeakTestCase.class, RdmaConfiguration.AUDIT, "often")
                         .failure("AuditTests$ClassLeakTestCase"))
-                .hasMessageContaining("rdma.audit: \"often\" is not one of ledger, kernel, off");
+                .hasMessageContaining("rdma.audit: \"often\" is not one of kernel, ledger, off");
     }
 }

@@ -18,13 +18,13 @@ class CyclesIT {
     private static final int STAGES = 8;
     private static final int PER_STAGE = 1_000;
 
+    @ExclusiveDevice
     @RdmaTest(timeout = "20 min")
     void leaveNothingBehind(FabricDevice device, RdmaReport report) throws Exception {
         assumeThat(MemoryGrowth.isMeasurable())
                 .as("the C library tells what it has allocated")
                 .isTrue();
         long begin = System.nanoTime();
-        KernelAudit audit = KernelAudit.begin();
         MemoryGrowth growth = new MemoryGrowth();
         List<String> handles;
         long descriptors;
@@ -49,7 +49,6 @@ class CyclesIT {
             report.parameter("cycles", cycles.done());
             report.measurement("cycles per second", all * 1e9 / (System.nanoTime() - begin), "1/s");
         }
-        audit.end("a run of " + (WARM_UP + STAGES * PER_STAGE) + " connections");
         report.attachment("growth", "text/plain", growth.toString());
         assertThat(growth.nativeSlope()).as("%s", growth).isLessThan(MemoryGrowth.NATIVE_LIMIT);
         assertThat(growth.heapSlope()).as("%s", growth).isLessThan(MemoryGrowth.HEAP_LIMIT);

@@ -2,10 +2,18 @@ package io.rdmatest.junit;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.OutputDirectoryCreator;
+import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.reporting.FileEntry;
 import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Event;
@@ -29,7 +37,7 @@ record Run(EngineExecutionResults results) {
     }
 
     private static EngineTestKit.Builder builder(Class<?> fixture, String... keysAndValues) {
-        EngineTestKit.Builder builder = EngineTestKit.engine("junit-jupiter");
+        EngineTestKit.Builder builder = EngineTestKit.engine("junit-jupiter").outputDirectoryCreator(new Folder());
         for (int i = 0; i < keysAndValues.length; i += 2) {
             builder.configurationParameter(keysAndValues[i], keysAndValues[i + 1]);
         }
@@ -79,6 +87,47 @@ record Run(EngineExecutionResults results) {
                 .map(event -> event.getRequiredPayload(org.junit.platform.engine.reporting.ReportEntry.class)
                         .getKeyValuePairs())
                 .toList();
+    }
+
+    /** Returns the published files of this name, in order. */
+    List<String> files(String name) {
+        return results.allEvents().fileEntryPublished().stream()
+                .map(event -> event.getRequiredPayload(FileEntry.class).getPath())
+                .filter(path -> path.endsWith(name))
+                .map(path -> {
+                    try {
+                        return Files.readString(path);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                })
+                .toList();
+    }
+
+    /** Where the published files of a run of fixtures go; made when there is one. */
+    private static final class Folder implements OutputDirectoryCreator {
+        private @Nullable Path root;
+
+        @Override
+        public synchronized Path getRootDirectory() {
+            if (root == null) {
+                try {
+                    root = Files.createTempDirectory(
+                            Path.of("target").toFile().isDirectory()
+                                    ? Path.of("target")
+                                    : Path.of(System.getProperty("java.io.tmpdir")),
+                            "fixtures");
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            return root;
+        }
+
+        @Override
+        public Path createOutputDirectory(TestDescriptor test) throws IOException {
+            return Files.createTempDirectory(getRootDirectory(), "test");
+        }
     }
 
     private static boolean isNamed(Event event, String name) {

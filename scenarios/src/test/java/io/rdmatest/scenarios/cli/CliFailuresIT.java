@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.interop.CProgram;
@@ -35,6 +37,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  * How the commands end when something is wrong: within their deadlines, each cause with its own exit status and one sentence,
  * and with nothing left behind.
  */
+@ExclusiveDevice
+@IgnoreCounters
 @RdmaTest(timeout = "300 s")
 class CliFailuresIT {
 

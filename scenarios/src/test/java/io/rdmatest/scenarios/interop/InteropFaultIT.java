@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.role.Fault;
 import java.util.stream.Stream;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
  *
  * <p>That the same cells are green without it is shown by {@link InteropScenarios}, which a build runs with the same seed.
  */
+@IgnoreCounters
 @RdmaTest(timeout = "90 s")
 class InteropFaultIT {
 

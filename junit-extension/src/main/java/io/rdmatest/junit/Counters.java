@@ -1,0 +1,154 @@
+package io.rdmatest.junit;
+
+import io.rdmatest.fabric.FabricDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.platform.commons.support.AnnotationSupport;
+
+/** What a port's counters were when a test began. */
+final class Counters {
+
+    /**
+     * Counters of soft-RoCE that tell of a broken connection. What a loaded host moves in good runs is not among them: a
+     * responder that gets no processor time lets the requester's timer run out, so that it repeats what is then a duplicate
+     * or out of sequence, and a receiver that is late to post makes it wait.
+     */
+    private static final Set<String> ERRORS_OF_RXE = Set.of("retry_exceeded_err", "retry_rnr_exceeded_err");
+
+    /** Counters of devices that do this in hardware, where no repetition is due to a slow host. */
+    private static final Set<String> ERRORS = Set.of(
+            // mlx5 and mlx4
+            "out_of_sequence",
+            "packet_seq_err",
+            "implied_nak_seq_err",
+            "local_ack_timeout_err",
+            "rnr_nak_retry_err",
+            "duplicate_request",
+            "rx_icrc_encapsulated",
+            "out_of_buffer",
+            // bnxt_re
+            "max_retry_exceeded",
+            "seq_err_naks_rcvd",
+            "rnr_naks_rcvd",
+            "to_retransmits",
+            // InfiniBand's PortCounters
+            "symbol_error",
+            "link_error_recovery",
+            "link_downed",
+            "port_rcv_errors",
+            "port_xmit_discards",
+            "local_link_integrity_errors",
+            "excessive_buffer_overrun_errors");
+
+    private final FabricDevice device;
+    private final SortedMap<String, Long> before;
+
+    private Counters(FabricDevice device) {
+        this.device = device;
+        this.before = read(device);
+    }
+
+    static Counters begin(FabricDevice device) {
+        return new Counters(device);
+    }
+
+    private static SortedMap<String, Long> read(FabricDevice device) {
+        SortedMap<String, Long> counters = new TreeMap<>(device.device().portCounters(device.port()));
+        counters.putAll(device.device().hardwareCounters(device.port()));
+        return counters;
+    }
+
+    FabricDevice device() {
+        return device;
+    }
+
+    SortedMap<String, Long> before() {
+        return before;
+    }
+
+    SortedMap<String, Long> now() {
+        return read(device);
+    }
+
+    /** Returns by how much counters have grown; those that have not are left out. */
+    SortedMap<String, Long> growth() {
+        SortedMap<String, Long> growth = new TreeMap<>();
+        now().forEach((name, value) -> {
+            long difference = value - before.getOrDefault(name, value);
+            if (difference > 0) {
+                growth.put(name, difference);
+            }
+        });
+        return growth;
+    }
+
+    /** Returns by how much counters have grown that tell of something amiss, whether a test has to fail for it or not. */
+    SortedMap<String, Long> suspicious() {
+        SortedMap<String, Long> growth = growth();
+        growth.keySet()
+                .removeIf(name -> !isError(name) && !SUSPICIOUS.matcher(name).matches());
+        return growth;
+    }
+
+    private static final Pattern SUSPICIOUS =
+            Pattern.compile(".*(err|rnr|retry|retrans|duplicate|out_of|discard|drop|nak|timeout|downed).*");
+
+    /** Tells whether the counter must not grow in a good test on this device. */
+    boolean isError(String name) {
+        return (device.device().driver().equals("rdma_rxe") ? ERRORS_OF_RXE : ERRORS).contains(name);
+    }
+
+    /** Returns those of the counters that the test was not told to ignore. */
+    Map<String, Long> unexpected(Map<String, Long> growth, ExtensionContext context) {
+        List<Pattern> ignored = ignored(context);
+        SortedMap<String, Long> left = new TreeMap<>(growth);
+        left.keySet()
+                .removeIf(name -> !isError(name)
+                        || ignored.stream()
+                                .anyMatch(pattern -> pattern.matcher(name).matches()));
+        return left;
+    }
+
+    private static List<Pattern> ignored(ExtensionContext context) {
+        List<Pattern> patterns = new ArrayList<>();
+        for (Optional<ExtensionContext> current = Optional.of(context);
+                current.isPresent();
+                current = current.get().getParent()) {
+            current.get()
+                    .getElement()
+                    .flatMap(element -> AnnotationSupport.findAnnotation(element, IgnoreCounters.class))
+                    .ifPresent(annotation -> {
+                        for (String glob : annotation.value()) {
+                            patterns.add(pattern(glob));
+                        }
+                    });
+        }
+        return patterns;
+    }
+
+    static Pattern pattern(String glob) {
+        StringBuilder regex = new StringBuilder();
+        glob.chars()
+                .forEach(c -> regex.append(
+                        switch (c) {
+                            case '*' -> ".*";
+                            case '?' -> ".";
+                            default -> Pattern.quote(Character.toString(c));
+                        }));
+        return Pattern.compile(regex.toString());
+    }
+
+    static String words(Map<String, Long> growth) {
+        return growth.entrySet().stream()
+                .map(entry -> entry.getKey() + " +" + entry.getValue())
+                .collect(Collectors.joining(", "));
+    }
+}
