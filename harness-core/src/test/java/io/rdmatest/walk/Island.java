@@ -64,7 +64,8 @@ final class Island {
         this.gid = gid;
         this.pd = walker.made("allocateProtectionDomain()", context::allocateProtectionDomain);
         this.link = new Link(walker, pd, gid.port(), gid.index());
-        add(160, link::step);
+        // Most is cheap: to destroy an object takes the kernel a hundred times as long as to post.
+        add(3000, link::step);
         add(10, this::registerMemory);
         add(14, this::touchMemory);
         add(8, this::closeMemory);
@@ -280,8 +281,14 @@ final class Island {
                 Looks.random(walker, into);
             }
             case 4 -> walker.done("requestNotify(" + queue + ")", () -> queue.requestNotify(walker.chance(2)));
-            case 5 ->
+            case 5 -> {
+                walker.maybe(
+                        "awaitSuccess(" + queue + ", 0)",
+                        () -> queue.awaitSuccess(Duration.ZERO),
+                        RdmaTimeoutException.class,
+                        io.rdmatest.WorkCompletionException.class);
                 walker.no("await(" + queue + ", 0)", () -> queue.await(0, PATIENCE), IllegalArgumentException.class);
+            }
             case 6 ->
                 walker.no(
                         "await(" + queue + ", 10000, 0)",
@@ -1031,6 +1038,7 @@ final class Island {
                         () -> io.rdmatest.verbs.RawConnection.Parameters.DEFAULT
                                 .withMtu(Mtu.MTU_512)
                                 .withRouting(1, 2, 3)
+                                .withReadAtomic(2, 2)
                                 .withAccess(Access.LOCAL_WRITE));
                 walker.requireEqual(made.hopLimit(), 1, "hop limit");
                 Looks.random(walker, made);

@@ -84,8 +84,17 @@ class RandomWalkIT {
             running.add(Thread.ofPlatform().name("walker-" + i).start(() -> {
                 try {
                     Island island = new Island(walker, context, gid);
+                    Connections connections = new Connections(walker, gid);
+                    Sockets sockets = new Sockets(walker, gid);
+                    Streams streams = new Streams(walker, context, gid);
                     while (walk.operations() < until && !walk.stopped()) {
-                        if (walker.chance(4)) {
+                        if (walker.chance(4000)) {
+                            switch (walker.below(8)) {
+                                case 0 -> sockets.step();
+                                case 1 -> streams.step();
+                                default -> connections.step();
+                            }
+                        } else if (walker.chance(20)) {
                             commons.step(walker);
                         } else {
                             island.step();

@@ -31,6 +31,8 @@ final class Walk {
     private final Map<String, LongAdder> succeeded = new ConcurrentHashMap<>();
     private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
 
+    private final Map<String, LongAdder> nanos = new ConcurrentHashMap<>();
+
     Walk(long seed, Journal journal) {
         this.seed = seed;
         this.journal = journal;
@@ -40,7 +42,8 @@ final class Walk {
         return operations.get();
     }
 
-    void count(String name, boolean success) {
+    void count(String name, boolean success, long nanos) {
+        this.nanos.computeIfAbsent(name, ignored -> new LongAdder()).add(nanos);
         operations.incrementAndGet();
         (success ? succeeded : refused)
                 .computeIfAbsent(name, ignored -> new LongAdder())
@@ -53,7 +56,10 @@ final class Walk {
         names.addAll(refused.keySet());
         Map<String, String> lines = new TreeMap<>();
         for (String name : names) {
-            lines.put(name, name + ": " + sum(succeeded, name) + " succeeded, " + sum(refused, name) + " refused");
+            lines.put(
+                    name,
+                    name + ": " + sum(succeeded, name) + " succeeded, " + sum(refused, name) + " refused, "
+                            + sum(nanos, name) / 1_000_000 + " ms");
         }
         return String.join(System.lineSeparator(), lines.values());
     }

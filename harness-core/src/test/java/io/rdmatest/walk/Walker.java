@@ -1,6 +1,8 @@
 package io.rdmatest.walk;
 
 import io.rdmatest.NativeResource;
+import java.nio.ReadOnlyBufferException;
+import java.nio.channels.ClosedChannelException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -15,6 +17,7 @@ final class Walker {
 
     final Random random;
     private final String name;
+    private long begun;
 
     Walker(Walk walk, String name, long seed) {
         this.walk = walk;
@@ -25,6 +28,7 @@ final class Walker {
     /** Makes a call that must succeed. */
     <T> T ok(String what, Callable<T> call) {
         long number = walk.journal.begin(name, what);
+        begun = System.nanoTime();
         try {
             T result = call.call();
             succeeded(number, what, result);
@@ -48,6 +52,7 @@ final class Walker {
     @SafeVarargs
     final void no(String what, Action action, Class<? extends Throwable>... allowed) {
         long number = walk.journal.begin(name, what);
+        begun = System.nanoTime();
         try {
             action.run();
         } catch (Divergence e) {
@@ -64,6 +69,7 @@ final class Walker {
     @SafeVarargs
     final <T> @Nullable T maybe(String what, Callable<T> call, Class<? extends Throwable>... allowed) {
         long number = walk.journal.begin(name, what);
+        begun = System.nanoTime();
         T result;
         try {
             result = call.call();
@@ -91,7 +97,7 @@ final class Walker {
 
     private void succeeded(long number, String what, @Nullable Object result) {
         walk.journal.end(number, "=> " + (result instanceof Boolean ? "done" : result));
-        walk.count(kind(what), true);
+        walk.count(kind(what), true, System.nanoTime() - begun);
     }
 
     private void refused(long number, String what, Throwable thrown, Class<? extends Throwable>[] allowed) {
@@ -101,10 +107,13 @@ final class Walker {
                     name + ": " + what + " may be refused by " + names(allowed) + " only, but threw " + thrown, thrown);
         }
         String message = thrown.getMessage();
-        if (!(thrown instanceof NullPointerException) && (message == null || message.length() < 10)) {
+        boolean ofTheJdk = thrown instanceof NullPointerException
+                || thrown instanceof ReadOnlyBufferException
+                || thrown instanceof ClosedChannelException;
+        if (!ofTheJdk && (message == null || message.length() < 10)) {
             throw walk.diverged(name + ": " + what + " was refused without an explanation: " + thrown, thrown);
         }
-        walk.count(kind(what), false);
+        walk.count(kind(what), false, System.nanoTime() - begun);
     }
 
     private static String names(Class<? extends Throwable>[] types) {
@@ -112,8 +121,12 @@ final class Walker {
     }
 
     private static String kind(String what) {
-        int end = what.indexOf('(');
-        return end < 0 ? what : what.substring(0, end);
+        for (int i = 0; i < what.length(); i++) {
+            if (what.charAt(i) == '(' || what.charAt(i) == ' ') {
+                return what.substring(0, i);
+            }
+        }
+        return what;
     }
 
     void require(boolean holds, String what) {
