@@ -11,6 +11,7 @@ import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PostException;
@@ -1069,6 +1070,10 @@ final class Island {
                 if (walker.chance(5)) {
                     List<RdmaDevice> devices = walker.ok("RdmaDevice.list()", RdmaDevice::list);
                     Looks.random(walker, walker.pick(devices));
+                    RdmaDevice device = walker.pick(devices);
+                    walker.ok("hardwareCounters(" + device + ")", () -> device.hardwareCounters(gid.port()));
+                    walker.ok("portCounters(" + device + ")", () -> device.portCounters(gid.port()));
+                    walker.ok("KernelResource.list()", () -> KernelResource.list());
                     walker.no("RdmaDevice.byName(none)", () -> RdmaDevice.byName("none"), RdmaException.class);
                     DeviceContext other =
                             walker.made("open()", () -> walker.pick(devices).open());
