@@ -13,6 +13,7 @@ import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
+@ExclusiveDevice
 class AuditTests {
 
     private static final List<String> RELEASED = new ArrayList<>();

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.opentest4j.AssertionFailedError;
 
 /** What a report says first, and what its file says at all. */
+@ExclusiveDevice
 class DiagnosisIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);

@@ -29,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@ExclusiveDevice
 class InjectionIT {
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);

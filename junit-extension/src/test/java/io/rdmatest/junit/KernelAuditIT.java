@@ -24,6 +24,7 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.platform.testkit.engine.Event;
 
 /** What the ledger can't know of: objects that were made past the harness. */
+@ExclusiveDevice
 class KernelAuditIT {
 
     private static final Deque<Runnable> UNDO = new ArrayDeque<>();

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** Who answers for what when tests run at the same time. */
+@ExclusiveDevice
 class ParallelTests {
 
     private static final String[] PARALLEL = {

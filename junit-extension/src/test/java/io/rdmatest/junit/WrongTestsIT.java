@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.opentest4j.AssertionFailedError;
 
 /** Tests that are wrong on purpose fail, in time, with a message that names what went wrong. */
+@ExclusiveDevice
 class WrongTestsIT {
 
     private static final Duration PATIENCE = Duration.ofSeconds(2);

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cli.Rdmatest;
 import io.rdmatest.scenarios.interop.CProgram;
@@ -38,6 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can go wrong with rstream, and that each case ends by itself, says so, and leaves nothing. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class RstreamIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.interop.CProgram;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * ({@value ScenarioSettings#STREAM_SIZES}{@code =all}).
  */
 @Timeout(value = 1500, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class RstreamSuiteIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);

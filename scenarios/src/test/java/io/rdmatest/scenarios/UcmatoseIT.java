@@ -12,6 +12,7 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.interop.CProgram;
 import io.rdmatest.scenarios.role.BringUp;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Both sides of ucmatose with many connections, and everything that can be wrong between them. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class UcmatoseIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);

@@ -10,6 +10,7 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Both sides of udaddy, and what can be wrong between them. */
 @Timeout(value = 90, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class UdaddyIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);

@@ -10,6 +10,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -51,6 +52,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * connection pass through this test, which may change them, and the ledger gives it the native objects of a role.
  */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class WrongFabricIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Ledger;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.verbs.RdmaDevice;
 import java.io.File;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./rdmatest devices} against what ibv_devinfo(1) says of the same device. */
+@ExclusiveDevice
 class DevicesIT {
 
     private static final Pattern GID = Pattern.compile("GID\\[ *(\\d+)]:\\s*([0-9a-f:.]+), (.*)");

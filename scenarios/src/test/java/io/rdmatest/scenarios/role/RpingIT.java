@@ -11,6 +11,7 @@ import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.OptionLines;
 import io.rdmatest.scenarios.interop.CProgram;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both sides of rping where something is out of the ordinary, against each other and against the C program. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class RpingIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);
