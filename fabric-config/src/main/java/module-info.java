@@ -8,4 +8,6 @@ module io.rdmatest.fabric {
     requires org.snakeyaml.engine;
 
     exports io.rdmatest.fabric;
+    exports io.rdmatest.fabric.yaml to
+            io.rdmatest.junit;
 }

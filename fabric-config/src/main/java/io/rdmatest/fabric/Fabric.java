@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
  * The nodes and devices that tests run on.
  *
  * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, each with {@code name} and optionally
- * {@code device}, {@code port}, {@code gid}, {@code address}, {@code launch}. At least one node is this host, that is, has
- * no {@code launch}.
+ * {@code device}, {@code port}, {@code gid}, {@code address}, {@code launch}, {@code promises}. At least one node is this
+ * host, that is, has no {@code launch}.
  *
  * <p><b>Not done yet:</b> nodes with {@code launch} are read, checked and listed by {@link #remoteNodes()}, but no role is
  * started on them. Until then every role runs on {@link #local()}; {@link #notice()} says so for a fabric that has such
@@ -75,8 +75,11 @@ public final class Fabric {
                             + " is not a device: expected a name such as rxe0, or name/port such as rxe0/1 with a port in 1 … 255");
         }
         Node old = local();
-        // An address belongs to the device it was written for.
-        Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch());
+        // An address belongs to the device it was written for, and so does what a named device is said to be able to
+        // do.
+        boolean same = old.device().equals(Node.AUTO) || old.device().equals(matcher.group(1));
+        Promises promises = same ? old.promises() : Promises.NONE;
+        Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);
         List<Node> replaced = new ArrayList<>(nodes);
         replaced.set(nodes.indexOf(old), changed);
         return new Fabric(name, source, replaced);

@@ -1,5 +1,6 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.fabric.yaml.YamlFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.JarURLConnection;
@@ -63,17 +64,7 @@ final class FabricFiles {
 
     private static Path path(String text) {
         try {
-            Path given = Path.of(text);
-            if (given.isAbsolute() || Files.exists(given)) {
-                return given;
-            }
-            // Maven runs each module's tests in the module's folder; the path was typed in the project's.
-            for (Path up = workingDirectory().getParent(); up != null; up = up.getParent()) {
-                if (Files.isRegularFile(up.resolve(given))) {
-                    return up.resolve(given);
-                }
-            }
-            return given;
+            return YamlFiles.locate(text);
         } catch (InvalidPathException e) {
             throw new FabricException("'" + text + "' is not a path: " + e.getReason());
         }

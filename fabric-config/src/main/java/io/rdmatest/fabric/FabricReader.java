@@ -1,52 +1,35 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.fabric.yaml.CheckedYaml;
+import io.rdmatest.verbs.DeviceCapability;
 import java.net.InetAddress;
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.composer.Composer;
-import org.snakeyaml.engine.v2.exceptions.Mark;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
-import org.snakeyaml.engine.v2.nodes.MappingNode;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
-import org.snakeyaml.engine.v2.parser.ParserImpl;
-import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
  * Reads and checks one fabric file.
- *
- * <p>Works on the composed nodes instead of loaded maps, because those still know their line and column. Collects every
- * problem of the file before it gives up.
  */
-final class FabricReader {
+final class FabricReader extends CheckedYaml {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
     private static final Pattern DEVICE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,62}");
 
-    private record Problem(int line, int column, String text) {}
-
-    private final String source;
-    private final List<Problem> problems = new ArrayList<>();
     private String fabric = "";
 
     private FabricReader(String source) {
-        this.source = source;
+        super(source);
     }
 
     /**
@@ -61,8 +44,13 @@ final class FabricReader {
         return new FabricReader(source).read(text);
     }
 
+    @Override
+    protected RuntimeException failure(List<String> problems) {
+        return new FabricException(problems);
+    }
+
     private Fabric read(String text) {
-        org.snakeyaml.engine.v2.nodes.Node root = compose(text);
+        org.snakeyaml.engine.v2.nodes.Node root = compose(text, "a fabric has the keys fabric and nodes");
         List<Node> nodes = List.of();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
                 mapping(root, "a fabric", List.of("fabric", "nodes"), List.of("fabric", "nodes"));
@@ -70,69 +58,8 @@ final class FabricReader {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
             nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes")) : List.of();
         }
-        if (!problems.isEmpty()) {
-            throw new FabricException(problems.stream()
-                    .sorted(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column))
-                    .map(problem -> source + ":" + problem.line() + ":" + problem.column() + ": " + problem.text())
-                    .toList());
-        }
+        failOnProblems();
         return new Fabric(fabric, source, nodes);
-    }
-
-    private org.snakeyaml.engine.v2.nodes.Node compose(String text) {
-        LoadSettings settings = LoadSettings.builder().setLabel(source).build();
-        try {
-            // What its class Compose does, in a package that snakeyaml-engine's module does not export.
-            Optional<org.snakeyaml.engine.v2.nodes.Node> root =
-                    new Composer(settings, new ParserImpl(settings, new StreamReader(settings, text))).getSingleNode();
-            return root.orElseThrow(() ->
-                    new FabricException(source + ":1:1: the file is empty; a fabric has the keys fabric and nodes"));
-        } catch (MarkedYamlEngineException e) {
-            Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
-            throw new FabricException(source + ":"
-                    + mark.map(m -> (m.getLine() + 1) + ":" + (m.getColumn() + 1))
-                            .orElse("1:1")
-                    + ": not YAML: "
-                    + (e.getProblem() == null ? "" : e.getProblem().replaceAll("\\s+", " ")));
-        } catch (YamlEngineException e) {
-            throw new FabricException(
-                    source + ":1:1: not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " "));
-        }
-    }
-
-    private void problem(org.snakeyaml.engine.v2.nodes.Node at, String text) {
-        Optional<Mark> mark = at.getStartMark();
-        problems.add(new Problem(
-                mark.map(m -> m.getLine() + 1).orElse(1),
-                mark.map(m -> m.getColumn() + 1).orElse(1),
-                text));
-    }
-
-    private @Nullable Map<String, org.snakeyaml.engine.v2.nodes.Node> mapping(
-            org.snakeyaml.engine.v2.nodes.Node node, String what, List<String> allowed, List<String> required) {
-        if (!(node instanceof MappingNode mapping)) {
-            problem(node, what + " must be a mapping with the keys " + list(allowed) + ", not " + shown(node));
-            return null;
-        }
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = new LinkedHashMap<>();
-        for (NodeTuple entry : mapping.getValue()) {
-            String key =
-                    entry.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : shown(entry.getKeyNode());
-            if (!allowed.contains(key)) {
-                problem(
-                        entry.getKeyNode(),
-                        "unknown key '" + key + "' in " + what + "; allowed: " + list(allowed)
-                                + didYouMean(key, allowed));
-            } else if (keys.putIfAbsent(key, entry.getValueNode()) != null) {
-                problem(entry.getKeyNode(), "key '" + key + "' appears twice in " + what);
-            }
-        }
-        for (String key : required) {
-            if (!keys.containsKey(key)) {
-                problem(node, "key '" + key + "' is missing in " + what + "; it needs " + list(required));
-            }
-        }
-        return keys;
     }
 
     private List<Node> nodes(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -140,22 +67,25 @@ final class FabricReader {
             problem(value, "nodes must be a list of at least one node, not " + shown(value));
             return List.of();
         }
-        int before = problems.size();
+        int before = problemCount();
         List<Node> nodes = new ArrayList<>();
         Map<String, Integer> lines = new HashMap<>();
         for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
             node(item, lines).ifPresent(nodes::add);
         }
-        if (problems.size() == before && nodes.stream().noneMatch(Node::isLocal)) {
+        if (problemCount() == before && nodes.stream().noneMatch(Node::isLocal)) {
             problem(value, "every node has launch; one node must be this host, that is, have none");
         }
         return nodes;
     }
 
     private Optional<Node> node(org.snakeyaml.engine.v2.nodes.Node item, Map<String, Integer> lines) {
-        int before = problems.size();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
-                mapping(item, "a node", List.of("name", "device", "port", "gid", "address", "launch"), List.of("name"));
+        int before = problemCount();
+        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(
+                item,
+                "a node",
+                List.of("name", "device", "port", "gid", "address", "launch", "promises"),
+                List.of("name"));
         if (keys == null) {
             return Optional.empty();
         }
@@ -165,6 +95,7 @@ final class FabricReader {
         GidSelector gid = GidSelector.AUTO;
         InetAddress address = null;
         List<String> launch = List.of();
+        Promises promises = Promises.NONE;
         for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
             org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
             switch (entry.getKey()) {
@@ -191,26 +122,27 @@ final class FabricReader {
                 case "gid" -> gid = gid(value);
                 case "address" -> address = address(value);
                 case "launch" -> launch = launch(value);
+                case "promises" -> promises = promises(value);
                 default -> throw new IllegalStateException(entry.getKey());
             }
         }
-        return problems.size() > before
+        return problemCount() > before
                 ? Optional.empty()
-                : Optional.of(new Node(fabric, name, device, port, gid, address, launch));
+                : Optional.of(new Node(fabric, name, device, port, gid, address, launch, promises));
     }
 
     private GidSelector gid(org.snakeyaml.engine.v2.nodes.Node value) {
         if ("auto".equals(text(value))) {
             return GidSelector.AUTO;
         }
-        int before = problems.size();
+        int before = problemCount();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
                 mapping(value, "gid", List.of("type", "family", "index"), List.of());
         if (keys == null) {
             return GidSelector.AUTO;
         }
         org.snakeyaml.engine.v2.nodes.Node index = keys.get("index");
-        if (keys.isEmpty() && problems.size() == before) {
+        if (keys.isEmpty() && problemCount() == before) {
             problem(value, "gid selects nothing; give type and family, or index, or write gid: auto");
         }
         if (index != null && keys.size() > 1) {
@@ -222,7 +154,7 @@ final class FabricReader {
         int number = index == null ? 0 : integer(index, "gid index", 0, 255, "");
         GidSelector.Type type = choice(keys.get("type"), "gid type", GidSelector.Type.values());
         GidSelector.Family family = choice(keys.get("family"), "gid family", GidSelector.Family.values());
-        if (problems.size() > before) {
+        if (problemCount() > before) {
             return GidSelector.AUTO;
         }
         return new GidSelector(index == null ? OptionalInt.empty() : OptionalInt.of(number), type, family);
@@ -232,23 +164,6 @@ final class FabricReader {
         Set<String> others = new LinkedHashSet<>(keys);
         others.remove(key);
         return others;
-    }
-
-    private <T> @Nullable T choice(org.snakeyaml.engine.v2.nodes.@Nullable Node value, String what, T[] choices) {
-        if (value == null) {
-            return null;
-        }
-        String text = text(value);
-        for (T choice : choices) {
-            if (choice.toString().equals(text)) {
-                return choice;
-            }
-        }
-        List<String> allowed = Stream.of(choices).map(Object::toString).toList();
-        problem(
-                value,
-                what + " " + shown(value) + " is unknown; allowed: " + list(allowed) + didYouMean(text, allowed));
-        return null;
     }
 
     private @Nullable InetAddress address(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -290,6 +205,51 @@ final class FabricReader {
         return words;
     }
 
+    private Promises promises(org.snakeyaml.engine.v2.nodes.Node value) {
+        int before = problemCount();
+        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+                mapping(value, "promises", List.of("capabilities", "rate", "mtu"), List.of());
+        if (keys == null) {
+            return Promises.NONE;
+        }
+        if (keys.isEmpty() && problemCount() == before) {
+            problem(value, "promises promises nothing; give capabilities, rate or mtu, or leave it out");
+        }
+        Set<DeviceCapability> capabilities = EnumSet.noneOf(DeviceCapability.class);
+        org.snakeyaml.engine.v2.nodes.Node list = keys.get("capabilities");
+        if (list instanceof SequenceNode sequence) {
+            for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
+                DeviceCapability capability = choice(item, "capability", DeviceCapability.values());
+                if (capability != null && !capabilities.add(capability)) {
+                    problem(item, "capability " + shown(item) + " is promised twice");
+                }
+            }
+        } else if (list != null) {
+            problem(list, "capabilities must be a list such as [atomics, multicast], not " + shown(list));
+        }
+        org.snakeyaml.engine.v2.nodes.Node rate = keys.get("rate");
+        org.snakeyaml.engine.v2.nodes.Node mtu = keys.get("mtu");
+        Integer bytes = choice(mtu, "mtu", new Integer[] {256, 512, 1024, 2048, 4096});
+        return new Promises(capabilities, rate == null ? 0 : rate(rate), bytes == null ? 0 : bytes);
+    }
+
+    private double rate(org.snakeyaml.engine.v2.nodes.Node value) {
+        boolean number = value.getTag().equals(Tag.INT) || value.getTag().equals(Tag.FLOAT);
+        try {
+            double rate = number ? Double.parseDouble(text(value)) : 0;
+            if (rate > 0 && rate <= Promises.HIGHEST_RATE) {
+                return rate;
+            }
+        } catch (NumberFormatException e) {
+            // falls through to the one message for everything that is no number in the range
+        }
+        problem(
+                value,
+                "rate " + shown(value) + " is out of range; allowed: Gb/s, more than 0 and at most "
+                        + (int) Promises.HIGHEST_RATE);
+        return 0;
+    }
+
     private String name(org.snakeyaml.engine.v2.nodes.Node value, String key) {
         String text = text(value);
         if (!NAME.matcher(text).matches()) {
@@ -300,66 +260,5 @@ final class FabricReader {
             return "";
         }
         return text;
-    }
-
-    private int integer(org.snakeyaml.engine.v2.nodes.Node value, String what, int from, int to, String or) {
-        if (value.getTag().equals(Tag.INT)) {
-            try {
-                int number = Integer.parseInt(text(value));
-                if (number >= from && number <= to) {
-                    return number;
-                }
-            } catch (NumberFormatException e) {
-                // falls through to the one message for everything that is no number in the range
-            }
-        }
-        problem(value, what + " " + shown(value) + " is out of range; allowed: " + from + " … " + to + or);
-        return from;
-    }
-
-    /** Returns a scalar's text; empty for null and for everything that is not a scalar, which no check accepts. */
-    private static String text(org.snakeyaml.engine.v2.nodes.Node value) {
-        return value instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.NULL) ? scalar.getValue() : "";
-    }
-
-    private static String shown(org.snakeyaml.engine.v2.nodes.Node value) {
-        if (value instanceof ScalarNode scalar) {
-            return scalar.getTag().equals(Tag.NULL) ? "nothing" : "'" + scalar.getValue() + "'";
-        }
-        if (value instanceof SequenceNode sequence) {
-            return sequence.getValue().isEmpty() ? "an empty list" : "a list";
-        }
-        return "a mapping";
-    }
-
-    private static String list(List<String> words) {
-        return String.join(", ", words);
-    }
-
-    private static String didYouMean(String word, List<String> allowed) {
-        return allowed.stream()
-                .filter(other -> distance(word.toLowerCase(Locale.ROOT), other.toLowerCase(Locale.ROOT))
-                        <= Math.max(1, other.length() / 3))
-                .findFirst()
-                .map(other -> " (did you mean '" + other + "'?)")
-                .orElse("");
-    }
-
-    /** The number of insertions, deletions and replacements that turn one word into the other. */
-    private static int distance(String from, String to) {
-        int[] row = new int[to.length() + 1];
-        for (int j = 0; j < row.length; j++) {
-            row[j] = j;
-        }
-        for (int i = 1; i <= from.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j < row.length; j++) {
-                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
-            }
-        }
-        return row[to.length()];
     }
 }

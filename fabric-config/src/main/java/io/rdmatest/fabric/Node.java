@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at; null for the address of the selected GID
  * @param launch the command that gives a stdin and a stdout to a JVM on that node; empty for this host
+ * @param promises what the device has to be able to do
  */
 public record Node(
         String fabric,
@@ -23,7 +24,8 @@ public record Node(
         int port,
         GidSelector gid,
         @Nullable InetAddress address,
-        List<String> launch) {
+        List<String> launch,
+        Promises promises) {
 
     /** Stands for the first active device. */
     public static final String AUTO = "auto";
@@ -34,10 +36,23 @@ public record Node(
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(gid, "gid");
+        Objects.requireNonNull(promises, "promises");
         launch = List.copyOf(launch);
         if (port < 0 || port > 255) {
             throw new IllegalArgumentException("port " + port + " is not in 1 … 255 (0: the first active port)");
         }
+    }
+
+    /** Creates a node that promises nothing. */
+    public Node(
+            String fabric,
+            String name,
+            String device,
+            int port,
+            GidSelector gid,
+            @Nullable InetAddress address,
+            List<String> launch) {
+        this(fabric, name, device, port, gid, address, launch, Promises.NONE);
     }
 
     /** Tells whether the node is this host. */

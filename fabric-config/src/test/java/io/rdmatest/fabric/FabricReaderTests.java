@@ -3,9 +3,11 @@ package io.rdmatest.fabric;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.verbs.DeviceCapability;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,6 +59,33 @@ class FabricReaderTests {
         assertThat(fabric.notice()).contains("lab-rack-42", "not started on launched nodes yet", "b", "runs on a");
     }
 
+    private static final String ALL_CAPABILITIES = String.join(
+            ", ",
+            Stream.of(DeviceCapability.values()).map(DeviceCapability::toString).toList());
+
+    @Test
+    void readsPromises() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                nodes:
+                  - name: a
+                    device: mlx5_0
+                    promises: { capabilities: [atomics, on-demand-paging], rate: 100, mtu: 4096 }
+                  - { name: b, promises: { rate: 2.5 } }
+                  - { name: c }
+                """);
+        assertThat(fabric.nodes())
+                .extracting(Node::promises)
+                .containsExactly(
+                        new Promises(Set.of(DeviceCapability.ATOMICS, DeviceCapability.ON_DEMAND_PAGING), 100, 4096),
+                        new Promises(Set.of(), 2.5, 0),
+                        Promises.NONE);
+        // What was promised of one device says nothing of another.
+        assertThat(fabric.withDevice("rxe0").local().promises()).isEqualTo(Promises.NONE);
+        assertThat(fabric.withDevice("mlx5_0/2").local().promises())
+                .isEqualTo(fabric.local().promises());
+    }
+
     static Stream<Arguments> brokenFiles() {
         return Stream.of(
                 broken("", "f.yaml:1:1: the file is empty; a fabric has the keys fabric and nodes"),
@@ -74,8 +103,8 @@ class FabricReaderTests {
                         "f.yaml:2:8: nodes must be a list of at least one node, not a mapping"),
                 broken(
                         "fabric: x\nnodes:\n  - a\n",
-                        "f.yaml:3:5: a node must be a mapping with the keys name, device, port, gid, address, launch, not"
-                                + " 'a'"),
+                        "f.yaml:3:5: a node must be a mapping with the keys name, device, port, gid, address, launch,"
+                                + " promises, not 'a'"),
                 broken(
                         "fabric: x y\nnodes: [{name: a}]",
                         "f.yaml:1:9: fabric 'x y' is not a name: 1 to 63 letters, digits, '.', '_', '-', beginning with a"
@@ -86,8 +115,8 @@ class FabricReaderTests {
                                 + " a letter or digit"),
                 node(
                         "devcie: mlx5_0",
-                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: name, device, port, gid, address, launch"
-                                + " (did you mean 'device'?)"),
+                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: name, device, port, gid, address, launch,"
+                                + " promises (did you mean 'device'?)"),
                 node("name: b", "f.yaml:4:5: key 'name' appears twice in a node"),
                 node("device: [a]", "f.yaml:4:13: device a list is neither 'auto' nor a device name such as mlx5_0"),
                 node(
@@ -99,6 +128,32 @@ class FabricReaderTests {
                 node(
                         "port: 99999999999999999999",
                         "f.yaml:4:11: port '99999999999999999999' is out of range; allowed: 1 … 255 or auto"),
+                node(
+                        "promises: yes",
+                        "f.yaml:4:15: promises must be a mapping with the keys capabilities, rate, mtu, not 'yes'"),
+                node(
+                        "promises: {}",
+                        "f.yaml:4:15: promises promises nothing; give capabilities, rate or mtu, or leave it out"),
+                node(
+                        "promises: { speed: 100 }",
+                        "f.yaml:4:17: unknown key 'speed' in promises; allowed: capabilities, rate, mtu"),
+                node(
+                        "promises: { capabilities: atomics }",
+                        "f.yaml:4:31: capabilities must be a list such as [atomics, multicast], not 'atomics'"),
+                node(
+                        "promises: { capabilities: [atomic] }",
+                        "f.yaml:4:32: capability 'atomic' is unknown; allowed: " + ALL_CAPABILITIES
+                                + " (did you mean 'atomics'?)"),
+                node("promises: { capabilities: [xrc, xrc] }", "f.yaml:4:37: capability 'xrc' is promised twice"),
+                node(
+                        "promises: { rate: fast }",
+                        "f.yaml:4:23: rate 'fast' is out of range; allowed: Gb/s, more than 0 and at most 10000"),
+                node(
+                        "promises: { rate: 0 }",
+                        "f.yaml:4:23: rate '0' is out of range; allowed: Gb/s, more than 0 and at most 10000"),
+                node(
+                        "promises: { mtu: 1500 }",
+                        "f.yaml:4:22: mtu '1500' is unknown; allowed: 256, 512, 1024, 2048, 4096"),
                 node("gid: 3", "f.yaml:4:10: gid must be a mapping with the keys type, family, index, not '3'"),
                 node("gid: {}", "f.yaml:4:10: gid selects nothing; give type and family, or index, or write gid: auto"),
                 node(

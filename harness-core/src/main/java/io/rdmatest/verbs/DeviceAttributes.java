@@ -25,6 +25,7 @@ package io.rdmatest.verbs;
  * @param maxSrq shared receive queues
  * @param maxSrqWr outstanding work requests on one shared receive queue
  * @param maxSrqSge scatter elements of a shared receive queue's request
+ * @param maxMw memory windows
  * @param maxPkeys partition table entries
  * @param physicalPorts ports
  * @param capabilityFlags IBV_DEVICE_* bits as the device reports them
@@ -52,6 +53,7 @@ public record DeviceAttributes(
         int maxSrq,
         int maxSrqWr,
         int maxSrqSge,
+        int maxMw,
         int maxPkeys,
         int physicalPorts,
         int capabilityFlags) {}

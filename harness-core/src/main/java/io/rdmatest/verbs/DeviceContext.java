@@ -12,6 +12,8 @@ import io.rdmatest.ffi.ibv_gid_entry;
 import io.rdmatest.ffi.ibv_port_attr;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.ExtendedDeviceLayout;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
@@ -98,11 +100,77 @@ public final class DeviceContext extends VerbsObject {
                     ibv_device_attr.max_srq(attr),
                     ibv_device_attr.max_srq_wr(attr),
                     ibv_device_attr.max_srq_sge(attr),
+                    ibv_device_attr.max_mw(attr),
                     ibv_device_attr.max_pkeys(attr) & 0xffff,
                     ibv_device_attr.phys_port_cnt(attr) & 0xff,
                     ibv_device_attr.device_cap_flags(attr));
         } finally {
             end();
+        }
+    }
+
+    /**
+     * Returns what the device can do beyond its first attributes (ibv_query_device_ex(3)).
+     *
+     * @return the attributes; all 0 if the provider has no such call
+     */
+    public ExtendedDeviceAttributes extendedAttributes() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            Optional<MemorySegment> query = extended(verbs_context::query_device_ex);
+            if (query.isEmpty()) {
+                return ExtendedDeviceAttributes.NONE;
+            }
+            MemorySegment attr = arena.allocate(ExtendedDeviceLayout.LAYOUT);
+            int result = (int) Verbs.QUERY_DEVICE_EX.invokeExact(
+                    query.get(), Native.errnoState(), handle, MemorySegment.NULL, attr, attr.byteSize());
+            if (Errno.isUnsupported(Math.abs(result))) {
+                return ExtendedDeviceAttributes.NONE;
+            }
+            Verbs.check(result, "ibv_query_device_ex", deviceName());
+            return new ExtendedDeviceAttributes(
+                    ExtendedDeviceLayout.u64(attr, "odp_caps", "general_caps"),
+                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "rc_odp_caps"),
+                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "uc_odp_caps"),
+                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "ud_odp_caps"),
+                    ExtendedDeviceLayout.u32(attr, "xrc_odp_caps"),
+                    ExtendedDeviceLayout.u64(attr, "completion_timestamp_mask"),
+                    ExtendedDeviceLayout.u64(attr, "hca_core_clock"),
+                    ExtendedDeviceLayout.u64(attr, "device_cap_flags_ex"),
+                    ExtendedDeviceLayout.u32(attr, "tso_caps", "max_tso"),
+                    ExtendedDeviceLayout.u32(attr, "tm_caps", "max_num_tags"),
+                    ExtendedDeviceLayout.u64(attr, "max_dm_size"));
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_device_ex", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Reads all that is to be known of the device's abilities; what no attribute tells by making a queue pair of each type
+     * and destroying it.
+     *
+     * @return what was found; it does not change while the device is there
+     * @throws RdmaException if the device can't be asked, for example for want of a protection domain
+     */
+    public DeviceCapabilities capabilities() {
+        try (QueuePairProbe probe = new QueuePairProbe(this)) {
+            return new DeviceCapabilities(attributes(), extendedAttributes(), probe.services());
+        }
+    }
+
+    /**
+     * Finds the largest number of bytes that a send can carry inline, by making queue pairs with one work request of one
+     * segment; ibv_create_qp(3) alone tells. Takes some twenty calls.
+     *
+     * @param type the service
+     * @return bytes; 0 if there is no inline data, or no such service
+     * @throws RdmaException if the device can't be asked, for example for want of a protection domain
+     */
+    public int probeMaxInline(QpType type) {
+        try (QueuePairProbe probe = new QueuePairProbe(this)) {
+            return probe.maxInline(type);
         }
     }
 

@@ -33,6 +33,7 @@ final class Verbs {
             Native.capturing(rdma_h.ibv_close_device$address(), rdma_h.ibv_close_device$descriptor());
     static final MethodHandle QUERY_DEVICE =
             Native.capturing(rdma_h.ibv_query_device$address(), rdma_h.ibv_query_device$descriptor());
+    static final MethodHandle QUERY_DEVICE_EX = Native.capturing(verbs_context.query_device_ex.descriptor());
     static final MethodHandle QUERY_PORT = Native.capturing(verbs_context.query_port.descriptor());
     static final MethodHandle QUERY_GID_TABLE =
             Native.capturing(rdma_h._ibv_query_gid_table$address(), rdma_h._ibv_query_gid_table$descriptor());

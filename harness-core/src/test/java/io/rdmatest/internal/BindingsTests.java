@@ -89,6 +89,16 @@ class BindingsTests {
     }
 
     @Test
+    void theStructWrittenByHandIsWhatTheCompilerSays(@TempDir Path folder) throws Exception {
+        String type = "struct ibv_device_attr_ex";
+        Map<String, Long> expected = new LinkedHashMap<>();
+        expected.put("sizeof(" + type + ")", ExtendedDeviceLayout.LAYOUT.byteSize());
+        fields(type, "", ExtendedDeviceLayout.LAYOUT, 0, expected);
+        assertThat(expected).hasSizeGreaterThan(150);
+        assertThat(evaluate(folder, expected.keySet())).isEqualTo(expected);
+    }
+
+    @Test
     void everyConstantHasTheValueThatTheCompilerSays(@TempDir Path folder) throws Exception {
         try {
             Native.requireLibraries();

@@ -53,6 +53,39 @@ class DeviceIT {
     }
 
     @Test
+    void theExtendedAttributesAgreeWithTheFirst() throws Exception {
+        try (Rig rig = new Rig()) {
+            DeviceAttributes device = rig.context.attributes();
+            ExtendedDeviceAttributes extended = rig.context.extendedAttributes();
+            // The same bits by another call, at an offset that only a right layout has.
+            assertThat((int) extended.capabilityFlags()).isEqualTo(device.capabilityFlags());
+            DeviceCapabilities all = rig.context.capabilities();
+            assertThat(all.attributes()).isEqualTo(device);
+            assertThat(all.extended()).isEqualTo(extended);
+            assertThat(all.services()).contains(QpType.RC);
+            assertThat(all.has(DeviceCapability.SHARED_RECEIVE_QUEUES)).isEqualTo(device.maxSrq() > 0);
+        }
+    }
+
+    @Test
+    void inlineDataAreGrantedUpToWhatTheProbeFinds() throws Exception {
+        try (Rig rig = new Rig()) {
+            int most = rig.context.probeMaxInline(QpType.RC);
+            assertThat(most).isPositive();
+            CompletionQueue cq = rig.cq();
+            assertThat(rig.qp(cq, builder -> one(builder).maxInline(most)).maxInline())
+                    .isEqualTo(most);
+            assertThatThrownBy(() -> rig.qp(cq, builder -> one(builder).maxInline(most + 1)))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("max_inline_data " + (most + 1));
+        }
+    }
+
+    private static QueuePairAttributes.Builder one(QueuePairAttributes.Builder builder) {
+        return builder.maxSendWr(1).maxReceiveWr(1).maxSendSge(1).maxReceiveSge(1);
+    }
+
+    @Test
     void gidTableHasBothFamilies() throws Exception {
         try (Rig rig = new Rig()) {
             GidEntry ipv4 = rig.gid(true);

@@ -44,7 +44,8 @@ final class CommandContext implements RoleContext {
             return node;
         }
         GidSelector gid = GidSelector.ofIndex(common.gidIndex().getAsInt());
-        return new Node(node.fabric(), node.name(), node.device(), node.port(), gid, null, node.launch());
+        return new Node(
+                node.fabric(), node.name(), node.device(), node.port(), gid, null, node.launch(), node.promises());
     }
 
     /** Shows the message, for a person may carry it to the other host: the port that the kernel chose, for example. */

@@ -1,0 +1,216 @@
+package io.rdmatest.fabric.yaml;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.composer.Composer;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
+import org.snakeyaml.engine.v2.nodes.ScalarNode;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.nodes.Tag;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
+
+/**
+ * Reads and checks one YAML file of the project.
+ *
+ * <p>Works on the composed nodes instead of loaded maps, because those still know their line and column. Collects every
+ * problem of the file before it gives up. For the project's own modules; no API for others.
+ */
+public abstract class CheckedYaml {
+
+    private record Problem(int line, int column, String text) {}
+
+    /** Where the text is from, for messages. */
+    protected final String source;
+
+    private final List<Problem> problems = new ArrayList<>();
+
+    /**
+     * Begins with a file.
+     *
+     * @param source where the text is from, for messages
+     */
+    protected CheckedYaml(String source) {
+        this.source = source;
+    }
+
+    /**
+     * Makes the exception of a file that is wrong.
+     *
+     * @param problems one line each, {@code source:line:column: …}, in the file's order
+     */
+    protected abstract RuntimeException failure(List<String> problems);
+
+    /** Throws what {@link #failure} makes if there was a problem. */
+    protected void failOnProblems() {
+        if (!problems.isEmpty()) {
+            throw failure(problems.stream()
+                    .sorted(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column))
+                    .map(problem -> source + ":" + problem.line() + ":" + problem.column() + ": " + problem.text())
+                    .toList());
+        }
+    }
+
+    /** Returns how many problems there have been so far. */
+    protected int problemCount() {
+        return problems.size();
+    }
+
+    /**
+     * Parses the text.
+     *
+     * @param text the YAML
+     * @param empty what a file must have, for the message about an empty one
+     */
+    protected Node compose(String text, String empty) {
+        LoadSettings settings = LoadSettings.builder().setLabel(source).build();
+        try {
+            // What its class Compose does, in a package that snakeyaml-engine's module does not export.
+            Optional<Node> root =
+                    new Composer(settings, new ParserImpl(settings, new StreamReader(settings, text))).getSingleNode();
+            return root.orElseThrow(() -> failure(List.of(source + ":1:1: the file is empty; " + empty)));
+        } catch (MarkedYamlEngineException e) {
+            Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
+            throw failure(List.of(source + ":"
+                    + mark.map(m -> (m.getLine() + 1) + ":" + (m.getColumn() + 1))
+                            .orElse("1:1")
+                    + ": not YAML: "
+                    + (e.getProblem() == null ? "" : e.getProblem().replaceAll("\\s+", " "))));
+        } catch (YamlEngineException e) {
+            throw failure(List.of(
+                    source + ":1:1: not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " ")));
+        }
+    }
+
+    /** Notes a problem at a node. */
+    protected void problem(Node at, String text) {
+        Optional<Mark> mark = at.getStartMark();
+        problems.add(new Problem(
+                mark.map(m -> m.getLine() + 1).orElse(1),
+                mark.map(m -> m.getColumn() + 1).orElse(1),
+                text));
+    }
+
+    /** Checks a mapping and its keys; null, and a problem noted, for what is none. */
+    protected @Nullable Map<String, Node> mapping(Node node, String what, List<String> allowed, List<String> required) {
+        if (!(node instanceof MappingNode mapping)) {
+            problem(node, what + " must be a mapping with the keys " + list(allowed) + ", not " + shown(node));
+            return null;
+        }
+        Map<String, Node> keys = new LinkedHashMap<>();
+        for (NodeTuple entry : mapping.getValue()) {
+            String key =
+                    entry.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : shown(entry.getKeyNode());
+            if (!allowed.contains(key)) {
+                problem(
+                        entry.getKeyNode(),
+                        "unknown key '" + key + "' in " + what + "; allowed: " + list(allowed)
+                                + didYouMean(key, allowed));
+            } else if (keys.putIfAbsent(key, entry.getValueNode()) != null) {
+                problem(entry.getKeyNode(), "key '" + key + "' appears twice in " + what);
+            }
+        }
+        for (String key : required) {
+            if (!keys.containsKey(key)) {
+                problem(node, "key '" + key + "' is missing in " + what + "; it needs " + list(required));
+            }
+        }
+        return keys;
+    }
+
+    /** Finds the one of the choices that the value names by its {@code toString}; null, and a problem noted, else. */
+    protected <T> @Nullable T choice(@Nullable Node value, String what, T[] choices) {
+        if (value == null) {
+            return null;
+        }
+        String text = text(value);
+        for (T choice : choices) {
+            if (choice.toString().equals(text)) {
+                return choice;
+            }
+        }
+        List<String> allowed = Stream.of(choices).map(Object::toString).toList();
+        problem(
+                value,
+                what + " " + shown(value) + " is unknown; allowed: " + list(allowed) + didYouMean(text, allowed));
+        return null;
+    }
+
+    /** Reads a whole number in a range; {@code from}, and a problem noted, for anything else. */
+    protected int integer(Node value, String what, int from, int to, String or) {
+        if (value.getTag().equals(Tag.INT)) {
+            try {
+                int number = Integer.parseInt(text(value));
+                if (number >= from && number <= to) {
+                    return number;
+                }
+            } catch (NumberFormatException e) {
+                // falls through to the one message for everything that is no number in the range
+            }
+        }
+        problem(value, what + " " + shown(value) + " is out of range; allowed: " + from + " … " + to + or);
+        return from;
+    }
+
+    /** Returns a scalar's text; empty for null and for everything that is not a scalar, which no check accepts. */
+    protected static String text(Node value) {
+        return value instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.NULL) ? scalar.getValue() : "";
+    }
+
+    /** Says what a value looks like, for a message. */
+    protected static String shown(Node value) {
+        if (value instanceof ScalarNode scalar) {
+            return scalar.getTag().equals(Tag.NULL) ? "nothing" : "'" + scalar.getValue() + "'";
+        }
+        if (value instanceof SequenceNode sequence) {
+            return sequence.getValue().isEmpty() ? "an empty list" : "a list";
+        }
+        return "a mapping";
+    }
+
+    /** Says a list of words. */
+    protected static String list(List<String> words) {
+        return String.join(", ", words);
+    }
+
+    /** Says which of the allowed words was meant; empty if none is near. */
+    protected static String didYouMean(String word, List<String> allowed) {
+        return allowed.stream()
+                .filter(other -> distance(word.toLowerCase(Locale.ROOT), other.toLowerCase(Locale.ROOT))
+                        <= Math.max(1, other.length() / 3))
+                .findFirst()
+                .map(other -> " (did you mean '" + other + "'?)")
+                .orElse("");
+    }
+
+    /** The number of insertions, deletions and replacements that turn one word into the other. */
+    private static int distance(String from, String to) {
+        int[] row = new int[to.length() + 1];
+        for (int j = 0; j < row.length; j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= from.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j < row.length; j++) {
+                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[to.length()];
+    }
+}
