@@ -12,8 +12,14 @@ module io.rdmatest.junit {
     requires static org.jspecify;
     requires transitive org.junit.jupiter.api;
     requires transitive HdrHistogram;
+    requires org.snakeyaml.engine;
+    // Whoever runs tests has a launcher; whoever compiles them needs none.
+    requires static org.junit.platform.launcher;
 
     exports io.rdmatest.junit;
+
+    provides org.junit.platform.launcher.TestExecutionListener with
+            io.rdmatest.junit.RunSummary;
 
     // JUnit creates the extensions, which are not public.
     opens io.rdmatest.junit to

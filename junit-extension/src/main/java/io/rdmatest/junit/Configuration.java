@@ -55,8 +55,13 @@ record Configuration(ExtensionContext context) {
         return flag(RdmaConfiguration.REQUIRE_DEVICE, true);
     }
 
-    boolean failOnSkip() {
-        return flag(RdmaConfiguration.FAIL_ON_SKIP, false);
+    Skips skips() {
+        return Skips.valueOf(
+                choice(RdmaConfiguration.SKIPS, "allow", "fail", "list").toUpperCase(Locale.ROOT));
+    }
+
+    boolean failOnStaleDeviations() {
+        return choice(RdmaConfiguration.STALE_DEVIATIONS, "report", "fail").equals("fail");
     }
 
     boolean auditOff() {

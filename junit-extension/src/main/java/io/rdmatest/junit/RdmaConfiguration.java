@@ -26,10 +26,26 @@ public final class RdmaConfiguration {
     public static final String REQUIRE_DEVICE = "rdma.require-device";
 
     /**
-     * Whether what would be skipped fails instead: {@value}. {@code false} unless set. It covers the project's own
-     * conditions and tests that abort; JUnit's {@code @Disabled} stays out of an extension's reach.
+     * What the run thinks of skipped tests: {@value}. {@code allow} unless set: they are skipped with their reason;
+     * {@code list}: moreover, at the end of the run, all of them are listed by class of reason, on the error stream and as a
+     * report entry; {@code fail}: what the project's own conditions would skip, and tests that abort, fail with that reason.
+     * JUnit's {@code @Disabled} and other projects' conditions are out of an extension's reach: in this mode they are listed
+     * at the end.
      */
-    public static final String FAIL_ON_SKIP = "rdma.fail-on-skip";
+    public static final String SKIPS = "rdma.skips";
+
+    /**
+     * Files with known deviations of devices, in front of those that come with the project: {@value}. Paths of YAML files
+     * with commas between them, looked for from the working directory upwards; {@code none} for no deviation at all, also
+     * not the project's own. Not set unless set.
+     */
+    public static final String DEVIATIONS = "rdma.deviations";
+
+    /**
+     * What happens to a test that passes although a deviations file says that it fails: {@value}. {@code report} unless set:
+     * it passes, publishes an entry, and is listed at the end of the run; {@code fail}: it fails.
+     */
+    public static final String STALE_DEVIATIONS = "rdma.deviations.stale";
 
     /**
      * How closely a test is checked for native objects it left behind: {@value}. {@code kernel} unless set: after each test

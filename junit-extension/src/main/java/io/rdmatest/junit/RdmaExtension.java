@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import io.rdmatest.Ledger;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -15,7 +16,6 @@ import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
-import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /** The extension behind {@link RdmaTest @RdmaTest}. */
@@ -30,14 +30,18 @@ final class RdmaExtension
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
         Configuration configuration = Configuration.of(context);
-        if (!configuration.skipWithoutDevice() || configuration.failOnSkip()) {
-            return ConditionEvaluationResult.enabled("no condition");
+        Optional<RuntimeException> absence = configuration.skipWithoutDevice() && configuration.skips() != Skips.FAIL
+                ? RunDevice.of(context).absence()
+                : Optional.empty();
+        if (absence.isPresent()) {
+            return SkipLog.disabled(
+                    SkipReason.NOT_SELECTED,
+                    RdmaConfiguration.SKIP_WITHOUT_DEVICE + "=true and "
+                            + absence.get().getMessage(),
+                    context);
         }
-        return RunDevice.of(context)
-                .absence()
-                .map(absence -> ConditionEvaluationResult.disabled(SkipReason.NOT_SELECTED.because(
-                        RdmaConfiguration.SKIP_WITHOUT_DEVICE + "=true and " + absence.getMessage())))
-                .orElseGet(() -> ConditionEvaluationResult.enabled("a device is there"));
+        return Outcome.condition(context)
+                .orElseGet(() -> ConditionEvaluationResult.enabled("nothing speaks against it"));
     }
 
     /** Constructor parameters then belong to the test, not to the class, unless the instance does. */
@@ -71,6 +75,7 @@ final class RdmaExtension
         }
         beginAudit(context);
         Watch ignored = Watch.over(context);
+        Outcome.beforeEach(context);
     }
 
     private static void beginAudit(ExtensionContext context) {
@@ -163,6 +168,7 @@ final class RdmaExtension
             ExtensionContext context)
             throws Throwable {
         run(invocation, name("test", invocationContext), context, true);
+        Outcome.passed(context);
     }
 
     @Override
@@ -172,6 +178,7 @@ final class RdmaExtension
             ExtensionContext context)
             throws Throwable {
         run(invocation, name("test", invocationContext) + " " + context.getDisplayName(), context, true);
+        Outcome.passed(context);
     }
 
     @Override
@@ -188,6 +195,7 @@ final class RdmaExtension
             ExtensionContext context)
             throws Throwable {
         run(invocation, "test " + context.getDisplayName(), context, true);
+        Outcome.passed(context);
     }
 
     private static String name(String role, ReflectiveInvocationContext<Method> invocation) {
@@ -209,13 +217,11 @@ final class RdmaExtension
                     () -> watch.expired(what),
                     () -> Diagnosis.flush(life.live()));
         } catch (TestAbortedException e) {
-            if (configuration.failOnSkip()) {
-                throw new AssertionFailedError(RdmaConfiguration.FAIL_ON_SKIP + "=true: " + e.getMessage(), e);
-            }
-            throw e;
+            throw Outcome.aborted(e, context);
         } catch (Throwable e) {
             // A set-up that fails has not yet tested anything: it stays broken.
-            throw watch.failed(what, e, body);
+            Throwable failure = watch.failed(what, e, body);
+            throw body ? Outcome.failed(failure, context) : failure;
         }
     }
 }

@@ -86,5 +86,38 @@ public final class ReportKeys {
     /** The text of the attachment. */
     public static final String ATTACHMENT_DATA = "rdma.attachment.data";
 
+    /**
+     * A known deviation that applies to the test; the value is its key, or the pattern of its tests. Comes with
+     * {@link #DEVIATION_OUTCOME}, {@link #DEVIATION_REASON}, {@link #DEVIATION_LINK} and {@link #DEVIATION_SOURCE}.
+     */
+    public static final String DEVIATION = "rdma.deviation";
+
+    /** What came of it: {@link #FAILED_AS_KNOWN}, {@link #PASSED_UNEXPECTEDLY} or {@link #NOT_RUN}. */
+    public static final String DEVIATION_OUTCOME = "rdma.deviation.outcome";
+
+    /** Value of {@link #DEVIATION_OUTCOME}: the test failed as the file says, and counts as skipped. */
+    public static final String FAILED_AS_KNOWN = "failed as known";
+
+    /** Value of {@link #DEVIATION_OUTCOME}: the test passed, so that the file's entry is to be looked at. */
+    public static final String PASSED_UNEXPECTEDLY = "passed unexpectedly";
+
+    /** Value of {@link #DEVIATION_OUTCOME}: the file says not to run the test on this device. */
+    public static final String NOT_RUN = "not run";
+
+    /** What the device does differently. */
+    public static final String DEVIATION_REASON = "rdma.deviation.reason";
+
+    /** Where more is to be read about it. */
+    public static final String DEVIATION_LINK = "rdma.deviation.link";
+
+    /** The file and line that the deviation is from. */
+    public static final String DEVIATION_SOURCE = "rdma.deviation.source";
+
+    /**
+     * How many tests and classes the extension skipped in the run; an entry of the run, with one more key for each class of
+     * reason: {@code rdma.skipped.not permitted} and the like.
+     */
+    public static final String SKIPPED = "rdma.skipped";
+
     private ReportKeys() {}
 }

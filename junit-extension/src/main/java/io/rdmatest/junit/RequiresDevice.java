@@ -15,7 +15,11 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * that begins with {@code unsupported by the device} or, where another device was asked for by name or driver,
  * {@code not selected}.
  *
- * <p>All that is said must hold. Having no device at all is no reason to skip: it fails the test.
+ * <p>All that is said must hold, also where several annotations say it, on the test, its class, or annotations on these.
+ * Having no device at all is no reason to skip: it fails the test. So does lacking what the fabric file promises.
+ *
+ * <p>For what else a device can do there is {@link RequiresCapability @RequiresCapability}; for its port,
+ * {@link RequiresPort @RequiresPort}.
  */
 @Target({ElementType.TYPE, ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)

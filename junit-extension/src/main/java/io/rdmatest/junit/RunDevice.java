@@ -10,15 +10,18 @@ import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.verbs.DeviceAttributes;
+import io.rdmatest.verbs.DeviceCapabilities;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -27,15 +30,17 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class RunDevice {
 
     private final Life run;
+    private final @Nullable Fabric fabric;
     private final @Nullable FabricDevice device;
     private final @Nullable RuntimeException failure;
 
     private RunDevice(Life run, Configuration configuration) {
         this.run = run;
+        Fabric selected = null;
         FabricDevice resolved = null;
         RuntimeException problem = null;
         try {
-            Fabric selected = Fabric.load(
+            selected = Fabric.load(
                     configuration.value(FabricConfiguration.FABRIC).orElse(FabricConfiguration.DEFAULT_FABRIC));
             Optional<String> override = configuration.value(FabricConfiguration.DEVICE);
             if (override.isPresent()) {
@@ -45,6 +50,7 @@ final class RunDevice {
         } catch (FabricException | RdmaException e) {
             problem = e;
         }
+        this.fabric = selected;
         this.device = resolved;
         this.failure = problem;
     }
@@ -106,6 +112,12 @@ final class RunDevice {
         });
     }
 
+    /** Returns the fabric that the device is of. */
+    Fabric fabric() {
+        FabricDevice ignored = require();
+        return Objects.requireNonNull(fabric);
+    }
+
     String name() {
         return require().device().name();
     }
@@ -120,6 +132,27 @@ final class RunDevice {
 
     DeviceAttributes attributes() {
         return context().attributes();
+    }
+
+    /** Returns what the device can do, found out once per run. */
+    DeviceCapabilities capabilities() {
+        record Key(String device) {}
+        return run.provide(
+                new Key(name()), DeviceCapabilities.class, () -> context().capabilities());
+    }
+
+    /** Returns how many bytes a reliable connection can send inline, tried out once per run. */
+    int maxInline() {
+        record Key(String device) {}
+        return run.provide(new Key(name()), Integer.class, () -> context().probeMaxInline(QpType.RC));
+    }
+
+    /** Returns what a known deviation can depend on. */
+    Deviation.Platform platform() {
+        return new Deviation.Platform(
+                driver(),
+                Release.leading(System.getProperty("os.version", "")),
+                Release.leading(environment().getOrDefault("rdma-core", "")));
     }
 
     PortAttributes portAttributes() {
@@ -139,7 +172,14 @@ final class RunDevice {
         if (transport != Transport.IB) {
             return DeviceTransport.OTHER;
         }
-        return linkLayer == LinkLayer.ETHERNET ? DeviceTransport.ROCE : DeviceTransport.INFINIBAND;
+        if (linkLayer != LinkLayer.ETHERNET) {
+            return DeviceTransport.INFINIBAND;
+        }
+        return switch (gidType()) {
+            case ROCE_V1 -> DeviceTransport.ROCE_V1;
+            case ROCE_V2 -> DeviceTransport.ROCE_V2;
+            default -> DeviceTransport.ROCE;
+        };
     }
 
     Map<String, String> environment() {

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import java.util.Arrays;
 import org.opentest4j.TestAbortedException;
 
 /**
@@ -21,7 +22,12 @@ public enum SkipReason {
     PEER_ABSENT("peer absent"),
 
     /** The run's own selection leaves the test out. */
-    NOT_SELECTED("not selected");
+    NOT_SELECTED("not selected"),
+
+    /** The device is known to do this differently; a deviations file says so, see {@link RdmaConfiguration#DEVIATIONS}. */
+    KNOWN_DEVIATION("known deviation");
+
+    static final String NONE = "without a class of reason";
 
     private final String text;
 
@@ -48,6 +54,29 @@ public enum SkipReason {
      */
     public TestAbortedException skip(String detail) {
         throw new TestAbortedException(because(detail));
+    }
+
+    /** Returns the class of reason with which a message begins, or {@link #NONE}. */
+    static String classOf(String message) {
+        return Arrays.stream(values())
+                .map(SkipReason::toString)
+                .filter(reason -> stripped(message).startsWith(reason + ": "))
+                .findFirst()
+                .orElse(NONE);
+    }
+
+    /** Returns what a message says after the class of reason. */
+    static String detailOf(String message) {
+        String reason = classOf(message);
+        String text = stripped(message);
+        return reason.equals(NONE) ? text : text.substring(reason.length() + 2);
+    }
+
+    /** JUnit puts words of its own before the message of an assumption, and before the reason of an annotation. */
+    private static String stripped(String message) {
+        int arrow = message.lastIndexOf(" ==> ");
+        String text = arrow < 0 ? message : message.substring(arrow + " ==> ".length());
+        return text.startsWith("Assumption failed: ") ? text.substring("Assumption failed: ".length()) : text;
     }
 
     /**

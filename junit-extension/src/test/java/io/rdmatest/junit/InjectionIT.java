@@ -213,36 +213,4 @@ class InjectionIT {
         assertThat(run.entries().stream().filter(e -> e.containsKey(ReportKeys.DEVICE)))
                 .hasSize(2);
     }
-
-    @RdmaTest
-    static class ConditionsTestCase {
-        @RdmaTest
-        @RequiresDevice(minMtu = 8192)
-        void tooSmall() {}
-
-        @RdmaTest
-        @RequiresDevice(name = "no such device")
-        void otherDevice() {}
-
-        @RdmaTest
-        @RequiresDevice(minMtu = 256)
-        void fits() {}
-    }
-
-    @Test
-    void skipsWithAClassOfReason() {
-        Run run = Run.of(ConditionsTestCase.class);
-        assertThat(run.skipReason("tooSmall"))
-                .startsWith("unsupported by the device: ")
-                .contains("active MTU");
-        assertThat(run.skipReason("otherDevice")).startsWith("not selected: ").contains("no such device");
-        assertThat(run.succeeded()).containsExactly("fits()");
-    }
-
-    @Test
-    void failsWhatItWouldSkipOnDemand() {
-        Run run = Run.of(ConditionsTestCase.class, RdmaConfiguration.FAIL_ON_SKIP, "true");
-        assertThat(run.failure("tooSmall")).hasMessageContaining("rdma.fail-on-skip=true: unsupported by the device: ");
-        assertThat(run.succeeded()).containsExactly("fits()");
-    }
 }

@@ -91,10 +91,10 @@ class VerdictTests {
 
     @Test
     void failsASkippedTestOnDemand() {
-        assertThat(Run.withoutDevice(ThrowingTestCase.class, RdmaConfiguration.FAIL_ON_SKIP, "true")
+        assertThat(Run.withoutDevice(ThrowingTestCase.class, RdmaConfiguration.SKIPS, "fail")
                         .failure("gaveUp"))
                 .isInstanceOf(AssertionFailedError.class)
-                .hasMessage("rdma.fail-on-skip=true: peer absent: 192.0.2.7 does not answer");
+                .hasMessage("rdma.skips=fail: peer absent: 192.0.2.7 does not answer");
     }
 
     @RdmaTest

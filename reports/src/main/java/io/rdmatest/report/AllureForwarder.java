@@ -5,6 +5,7 @@ import io.qameta.allure.AllureLifecycle;
 import io.qameta.allure.listener.TestLifecycleListener;
 import io.qameta.allure.model.Attachment;
 import io.qameta.allure.model.Label;
+import io.qameta.allure.model.Link;
 import io.qameta.allure.model.Parameter;
 import io.qameta.allure.model.Status;
 import io.qameta.allure.model.StatusDetails;
@@ -136,6 +137,21 @@ public final class AllureForwarder implements TestLifecycleListener {
                     result.getLabels().removeIf(old -> old.getName().equals(label));
                     result.getLabels()
                             .add(new Label().setName(label).setValue(entry.getOrDefault(ReportKeys.VALUE, "")));
+                });
+            }
+            String deviation = entry.get(ReportKeys.DEVIATION);
+            if (deviation != null) {
+                lifecycle.updateTestCase(open.uuid, result -> {
+                    result.getLabels()
+                            .add(new Label()
+                                    .setName("tag")
+                                    .setValue("deviation " + deviation + ": "
+                                            + entry.getOrDefault(ReportKeys.DEVIATION_OUTCOME, "")));
+                    result.getLinks()
+                            .add(new Link()
+                                    .setName(entry.getOrDefault(ReportKeys.DEVIATION_REASON, deviation))
+                                    .setUrl(entry.getOrDefault(ReportKeys.DEVIATION_LINK, ""))
+                                    .setType("issue"));
                 });
             }
             String histogramName = entry.get(ReportKeys.HISTOGRAM);

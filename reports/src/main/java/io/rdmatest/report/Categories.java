@@ -1,9 +1,11 @@
 package io.rdmatest.report;
 
+import io.rdmatest.junit.SkipReason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** The groups of failures in the report: each status of a failed completion is one of its own. */
 final class Categories {
@@ -45,13 +47,9 @@ final class Categories {
         categories.add(
                 new Category("Other broken promise of the fabric", List.of("failed"), "(?s)(?!.*(?:" + seen + ")).*"));
         categories.add(new Category("Harness or host broken", List.of("broken"), "(?s)(?!.*(?:" + seen + ")).*"));
-        List<String> reasons = List.of(
-                "unsupported by the device",
-                "unsupported by the kernel",
-                "not permitted",
-                "peer absent",
-                "not selected",
-                "not run");
+        List<String> reasons = Stream.concat(
+                        Stream.of(SkipReason.values()).map(SkipReason::toString), Stream.of("not run"))
+                .toList();
         for (String reason : reasons) {
             categories.add(new Category("Skipped: " + reason, SKIPPED, "(?s)" + reason + ":.*"));
         }

@@ -1,0 +1,37 @@
+package io.rdmatest.junit;
+
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** The condition behind {@link NotOnDevice @NotOnDevice}. */
+final class NotOnDeviceCondition extends RequirementCondition<NotOnDevice> {
+
+    NotOnDeviceCondition() {
+        super(NotOnDevice.class, true);
+    }
+
+    @Override
+    List<Lack> lacks(NotOnDevice excluded, ExtensionContext context) {
+        if (excluded.name().isEmpty() && excluded.driver().length == 0 && excluded.transport().length == 0) {
+            throw wrong(context, "", "it names no device; give name, driver or transport");
+        }
+        if (excluded.because().isBlank()) {
+            throw wrong(context, "because", "the reason is empty; say what would be wrong with the test there");
+        }
+        RunDevice device = RunDevice.of(context);
+        DeviceTransport transport = device.transport();
+        boolean meant = (excluded.name().isEmpty() || matches(context, "name", excluded.name(), device.name()))
+                && (excluded.driver().length == 0
+                        || Arrays.stream(excluded.driver())
+                                .anyMatch(text -> matches(context, "driver", text, device.driver())))
+                && (excluded.transport().length == 0
+                        || Arrays.stream(excluded.transport()).anyMatch(other -> other.includes(transport)));
+        return meant
+                ? List.of(Lack.of(
+                        SkipReason.NOT_SELECTED,
+                        "the test is not for " + device.name() + " (" + device.driver() + ", " + transport + "): "
+                                + excluded.because().strip()))
+                : List.of();
+    }
+}

@@ -1,0 +1,204 @@
+package io.rdmatest.junit;
+
+import io.rdmatest.fabric.Promises;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.opentest4j.AssertionFailedError;
+
+/**
+ * What the conditions behind the {@code @Requires…} annotations have in common: where an annotation is found, when what it
+ * says skips a test, and when it fails it.
+ *
+ * @param <A> the annotation
+ */
+abstract class RequirementCondition<A extends Annotation> implements ExecutionCondition, BeforeEachCallback {
+
+    /**
+     * What a test wants and does not find.
+     *
+     * @param reason the class of reason
+     * @param detail what was looked at and what was found
+     * @param promised whether the fabric file says that it is there
+     */
+    record Lack(SkipReason reason, String detail, boolean promised) {
+
+        static Lack of(SkipReason reason, String detail) {
+            return new Lack(reason, detail, false);
+        }
+    }
+
+    private final Class<A> type;
+    private final boolean ofDevice;
+
+    /**
+     * Begins.
+     *
+     * @param type the annotation
+     * @param ofDevice whether there is nothing to say without a device
+     */
+    RequirementCondition(Class<A> type, boolean ofDevice) {
+        this.type = type;
+        this.ofDevice = ofDevice;
+    }
+
+    /**
+     * Finds out what is lacking.
+     *
+     * @param required the annotation
+     * @param context the test or class that it is on
+     * @return in the order in which they are told; empty if the test can run
+     * @throws ExtensionConfigurationException if the annotation makes no sense
+     */
+    abstract List<Lack> lacks(A required, ExtensionContext context);
+
+    @Override
+    public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+        if (Configuration.of(context).skips() == Skips.FAIL) {
+            return ConditionEvaluationResult.enabled(RdmaConfiguration.SKIPS + "=fail");
+        }
+        List<Lack> lacks = lacks(context);
+        // What was promised fails the test, in beforeEach.
+        if (!lacks.isEmpty() && lacks.stream().noneMatch(Lack::promised)) {
+            return SkipLog.disabled(lacks.getFirst().reason(), lacks.getFirst().detail(), context);
+        }
+        return ConditionEvaluationResult.enabled("nothing that " + name() + " wants is lacking, or there is no device");
+    }
+
+    /** Only here can a test fail that was to be skipped: a condition can disable and nothing else. */
+    @Override
+    public void beforeEach(ExtensionContext context) {
+        if (ofDevice) {
+            RunDevice.of(context).require();
+        }
+        boolean fail = Configuration.of(context).skips() == Skips.FAIL;
+        for (Optional<ExtensionContext> current = Optional.of(context);
+                current.isPresent();
+                current = current.get().getParent()) {
+            List<Lack> lacks = lacks(current.get());
+            Optional<Lack> broken = lacks.stream().filter(Lack::promised).findFirst();
+            if (broken.isPresent()) {
+                throw new AssertionFailedError(RunDevice.of(context).fabric() + " breaks its promise: "
+                        + broken.get().detail());
+            }
+            if (fail && !lacks.isEmpty()) {
+                Lack first = lacks.getFirst();
+                throw new AssertionFailedError(
+                        RdmaConfiguration.SKIPS + "=fail: " + first.reason().because(first.detail()));
+            }
+        }
+    }
+
+    private List<Lack> lacks(ExtensionContext context) {
+        List<A> required = context.getElement().map(this::annotations).orElse(List.of());
+        // Without a device beforeEach fails each test by name.
+        if (required.isEmpty() || ofDevice && RunDevice.of(context).failure().isPresent()) {
+            return List.of();
+        }
+        return required.stream()
+                .flatMap(annotation -> lacks(annotation, context).stream())
+                .toList();
+    }
+
+    /**
+     * Returns all that is said of an element: by annotations on it, inherited ones, and those on annotations. JUnit's own
+     * search ends with the first, and of two composed annotations it would obey one.
+     */
+    private List<A> annotations(AnnotatedElement element) {
+        List<A> found = new ArrayList<>();
+        collect(element, found, new LinkedHashSet<>());
+        return found;
+    }
+
+    private void collect(AnnotatedElement element, List<A> found, Set<AnnotatedElement> seen) {
+        if (!seen.add(element)) {
+            return;
+        }
+        for (Annotation annotation : element.getAnnotations()) {
+            Class<? extends Annotation> its = annotation.annotationType();
+            if (its == type) {
+                found.add(type.cast(annotation));
+            } else if (!its.getName().startsWith("java.lang.annotation.")) {
+                collect(its, found, seen);
+            }
+        }
+        if (element instanceof Class<?> declared && !declared.isAnnotation()) {
+            for (Class<?> implemented : declared.getInterfaces()) {
+                collect(implemented, found, seen);
+            }
+        }
+    }
+
+    private String name() {
+        return "@" + type.getSimpleName();
+    }
+
+    /** Makes the exception for a member that makes no sense. */
+    final ExtensionConfigurationException wrong(ExtensionContext context, String member, String why) {
+        String where = context.getElement()
+                .map(element -> element instanceof Method method
+                        ? "method " + method.getDeclaringClass().getSimpleName() + "." + method.getName()
+                        : element instanceof Class<?> declared
+                                ? "class " + declared.getSimpleName()
+                                : element.toString())
+                .orElse(context.getDisplayName());
+        return new ExtensionConfigurationException(
+                name() + (member.isEmpty() ? "" : "(" + member + ")") + " on " + where + ": " + why);
+    }
+
+    /** Refuses a number outside of its range. */
+    final void checkRange(ExtensionContext context, String member, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw wrong(context, member, value + " is out of range; allowed: " + least + " … " + most);
+        }
+    }
+
+    /** Refuses what is no MTU of InfiniBand. */
+    final void checkMtu(ExtensionContext context, int value) {
+        List<Integer> allowed = List.of(0, 256, 512, 1024, 2048, 4096);
+        if (!allowed.contains(value)) {
+            throw wrong(context, "minMtu", value + " is no MTU; allowed: 256, 512, 1024, 2048, 4096, and 0 for any");
+        }
+    }
+
+    /** Tells whether a regular expression matches a whole text. */
+    final boolean matches(ExtensionContext context, String member, String expression, String text) {
+        try {
+            return Pattern.compile(expression).matcher(text).matches();
+        } catch (PatternSyntaxException e) {
+            throw wrong(context, member, "\"" + expression + "\" is no regular expression: " + e.getDescription());
+        }
+    }
+
+    /** Says what is lacking of a device, with the promise that the fabric file makes of it. */
+    static Lack ofDevice(RunDevice device, String detail, boolean promised) {
+        return new Lack(
+                SkipReason.UNSUPPORTED_BY_DEVICE, device.name() + "/" + device.port() + ": " + detail, promised);
+    }
+
+    static Promises promises(RunDevice device) {
+        return device.require().node().promises();
+    }
+
+    static <E extends Enum<E>> String oneOf(E[] values) {
+        return Arrays.stream(values).map(Object::toString).collect(Collectors.joining(" or "));
+    }
+
+    static String gbps(double rate) {
+        return (rate == Math.rint(rate) ? Long.toString((long) rate) : Double.toString(rate)) + " Gb/s";
+    }
+}

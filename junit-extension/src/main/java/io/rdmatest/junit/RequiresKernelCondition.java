@@ -1,0 +1,46 @@
+package io.rdmatest.junit;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** The condition behind {@link RequiresKernel @RequiresKernel}. */
+final class RequiresKernelCondition extends RequirementCondition<RequiresKernel> {
+
+    RequiresKernelCondition() {
+        super(RequiresKernel.class, false);
+    }
+
+    @Override
+    List<Lack> lacks(RequiresKernel required, ExtensionContext context) {
+        if (required.min().isEmpty() && required.max().isEmpty()) {
+            throw wrong(context, "", "it names no release; give min or max");
+        }
+        Optional<Release> min = release(context, "min", required.min());
+        Optional<Release> max = release(context, "max", required.max());
+        if (min.isPresent() && max.isPresent() && min.get().compareTo(max.get()) > 0) {
+            throw wrong(context, "min", "\"" + required.min() + "\" is newer than max \"" + required.max() + "\"");
+        }
+        String running = System.getProperty("os.version", "");
+        Release kernel = Release.leading(running);
+        if (min.isPresent() && kernel.compareTo(min.get()) < 0) {
+            return List.of(Lack.of(
+                    SkipReason.UNSUPPORTED_BY_KERNEL,
+                    "the kernel is " + running + ", and the test wants " + required.min() + " or newer"));
+        }
+        if (max.isPresent() && max.get().isBefore(kernel)) {
+            return List.of(Lack.of(
+                    SkipReason.UNSUPPORTED_BY_KERNEL,
+                    "the kernel is " + running + ", and the test wants " + required.max() + " or older"));
+        }
+        return List.of();
+    }
+
+    private Optional<Release> release(ExtensionContext context, String member, String text) {
+        try {
+            return text.isEmpty() ? Optional.empty() : Optional.of(Release.parse(text));
+        } catch (IllegalArgumentException e) {
+            throw wrong(context, member, e.getMessage());
+        }
+    }
+}

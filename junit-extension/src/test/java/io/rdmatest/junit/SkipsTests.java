@@ -1,0 +1,135 @@
+package io.rdmatest.junit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.junit.jupiter.api.Disabled;
+import org.junit.jupiter.api.Test;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+class SkipsTests {
+
+    @RdmaTest
+    static class SkippingTestCase {
+        @RdmaTest
+        void peer() {
+            throw SkipReason.PEER_ABSENT.skip("192.0.2.7 does not answer");
+        }
+
+        @RdmaTest
+        @RequiresKernel(min = "999")
+        void kernel() {}
+
+        @RdmaTest
+        void assumed() {
+            assumeTrue(false, "it is Sunday");
+        }
+
+        @RdmaTest
+        void runs() {}
+    }
+
+    @Disabled("not today")
+    static class DisabledTestCase {
+        @Test
+        void one() {}
+
+        @Test
+        void two() {}
+    }
+
+    @Test
+    void allowsThemSilently() {
+        Run run = Run.withoutDevice(SkippingTestCase.class);
+        assertThat(run.failure("peer")).hasMessage("peer absent: 192.0.2.7 does not answer");
+        assertThat(run.entries()).noneMatch(entry -> entry.containsKey(ReportKeys.SKIPPED));
+        assertThat(summary("allow")).isEmpty();
+    }
+
+    @Test
+    void failsThemWithTheirReason() {
+        Run run = Run.withoutDevice(SkippingTestCase.class, RdmaConfiguration.SKIPS, "fail");
+        assertThat(run.failed()).containsExactly("assumed()", "kernel()", "peer()");
+        assertThat(run.failure("kernel"))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageStartingWith("rdma.skips=fail: unsupported by the kernel: the kernel is ");
+        assertThat(run.failure("peer")).hasMessage("rdma.skips=fail: peer absent: 192.0.2.7 does not answer");
+        assertThat(run.failure("assumed")).hasMessage("rdma.skips=fail: Assumption failed: it is Sunday");
+    }
+
+    @Test
+    void publishesTheListAsAnEntryOfTheRun() {
+        Run run = Run.withoutDevice(SkippingTestCase.class, RdmaConfiguration.SKIPS, "list");
+        Map<String, String> entry = run.entries().stream()
+                .filter(published -> published.containsKey(ReportKeys.SKIPPED))
+                .findFirst()
+                .orElseThrow();
+        assertThat(entry)
+                .containsEntry(ReportKeys.SKIPPED, "3")
+                .containsEntry(
+                        "rdma.skipped.peer absent",
+                        "1: SkipsTests$SkippingTestCase > peer(): 192.0.2.7 does not answer")
+                .containsEntry(
+                        "rdma.skipped.without a class of reason",
+                        "1: SkipsTests$SkippingTestCase > assumed(): it is Sunday")
+                .containsKey("rdma.skipped.unsupported by the kernel");
+    }
+
+    @Test
+    void listsAllOfThemAtTheEndByClassOfReason() {
+        assertThat(summary("list").lines())
+                .containsExactly(
+                        "rdma.skips=list: 5 tests were skipped",
+                        "  peer absent: 1",
+                        "    SkipsTests$SkippingTestCase > peer(): 192.0.2.7 does not answer",
+                        "  unsupported by the kernel: 1",
+                        "    SkipsTests$SkippingTestCase > kernel(): the kernel is " + System.getProperty("os.version")
+                                + ", and the test wants 999 or newer",
+                        "  without a class of reason: 3",
+                        "    SkipsTests$SkippingTestCase > assumed(): it is Sunday",
+                        "    SkipsTests$DisabledTestCase > one(): not today",
+                        "    SkipsTests$DisabledTestCase > two(): not today");
+    }
+
+    @Test
+    void saysWhatItCouldNotFail() {
+        assertThat(summary("fail").lines())
+                .containsExactly(
+                        "rdma.skips=fail: 2 tests were skipped that are out of the extension's reach",
+                        "  without a class of reason: 2",
+                        "    SkipsTests$DisabledTestCase > one(): not today",
+                        "    SkipsTests$DisabledTestCase > two(): not today");
+    }
+
+    /** The engine kit has no launcher, and listeners belong to one. */
+    private static String summary(String mode) {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        LauncherConfig config = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .addTestExecutionListeners(new RunSummary(new PrintStream(said, true, StandardCharsets.UTF_8)))
+                .build();
+        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectClass(SkippingTestCase.class), selectClass(DisabledTestCase.class))
+                .configurationParameter(RdmaConfiguration.REQUIRE_DEVICE, "false")
+                .configurationParameter(RdmaConfiguration.SKIPS, mode)
+                .configurationParameter(
+                        "junit.jupiter.testmethod.order.default", "org.junit.jupiter.api.MethodOrderer$MethodName")
+                .build();
+        LauncherFactory.create(config).execute(request);
+        return said.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void everyLauncherFindsTheSummary() {
+        assertThat(java.util.ServiceLoader.load(org.junit.platform.launcher.TestExecutionListener.class))
+                .anyMatch(listener -> listener instanceof RunSummary);
+    }
+}
