@@ -30,6 +30,7 @@ final class Looks {
             "reject",
             "open",
             "build",
+            "capabilities",
             "requireSuccess",
             "exception",
             "requireAddress",

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.verbs.DeviceCapabilities;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.RdmaDevice;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,6 +78,13 @@ class RandomWalkIT {
                 .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
                 .findFirst()
                 .orElseThrow();
+        // They make queue pairs of their own to find out: once is enough.
+        DeviceCapabilities abilities = main.ok("capabilities()", () -> context.capabilities());
+        assertThat(main.ok("lack(ATOMICS)", () -> abilities.lack(DeviceCapability.ATOMICS))
+                        .isEmpty())
+                .isEqualTo(abilities.has(DeviceCapability.ATOMICS));
+        assertThat(main.ok("probeMaxInline(RC)", () -> context.probeMaxInline(QpType.RC)))
+                .isPositive();
         Commons commons = new Commons(context, gid);
         CountDownLatch walked = new CountDownLatch(threads);
         CountDownLatch compared = new CountDownLatch(1);
