@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The conditions both ways, on soft-RoCE: what it has is run, what it lacks is skipped, with the exact reason. */
+@ExclusiveDevice
 class ConditionsIT {
 
     @RequiresCapability(DeviceCapability.TAG_MATCHING)

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.opentest4j.TestAbortedException;
 
 /** Known deviations of soft-RoCE: expected, unexpected, and passed. */
+@ExclusiveDevice
 class DeviationsIT {
 
     @RdmaTest
