@@ -4,6 +4,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.ibv_mr;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.Numa;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -41,17 +42,19 @@ public final class MemoryRegion extends VerbsObject {
         this.rkey = ibv_mr.rkey(handle);
     }
 
-    static MemoryRegion register(ProtectionDomain pd, long size, Access... access) {
+    static MemoryRegion register(ProtectionDomain pd, long size, MemoryPlacement placement, Access... access) {
         if (size < 1) {
             throw new IllegalArgumentException("a memory region has at least 1 byte, not " + size);
         }
         int mask = Access.mask(Arrays.asList(access));
-        String operands = pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access);
+        String operands = pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access)
+                + (placement.equals(MemoryPlacement.ANYWHERE) ? "" : ", " + placement);
+        placement.check();
         Arena arena = Arena.ofShared();
         boolean registered = false;
         pd.begin();
         try {
-            MemorySegment memory = allocate(arena, size, operands);
+            MemorySegment memory = allocate(arena, size, placement, operands);
             MemorySegment handle = (MemorySegment)
                     Verbs.REG_MR.invokeExact(Native.errnoState(), pd.handle, memory, size, memory.address(), mask);
             if (handle.address() == 0) {
@@ -76,9 +79,18 @@ public final class MemoryRegion extends VerbsObject {
         }
     }
 
-    private static MemorySegment allocate(Arena arena, long size, String operands) {
+    private static MemorySegment allocate(Arena arena, long size, MemoryPlacement placement, String operands) {
+        long alignment = placement.alignment() == 0 ? Verbs.PAGE_SIZE : placement.alignment();
+        if (placement.numaNode().isPresent()) {
+            return Numa.allocate(
+                    arena,
+                    size,
+                    alignment,
+                    Verbs.PAGE_SIZE,
+                    placement.numaNode().getAsInt());
+        }
         try {
-            return arena.allocate(size, Verbs.PAGE_SIZE);
+            return arena.allocate(size, alignment);
         } catch (OutOfMemoryError e) {
             RdmaException failure = new RdmaException("there is no memory for ibv_reg_mr(" + operands
                     + "): raise -XX:MaxDirectMemorySize of the JVM (" + e.getMessage() + ")");

@@ -51,7 +51,21 @@ public final class ProtectionDomain extends VerbsObject {
      *     limit holds
      */
     public MemoryRegion registerMemory(long size, Access... access) {
-        return MemoryRegion.register(this, size, access);
+        return MemoryRegion.register(this, size, MemoryPlacement.ANYWHERE, access);
+    }
+
+    /**
+     * Allocates memory on a boundary or a NUMA node of choice and registers it (ibv_reg_mr(3), mbind(2)). It is zeroed.
+     *
+     * @param size bytes, from 1
+     * @param placement where it lies
+     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
+     * @return the memory region
+     * @throws io.rdmatest.RdmaException if the NUMA node is not there or may not be chosen, or the device or the limit of
+     *     locked memory refuses it
+     */
+    public MemoryRegion registerMemory(long size, MemoryPlacement placement, Access... access) {
+        return MemoryRegion.register(this, size, placement, access);
     }
 
     /**

@@ -1,0 +1,186 @@
+package io.rdmatest.internal;
+
+import io.rdmatest.RdmaException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.BitSet;
+
+/** Places memory on a NUMA node: mmap(2), then mbind(2), which the C library does not export. */
+public final class Numa {
+
+    private static final Path ONLINE = Path.of("/sys/devices/system/node/online");
+    private static final Linker LINKER = Linker.nativeLinker();
+
+    /** From linux/mempolicy.h and asm-generic/mman.h; the latter are the same on x86-64 and aarch64. */
+    private static final int MPOL_BIND = 2;
+
+    private static final int MPOL_MF_STRICT = 1;
+    private static final int PROT_READ_WRITE = 3;
+    private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
+    private static final long MAP_FAILED = -1;
+
+    private Numa() {}
+
+    /** The handles, made when the first memory is placed. */
+    private static final class Calls {
+        static final MethodHandle MMAP = LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow("mmap"),
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_LONG),
+                Linker.Option.captureCallState("errno"));
+        static final MethodHandle MUNMAP = LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow("munmap"),
+                FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
+                Linker.Option.captureCallState("errno"));
+        /** syscall(number, address, length, mode, mask, bits, flags); all after the number are variadic. */
+        static final MethodHandle SYSCALL = LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow("syscall"),
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.ADDRESS,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG),
+                Linker.Option.firstVariadicArg(1),
+                Linker.Option.captureCallState("errno"));
+
+        /** The number of mbind, which every architecture counts for itself. */
+        static long mbind() {
+            return switch (System.getProperty("os.arch")) {
+                case "amd64", "x86_64" -> 237;
+                case "aarch64" -> 235;
+                case "riscv64" -> 235;
+                default ->
+                    throw new RdmaException("NUMA nodes can't be chosen on " + System.getProperty("os.arch")
+                            + ": the number of mbind(2) is known for amd64, aarch64 and riscv64");
+            };
+        }
+    }
+
+    /**
+     * Checks that a node exists and has its memory online.
+     *
+     * @param node its number
+     * @throws RdmaException if it is not there, or the kernel knows no NUMA; says which nodes are
+     */
+    public static void check(int node) {
+        String online;
+        try {
+            online = Files.readString(ONLINE).strip();
+        } catch (IOException e) {
+            RdmaException failure = new RdmaException(
+                    "NUMA node " + node + " can't be chosen: this kernel knows no NUMA" + " nodes (there is no "
+                            + ONLINE + "); run on a kernel with CONFIG_NUMA, or leave the node open");
+            failure.initCause(e);
+            throw failure;
+        }
+        if (!nodes(online).get(node)) {
+            throw new RdmaException("there is no NUMA node " + node + " on this machine; allowed: " + online);
+        }
+    }
+
+    /** Reads a list of numbers as sysfs writes it: {@code 0-3,8}. */
+    static BitSet nodes(String list) {
+        BitSet nodes = new BitSet();
+        for (String range : list.split(",")) {
+            int dash = range.indexOf('-');
+            int first = Integer.parseInt((dash < 0 ? range : range.substring(0, dash)).strip());
+            int last = dash < 0
+                    ? first
+                    : Integer.parseInt(range.substring(dash + 1).strip());
+            nodes.set(first, last + 1);
+        }
+        return nodes;
+    }
+
+    /**
+     * Maps zeroed memory whose pages are all on one node.
+     *
+     * @param arena frees it when it is closed
+     * @param size bytes, from 1
+     * @param alignment a power of two
+     * @param page the size of a page in bytes
+     * @param node the node's number
+     * @return the memory, of exactly this size
+     * @throws RdmaException if the node is not there, or the kernel refuses
+     */
+    public static MemorySegment allocate(Arena arena, long size, long alignment, long page, int node) {
+        check(node);
+        long boundary = Math.max(alignment, page);
+        if (size > Long.MAX_VALUE - boundary - page) {
+            throw new RdmaException("there is no memory for " + size + " bytes on NUMA node " + node);
+        }
+        // One boundary more than needed, so that an aligned address lies within.
+        long length = (size + page - 1) / page * page + boundary - page;
+        String operands = length + " bytes for NUMA node " + node;
+        try {
+            long address = (long) Calls.MMAP.invokeExact(
+                    Native.errnoState(), 0L, length, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0L);
+            if (address == MAP_FAILED) {
+                throw Native.failure("mmap", operands);
+            }
+            MemorySegment mapped = MemorySegment.ofAddress(address)
+                    .reinterpret(length, arena, whole -> unmap(whole.address(), length));
+            bind(address, length, node, operands);
+            return mapped.asSlice((boundary - address % boundary) % boundary, size);
+        } catch (Throwable e) {
+            throw Native.unchecked("mmap", e);
+        }
+    }
+
+    /** Before the first touch of a page: then nothing has to be moved. */
+    private static void bind(long address, long length, int node, String operands) throws Throwable {
+        try (Arena scratch = Arena.ofConfined()) {
+            long words = node / Long.SIZE + 1;
+            MemorySegment mask = scratch.allocate(ValueLayout.JAVA_LONG, words);
+            mask.setAtIndex(ValueLayout.JAVA_LONG, node / Long.SIZE, 1L << node % Long.SIZE);
+            long result = (long) Calls.SYSCALL.invokeExact(
+                    Native.errnoState(),
+                    Calls.mbind(),
+                    address,
+                    length,
+                    (long) MPOL_BIND,
+                    mask,
+                    // The kernel takes one bit off before it looks.
+                    words * Long.SIZE + 1,
+                    (long) MPOL_MF_STRICT);
+            if (result != 0) {
+                int errno = Native.errno();
+                throw new RdmaException(
+                        "mbind",
+                        operands,
+                        errno,
+                        switch (Errno.name(errno)) {
+                            case "ENOSYS" -> "This kernel is built without NUMA: leave the node open.";
+                            case "EPERM" -> "The process may not choose nodes: a container needs CAP_SYS_NICE for it.";
+                            case "EINVAL" -> "The node has no memory, or the process is kept off it (cpuset).";
+                            default -> "";
+                        });
+            }
+        }
+    }
+
+    private static void unmap(long address, long length) {
+        try {
+            int ignored = (int) Calls.MUNMAP.invokeExact(Native.errnoState(), address, length);
+        } catch (Throwable e) {
+            throw Native.unchecked("munmap", e);
+        }
+    }
+}
