@@ -11,6 +11,7 @@ module io.rdmatest.junit {
     requires transitive io.rdmatest.fabric;
     requires static org.jspecify;
     requires transitive org.junit.jupiter.api;
+    requires transitive org.junit.jupiter.params;
     requires transitive HdrHistogram;
     requires org.snakeyaml.engine;
     // Whoever runs tests has a launcher; whoever compiles them needs none.
@@ -21,7 +22,7 @@ module io.rdmatest.junit {
     provides org.junit.platform.launcher.TestExecutionListener with
             io.rdmatest.junit.RunSummary;
 
-    // JUnit creates the extensions, which are not public.
+    // JUnit creates the extensions and sources, which are not public.
     opens io.rdmatest.junit to
             org.junit.platform.commons;
 }

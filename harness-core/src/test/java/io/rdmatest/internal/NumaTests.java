@@ -33,7 +33,8 @@ class NumaTests {
     @Test
     void bindsAlignedMemory() throws IOException {
         assumeTrue(
-                Files.exists(Path.of("/sys/devices/system/node/node0")), "unsupported by the kernel: it has no NUMA nodes");
+                Files.exists(Path.of("/sys/devices/system/node/node0")),
+                "unsupported by the kernel: it has no NUMA nodes");
         MemorySegment memory;
         try (Arena arena = Arena.ofShared()) {
             memory = Numa.allocate(arena, 10_000, 1 << 16, PAGE, 0);
@@ -41,8 +42,7 @@ class NumaTests {
             assertThat(memory.address() % (1 << 16)).isZero();
             assertThat(memory.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
             memory.fill((byte) 1);
-            assertThat(Files.readAllLines(Path.of("/proc/self/numa_maps")))
-                    .anyMatch(line -> line.contains(" bind:0 "));
+            assertThat(Files.readAllLines(Path.of("/proc/self/numa_maps"))).anyMatch(line -> line.contains(" bind:0 "));
         }
         assertThat(memory.scope().isAlive()).isFalse();
     }

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import java.lang.reflect.AnnotatedElement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -21,12 +22,10 @@ record Configuration(ExtensionContext context) {
     Duration timeout() {
         Optional<ExtensionContext> current = Optional.of(context);
         while (current.isPresent()) {
-            Optional<RdmaTest> annotation =
-                    current.get().getElement().flatMap(e -> AnnotationSupport.findAnnotation(e, RdmaTest.class));
-            if (annotation.isPresent() && !annotation.get().timeout().isEmpty()) {
-                String text = annotation.get().timeout();
+            Optional<String> annotated = current.get().getElement().flatMap(Configuration::timeoutOn);
+            if (annotated.isPresent()) {
                 try {
-                    return Quantity.duration(text);
+                    return Quantity.duration(annotated.get());
                 } catch (IllegalArgumentException e) {
                     throw new ExtensionConfigurationException(
                             "@RdmaTest(timeout) on "
@@ -45,6 +44,14 @@ record Configuration(ExtensionContext context) {
                     }
                 })
                 .orElse(DEFAULT_TIMEOUT);
+    }
+
+    private static Optional<String> timeoutOn(AnnotatedElement element) {
+        return AnnotationSupport.findAnnotation(element, RdmaTest.class)
+                .map(RdmaTest::timeout)
+                .or(() -> AnnotationSupport.findAnnotation(element, RdmaParameterizedTest.class)
+                        .map(RdmaParameterizedTest::timeout))
+                .filter(text -> !text.isEmpty());
     }
 
     boolean skipWithoutDevice() {
@@ -108,6 +115,9 @@ record Configuration(ExtensionContext context) {
     }
 
     Optional<String> value(String key) {
-        return context.getConfigurationParameter(key).map(String::strip).filter(text -> !text.isEmpty());
+        return Optional.ofNullable(Settings.of(context).values().get(key))
+                .or(() -> context.getConfigurationParameter(key))
+                .map(String::strip)
+                .filter(text -> !text.isEmpty());
     }
 }

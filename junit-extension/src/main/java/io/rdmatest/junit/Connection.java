@@ -11,11 +11,13 @@ import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -150,11 +152,13 @@ public final class Connection implements AutoCloseable {
      * @param device the device of both sides; never null
      * @param options what it is like; never null
      * @return the connection; never null
+     * @throws IllegalArgumentException if the options name an MTU that the mode or the port can't have
      * @throws RdmaException if the device or rdma_cm refuses
      * @throws io.rdmatest.UnexpectedCmEventException if the set-up takes another course
      * @throws io.rdmatest.RdmaTimeoutException if an event does not come in time
      */
     public static Connection open(FabricDevice device, ConnectionOptions options) {
+        options.check();
         Connection connection = new Connection(options.mode());
         try {
             switch (options.mode()) {
@@ -228,6 +232,7 @@ public final class Connection implements AutoCloseable {
         listen.listen(1);
 
         CmId clientId = own(clientChannel.createId(PortSpace.TCP));
+        setAckTimeout(clientId, options);
         clientId.resolveAddress(address, new InetSocketAddress(address, listen.localPort()), options.timeout());
         clientId.resolveRoute(options.timeout());
         ProtectionDomain domain = options.protectionDomain()
@@ -235,7 +240,7 @@ public final class Connection implements AutoCloseable {
         Endpoint clientSide = endpoint("client", domain, options, clientId, creation(domain, clientId, external));
         ConnectionParameters.Builder wanted = parameters(options, domain.context());
         if (external) {
-            move(clientSide, QpState.INIT);
+            move(clientSide, QpState.INIT, options);
             wanted.qpNumber(clientSide.queuePair().number());
         }
         clientId.connect(wanted.build());
@@ -243,20 +248,21 @@ public final class Connection implements AutoCloseable {
         CmId serverId = own(serverChannel
                 .expect(CmEvent.Type.CONNECT_REQUEST, options.timeout())
                 .id());
+        setAckTimeout(serverId, options);
         Endpoint serverSide = endpoint("server", domain, options, serverId, creation(domain, serverId, external));
         ConnectionParameters.Builder granted = parameters(options, domain.context());
         if (external) {
-            move(serverSide, QpState.INIT);
-            move(serverSide, QpState.RTR);
-            move(serverSide, QpState.RTS);
+            move(serverSide, QpState.INIT, options);
+            move(serverSide, QpState.RTR, options);
+            move(serverSide, QpState.RTS, options);
             granted.qpNumber(serverSide.queuePair().number());
         }
         serverId.accept(granted.build());
 
         if (external) {
             clientId.expectEvent(CmEvent.Type.CONNECT_RESPONSE, options.timeout());
-            move(clientSide, QpState.RTR);
-            move(clientSide, QpState.RTS);
+            move(clientSide, QpState.RTR, options);
+            move(clientSide, QpState.RTS, options);
             clientId.establish();
         } else {
             clientId.expectEvent(CmEvent.Type.ESTABLISHED, options.timeout());
@@ -329,16 +335,30 @@ public final class Connection implements AutoCloseable {
 
     private static RawConnection.Parameters rawParameters(ConnectionOptions options, DeviceAttributes attributes) {
         RawConnection.Parameters usual = RawConnection.Parameters.DEFAULT;
-        return usual.withTimeout(usual.timeout(), options.retryCount())
+        int ackTimeout =
+                options.ackTimeout() == ConnectionOptions.USUAL_ACK_TIMEOUT ? usual.timeout() : options.ackTimeout();
+        return usual.withMtu(options.mtu())
+                .withTimeout(ackTimeout, options.retryCount())
                 .withRnr(options.rnrRetryCount(), usual.minRnrTimer())
                 .withReadAtomic(
                         Math.min(MAX_READ_ATOMIC, attributes.maxQpInitRdAtom()),
                         Math.min(MAX_READ_ATOMIC, attributes.maxQpRdAtom()));
     }
 
-    private static void move(Endpoint endpoint, QpState state) {
+    private static void setAckTimeout(CmId id, ConnectionOptions options) {
+        if (options.ackTimeout() != ConnectionOptions.USUAL_ACK_TIMEOUT) {
+            id.setAckTimeout(options.ackTimeout());
+        }
+    }
+
+    private static void move(Endpoint endpoint, QpState state, ConnectionOptions options) {
         CmId id = endpoint.id().orElseThrow();
-        endpoint.queuePair().modify(id.initQueuePairAttributes(state));
+        QueuePairModification attributes = id.initQueuePairAttributes(state);
+        endpoint.queuePair()
+                .modify(
+                        state == QpState.RTR && options.mtu() != Mtu.UNKNOWN
+                                ? attributes.toBuilder().pathMtu(options.mtu()).build()
+                                : attributes);
     }
 
     /** Take the connection down and release what it made; does nothing the second time. */

@@ -1,67 +1,59 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.verbs.DeviceAttributes;
+import io.rdmatest.verbs.Mtu;
+import io.rdmatest.verbs.PortAttributes;
 import io.rdmatest.verbs.ProtectionDomain;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** What a {@link Connection} is like. Immutable; begin with {@link #defaults()} and change what matters. */
 public final class ConnectionOptions {
 
-    private static final ConnectionOptions DEFAULTS =
-            new ConnectionOptions(ConnectionMode.RDMA_CM, null, 64, 64, 1, 0, false, 7, 7, Duration.ofSeconds(10));
+    /** The device's own ACK timeout: that of the route for rdma_cm, 67 ms for {@link ConnectionMode#RAW_GID}. */
+    static final int USUAL_ACK_TIMEOUT = -1;
 
-    private final ConnectionMode mode;
-    private final @Nullable ProtectionDomain protectionDomain;
-    private final int maxSendWr;
-    private final int maxReceiveWr;
-    private final int maxSge;
-    private final int maxInline;
-    private final boolean events;
-    private final int retryCount;
-    private final int rnrRetryCount;
-    private final Duration timeout;
+    private static final ConnectionOptions DEFAULTS = new ConnectionOptions();
 
-    private ConnectionOptions(
-            ConnectionMode mode,
-            @Nullable ProtectionDomain protectionDomain,
-            int maxSendWr,
-            int maxReceiveWr,
-            int maxSge,
-            int maxInline,
-            boolean events,
-            int retryCount,
-            int rnrRetryCount,
-            Duration timeout) {
-        this.mode = mode;
-        this.protectionDomain = protectionDomain;
-        this.maxSendWr = atLeast("maxSendWr", maxSendWr, 1);
-        this.maxReceiveWr = atLeast("maxReceiveWr", maxReceiveWr, 1);
-        this.maxSge = atLeast("maxSge", maxSge, 1);
-        this.maxInline = atLeast("maxInline", maxInline, 0);
-        this.events = events;
-        this.retryCount = threeBits("retryCount", retryCount);
-        this.rnrRetryCount = threeBits("rnrRetryCount", rnrRetryCount);
-        this.timeout = timeout;
-    }
+    // Changed on a copy only, before anybody else sees it.
+    private ConnectionMode mode = ConnectionMode.RDMA_CM;
+    private @Nullable ProtectionDomain protectionDomain;
+    private Mtu mtu = Mtu.UNKNOWN;
+    private int maxSendWr = 64;
+    private int maxReceiveWr = 64;
+    private int maxSge = 1;
+    private int maxInline;
+    private boolean events;
+    private int retryCount = 7;
+    private int rnrRetryCount = 7;
+    private int ackTimeout = USUAL_ACK_TIMEOUT;
+    private Duration timeout = Duration.ofSeconds(10);
 
-    private static int atLeast(String name, int value, int least) {
-        if (value < least) {
-            throw new IllegalArgumentException(name + " is " + value + ", and must be at least " + least);
-        }
-        return value;
-    }
+    private ConnectionOptions() {}
 
-    private static int threeBits(String name, int value) {
-        if (value < 0 || value > 7) {
-            throw new IllegalArgumentException(name + " is " + value + ", and must be 0 to 7");
-        }
-        return value;
+    private ConnectionOptions with(Consumer<ConnectionOptions> change) {
+        ConnectionOptions copy = new ConnectionOptions();
+        copy.mode = mode;
+        copy.protectionDomain = protectionDomain;
+        copy.mtu = mtu;
+        copy.maxSendWr = maxSendWr;
+        copy.maxReceiveWr = maxReceiveWr;
+        copy.maxSge = maxSge;
+        copy.maxInline = maxInline;
+        copy.events = events;
+        copy.retryCount = retryCount;
+        copy.rnrRetryCount = rnrRetryCount;
+        copy.ackTimeout = ackTimeout;
+        copy.timeout = timeout;
+        change.accept(copy);
+        return copy;
     }
 
     /**
-     * Begin with a connection by rdma_cm, a protection domain of its own, 64 work requests of one segment either way, no
-     * inline data, no completion events, retry counts of 7, and 10 s for the set-up.
+     * Begin with a connection by rdma_cm, a protection domain of its own, the MTU of the path, 64 work requests of one
+     * segment either way, no inline data, no completion events, retry counts of 7, and 10 s for the set-up.
      *
      * @return the options; never null
      */
@@ -76,17 +68,7 @@ public final class ConnectionOptions {
      * @return changed options; never null
      */
     public ConnectionOptions mode(ConnectionMode value) {
-        return new ConnectionOptions(
-                value,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                maxSge,
-                maxInline,
-                events,
-                retryCount,
-                rnrRetryCount,
-                timeout);
+        return with(copy -> copy.mode = value);
     }
 
     /**
@@ -97,8 +79,18 @@ public final class ConnectionOptions {
      * @return changed options; never null
      */
     public ConnectionOptions protectionDomain(@Nullable ProtectionDomain value) {
-        return new ConnectionOptions(
-                mode, value, maxSendWr, maxReceiveWr, maxSge, maxInline, events, retryCount, rnrRetryCount, timeout);
+        return with(copy -> copy.protectionDomain = value);
+    }
+
+    /**
+     * Choose the path MTU, in the modes in which the queue pairs are the test's own: with {@link ConnectionMode#RDMA_CM} the
+     * library takes that of the route, and no other can be set.
+     *
+     * @param value at most the port's active MTU; {@link Mtu#UNKNOWN} for the path's
+     * @return changed options; never null
+     */
+    public ConnectionOptions mtu(Mtu value) {
+        return with(copy -> copy.mtu = value);
     }
 
     /**
@@ -107,10 +99,15 @@ public final class ConnectionOptions {
      * @param sends the most outstanding sends, at least 1
      * @param receives the most outstanding receives, at least 1
      * @return changed options; never null
+     * @throws IllegalArgumentException out of these ranges
      */
     public ConnectionOptions depth(int sends, int receives) {
-        return new ConnectionOptions(
-                mode, protectionDomain, sends, receives, maxSge, maxInline, events, retryCount, rnrRetryCount, timeout);
+        OutOfRange.check("maxSendWr", sends, 1, Integer.MAX_VALUE);
+        OutOfRange.check("maxReceiveWr", receives, 1, Integer.MAX_VALUE);
+        return with(copy -> {
+            copy.maxSendWr = sends;
+            copy.maxReceiveWr = receives;
+        });
     }
 
     /**
@@ -118,19 +115,11 @@ public final class ConnectionOptions {
      *
      * @param value at least 1
      * @return changed options; never null
+     * @throws IllegalArgumentException out of this range
      */
     public ConnectionOptions maxSge(int value) {
-        return new ConnectionOptions(
-                mode,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                value,
-                maxInline,
-                events,
-                retryCount,
-                rnrRetryCount,
-                timeout);
+        OutOfRange.check("maxSge", value, 1, Integer.MAX_VALUE);
+        return with(copy -> copy.maxSge = value);
     }
 
     /**
@@ -138,19 +127,11 @@ public final class ConnectionOptions {
      *
      * @param bytes at least 0
      * @return changed options; never null
+     * @throws IllegalArgumentException out of this range
      */
     public ConnectionOptions maxInline(int bytes) {
-        return new ConnectionOptions(
-                mode,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                maxSge,
-                bytes,
-                events,
-                retryCount,
-                rnrRetryCount,
-                timeout);
+        OutOfRange.check("maxInline", bytes, 0, Integer.MAX_VALUE);
+        return with(copy -> copy.maxInline = bytes);
     }
 
     /**
@@ -160,17 +141,7 @@ public final class ConnectionOptions {
      * @return changed options; never null
      */
     public ConnectionOptions events(boolean value) {
-        return new ConnectionOptions(
-                mode,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                maxSge,
-                maxInline,
-                value,
-                retryCount,
-                rnrRetryCount,
-                timeout);
+        return with(copy -> copy.events = value);
     }
 
     /**
@@ -179,19 +150,27 @@ public final class ConnectionOptions {
      * @param retries after a lost packet, 0 to 7
      * @param rnrRetries after "receiver not ready", 0 to 7, where 7 is without end
      * @return changed options; never null
+     * @throws IllegalArgumentException out of these ranges
      */
     public ConnectionOptions retries(int retries, int rnrRetries) {
-        return new ConnectionOptions(
-                mode,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                maxSge,
-                maxInline,
-                events,
-                retries,
-                rnrRetries,
-                timeout);
+        OutOfRange.check("retryCount", retries, 0, 7);
+        OutOfRange.check("rnrRetryCount", rnrRetries, 0, 7);
+        return with(copy -> {
+            copy.retryCount = retries;
+            copy.rnrRetryCount = rnrRetries;
+        });
+    }
+
+    /**
+     * Choose how long the transport waits for an acknowledgement before it sends again (IBTA volume 1, section 9.7.6.1.3).
+     *
+     * @param exponent 0 to 31: 4.096 µs · 2^exponent, where 0 is without end
+     * @return changed options; never null
+     * @throws IllegalArgumentException out of this range
+     */
+    public ConnectionOptions ackTimeout(int exponent) {
+        OutOfRange.check("ackTimeout", exponent, 0, 31);
+        return with(copy -> copy.ackTimeout = exponent);
     }
 
     /**
@@ -201,17 +180,29 @@ public final class ConnectionOptions {
      * @return changed options; never null
      */
     public ConnectionOptions timeout(Duration value) {
-        return new ConnectionOptions(
-                mode,
-                protectionDomain,
-                maxSendWr,
-                maxReceiveWr,
-                maxSge,
-                maxInline,
-                events,
-                retryCount,
-                rnrRetryCount,
-                value);
+        return with(copy -> copy.timeout = value);
+    }
+
+    /** Checks what only all options together tell. */
+    void check() {
+        if (mtu != Mtu.UNKNOWN && mode == ConnectionMode.RDMA_CM) {
+            throw new OutOfRange(
+                    "mtu",
+                    "is " + mtu
+                            + ", and can be chosen in the modes RDMA_CM_EXTERNAL_QP and RAW_GID: in the mode RDMA_CM the"
+                            + " library takes that of the route");
+        }
+    }
+
+    /** Checks against what a device says of itself. */
+    void check(DeviceAttributes limits, PortAttributes port, String device) {
+        OutOfRange.checkLimit("maxSendWr", maxSendWr, limits.maxQpWr(), "max_qp_wr of " + device);
+        OutOfRange.checkLimit("maxReceiveWr", maxReceiveWr, limits.maxQpWr(), "max_qp_wr of " + device);
+        OutOfRange.checkLimit("maxSge", maxSge, limits.maxSge(), "max_sge of " + device);
+        if (mtu.bytes() > port.activeMtu().bytes()) {
+            throw new OutOfRange(
+                    "mtu", "is " + mtu + ", and must be at most " + port.activeMtu() + ", the active MTU of " + device);
+        }
     }
 
     ConnectionMode mode() {
@@ -220,6 +211,10 @@ public final class ConnectionOptions {
 
     Optional<ProtectionDomain> protectionDomain() {
         return Optional.ofNullable(protectionDomain);
+    }
+
+    Mtu mtu() {
+        return mtu;
     }
 
     int maxSendWr() {
@@ -248,6 +243,10 @@ public final class ConnectionOptions {
 
     int rnrRetryCount() {
         return rnrRetryCount;
+    }
+
+    int ackTimeout() {
+        return ackTimeout;
     }
 
     Duration timeout() {

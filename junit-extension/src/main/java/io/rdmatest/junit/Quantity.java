@@ -87,6 +87,18 @@ final class Quantity {
                 + " or the ISO form, for example PT30S; no unit means seconds");
     }
 
+    /** Says a size as a person would write it: {@code 64 B}, {@code 4 KiB}. */
+    static String words(long bytes) {
+        String[] units = {"B", "KiB", "MiB", "GiB"};
+        long number = bytes;
+        int unit = 0;
+        while (number % 1024 == 0 && number > 0 && unit < units.length - 1) {
+            number /= 1024;
+            unit++;
+        }
+        return number + " " + units[unit];
+    }
+
     /** Says a duration as a person would: {@code 250 ms}, {@code 30 s}. */
     static String words(Duration duration) {
         return duration.toMillis() % 1000 == 0 && duration.toSeconds() > 0

@@ -1,8 +1,22 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.FabricConfiguration;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.MemoryPlacement;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -14,12 +28,38 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
 import org.opentest4j.TestAbortedException;
 
-/** The extension behind {@link RdmaTest @RdmaTest}. */
-final class RdmaExtension
+/**
+ * The extension behind {@link RdmaTest @RdmaTest}, and its programmatic form: a field of this type does all that the
+ * annotations do, with or without them beside it.
+ *
+ * {@snippet :
+ * class WriteTest {
+ *
+ *     @RegisterExtension
+ *     static final RdmaExtension rdma = RdmaExtension.builder().device("rxe0").timeout(Duration.ofSeconds(20)).build();
+ *
+ *     @Test
+ *     void arrives() {
+ *         Connection connection = rdma.connection();
+ *         MemoryRegion target = rdma.memory(1 << 20);
+ *     }
+ * }
+ * }
+ *
+ * <p>What it hands out lives as long as what asks for it: in a test or {@code @BeforeEach} method as long as the test, in a
+ * dynamic test as long as that, in a {@code @BeforeAll} method as long as the class; {@link #in(ResourceScope)} chooses. A
+ * static field serves the whole class and its {@code @Nested} classes; an instance field serves each test.
+ *
+ * <p>A setting is looked for in this order: annotation of the parameter, method, class, enclosing class; builder of an
+ * instance field, of a static field, of one of an enclosing class; configuration parameter, system property,
+ * {@code junit-platform.properties}; default.
+ */
+public final class RdmaExtension
         implements ExecutionCondition,
                 BeforeAllCallback,
                 BeforeEachCallback,
@@ -27,8 +67,44 @@ final class RdmaExtension
                 ParameterResolver,
                 InvocationInterceptor {
 
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(RdmaExtension.class);
+
+    private final Settings settings;
+
+    /** For {@code @ExtendWith}. */
+    RdmaExtension() {
+        this(Settings.NONE);
+    }
+
+    private RdmaExtension(Settings settings) {
+        this.settings = settings;
+    }
+
+    /**
+     * Begin to describe an extension for a field with {@code @RegisterExtension}.
+     *
+     * @return the builder; never null
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    /** An annotation and a field may both register the extension for one test: one of the two does the work. */
+    private boolean isIdle(ExtensionContext context) {
+        record Worker() {}
+        return context.getStore(NAMESPACE).getOrComputeIfAbsent(new Worker(), ignored -> this, RdmaExtension.class)
+                != this;
+    }
+
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+        if (isIdle(context)) {
+            return ConditionEvaluationResult.enabled("asked elsewhere");
+        }
         Configuration configuration = Configuration.of(context);
         Optional<RuntimeException> absence = configuration.skipWithoutDevice() && configuration.skips() != Skips.FAIL
                 ? RunDevice.of(context).absence()
@@ -52,21 +128,31 @@ final class RdmaExtension
 
     @Override
     public void beforeAll(ExtensionContext context) {
+        if (isIdle(context)) {
+            return;
+        }
         // A device that is not there fails each test, by name; here it would fail a class without tests.
         RunDevice device = RunDevice.of(context);
         if (device.failure().isEmpty()) {
             publishEnvironment(device, context);
         }
         beginAudit(context);
+        if (device.failure().isEmpty()) {
+            ProvidedFields.fillStatic(context);
+        }
     }
 
     @Override
     public void beforeEach(ExtensionContext context) {
+        if (isIdle(context)) {
+            return;
+        }
         Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);
         configuration.timeout();
         RunDevice device = RunDevice.of(context);
         if (configuration.requireDevice()) {
+            RunDevice.checkAnnotation(context);
             device.require();
         }
         if (device.failure().isEmpty()) {
@@ -76,6 +162,8 @@ final class RdmaExtension
         beginAudit(context);
         Watch ignored = Watch.over(context);
         Outcome.beforeEach(context);
+        ProvidedFields.fillStatic(context);
+        ProvidedFields.fillInstances(context);
     }
 
     private static void beginAudit(ExtensionContext context) {
@@ -87,7 +175,9 @@ final class RdmaExtension
 
     @Override
     public void afterEach(ExtensionContext context) {
-        Watch.over(context).judgeCounters();
+        if (!isIdle(context)) {
+            Watch.over(context).judgeCounters();
+        }
     }
 
     /** Once per class; a plain class with an annotated method has no {@code beforeAll} of this extension. */
@@ -101,14 +191,27 @@ final class RdmaExtension
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        return parameter.getParameter().getType() == RdmaReport.class || Provision.supports(parameter);
+        return !isIdle(context)
+                && (parameter.getParameter().getType() == RdmaReport.class
+                        || Provision.supports(site(parameter))
+                        || Source.isOn(parameter.getParameter()))
+                && !Taken.is(parameter, context);
     }
 
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        if (Source.isOn(parameter.getParameter())) {
+            throw new ParameterResolutionException("the source of "
+                    + site(parameter).where()
+                    + " makes several tests of one: declare it with @RdmaParameterizedTest instead of @RdmaTest");
+        }
         return parameter.getParameter().getType() == RdmaReport.class
                 ? report(context)
-                : new Provision(parameter, context).resolve();
+                : new Provision(site(parameter), context).resolve();
+    }
+
+    private static Site site(ParameterContext parameter) {
+        return Site.of(parameter.getDeclaringExecutable(), parameter.getIndex());
     }
 
     private static RdmaReport report(ExtensionContext context) {
@@ -203,7 +306,17 @@ final class RdmaExtension
                 + invocation.getExecutable().getName();
     }
 
-    private static <T extends @Nullable Object> T run(
+    private <T extends @Nullable Object> T run(
+            Invocation<T> invocation, String what, ExtensionContext context, boolean body) throws Throwable {
+        if (isIdle(context)) {
+            return invocation.proceed();
+        }
+        try (CurrentContext ignored = CurrentContext.enter(context)) {
+            return bound(invocation, what, context, body);
+        }
+    }
+
+    private static <T extends @Nullable Object> T bound(
             Invocation<T> invocation, String what, ExtensionContext context, boolean body) throws Throwable {
         Configuration configuration = Configuration.of(context);
         Life life = Life.of(context);
@@ -222,6 +335,276 @@ final class RdmaExtension
             // A set-up that fails has not yet tested anything: it stays broken.
             Throwable failure = watch.failed(what, e, body);
             throw body ? Outcome.failed(failure, context) : failure;
+        }
+    }
+
+    /**
+     * Get the resources of the test or lifecycle method that the calling thread is in; other threads of the test may use
+     * them.
+     *
+     * @return the resources; never null
+     * @throws IllegalStateException if the calling thread is in none
+     */
+    public RdmaResources resources() {
+        return RdmaResources.of(CurrentContext.require());
+    }
+
+    /**
+     * Take resources from another device: {@link RdmaResources#onDevice(String)}.
+     *
+     * @param name what {@link OnDevice#value()} says; never null
+     * @return the resources; never null
+     */
+    public RdmaResources onDevice(String name) {
+        return resources().onDevice(name);
+    }
+
+    /**
+     * Take resources from a node's device: {@link RdmaResources#onNode(String)}.
+     *
+     * @param name what {@link OnNode#value()} says; never null
+     * @return the resources; never null
+     */
+    public RdmaResources onNode(String name) {
+        return resources().onNode(name);
+    }
+
+    /**
+     * Let resources live as long as another scope: {@link RdmaResources#in(ResourceScope)}.
+     *
+     * @param scope the scope; never null
+     * @return the resources; never null
+     */
+    public RdmaResources in(ResourceScope scope) {
+        return resources().in(scope);
+    }
+
+    /**
+     * Get the device: {@link RdmaResources#device()}.
+     *
+     * @return the device; never null
+     */
+    public FabricDevice device() {
+        return resources().device();
+    }
+
+    /**
+     * Open a connection: {@link RdmaResources#connection()}.
+     *
+     * @return the connection; never null
+     */
+    public Connection connection() {
+        return resources().connection();
+    }
+
+    /**
+     * Open a connection: {@link RdmaResources#connection(ConnectionOptions)}.
+     *
+     * @param options what it is like; never null
+     * @return the connection; never null
+     */
+    public Connection connection(ConnectionOptions options) {
+        return resources().connection(options);
+    }
+
+    /**
+     * Register memory: {@link RdmaResources#memory(long, Access...)}.
+     *
+     * @param size bytes, at least 1
+     * @param access the access flags; none for all
+     * @return the memory region; never null
+     */
+    public MemoryRegion memory(long size, Access... access) {
+        return resources().memory(size, access);
+    }
+
+    /**
+     * Register memory where it is wanted: {@link RdmaResources#memory(long, MemoryPlacement, Access...)}.
+     *
+     * @param size bytes, at least 1
+     * @param placement where it lies; never null
+     * @param access the access flags; none for all
+     * @return the memory region; never null
+     */
+    public MemoryRegion memory(long size, MemoryPlacement placement, Access... access) {
+        return resources().memory(size, placement, access);
+    }
+
+    /**
+     * Create a queue pair: {@link RdmaResources#queuePair(QueuePairOptions)}.
+     *
+     * @param options what it is like; never null
+     * @return the queue pair; never null
+     */
+    public QueuePair queuePair(QueuePairOptions options) {
+        return resources().queuePair(options);
+    }
+
+    /**
+     * Create a completion queue: {@link RdmaResources#completionQueue(int, boolean)}.
+     *
+     * @param entries the least number of completions it holds, at least 1
+     * @param events whether completions can be awaited as events
+     * @return the queue; never null
+     */
+    public CompletionQueue completionQueue(int entries, boolean events) {
+        return resources().completionQueue(entries, events);
+    }
+
+    /**
+     * Create a shared receive queue: {@link RdmaResources#sharedReceiveQueue(int, int)}.
+     *
+     * @param maxWr the most outstanding receives, at least 1
+     * @param maxSge the most segments of one receive, at least 1
+     * @return the queue; never null
+     */
+    public SharedReceiveQueue sharedReceiveQueue(int maxWr, int maxSge) {
+        return resources().sharedReceiveQueue(maxWr, maxSge);
+    }
+
+    /**
+     * Create an rdma_cm id: {@link RdmaResources#id(PortSpace)}.
+     *
+     * @param portSpace its port space; never null
+     * @return the id; never null
+     */
+    public CmId id(PortSpace portSpace) {
+        return resources().id(portSpace);
+    }
+
+    /**
+     * Get the protection domain of the scope: {@link RdmaResources#protectionDomain()}.
+     *
+     * @return the protection domain; never null
+     */
+    public ProtectionDomain protectionDomain() {
+        return resources().protectionDomain();
+    }
+
+    /**
+     * Get the reporter of the test that the calling thread is in.
+     *
+     * @return the reporter; never null
+     */
+    public RdmaReport report() {
+        return report(CurrentContext.require());
+    }
+
+    /** Describes an extension. Every method checks its argument and returns the builder. */
+    public static final class Builder {
+
+        private final Map<String, String> values = new HashMap<>();
+        private @Nullable Selection selection;
+        private @Nullable ConnectionOptions connections;
+
+        private Builder() {}
+
+        /**
+         * Run on a device, as {@link OnDevice @OnDevice} does.
+         *
+         * @param name the device, such as {@code rxe0} or {@code mlx5_0/2}; not blank
+         * @return this builder
+         */
+        public Builder device(String name) {
+            selection = Selection.device(text("device", name));
+            return this;
+        }
+
+        /**
+         * Run on the device of a node, as {@link OnNode @OnNode} does.
+         *
+         * @param name the node; not blank
+         * @return this builder
+         */
+        public Builder node(String name) {
+            selection = Selection.node(text("node", name));
+            return this;
+        }
+
+        /**
+         * Run on a fabric, as {@value FabricConfiguration#FABRIC} does.
+         *
+         * @param nameOrPath the fabric; not blank
+         * @return this builder
+         */
+        public Builder fabric(String nameOrPath) {
+            return configuration(FabricConfiguration.FABRIC, text("fabric", nameOrPath));
+        }
+
+        /**
+         * Bound each test and lifecycle method in time, as {@link RdmaTest#timeout()} does.
+         *
+         * @param limit more than nothing and at most 24 h
+         * @return this builder
+         * @throws IllegalArgumentException out of this range
+         */
+        public Builder timeout(Duration limit) {
+            return configuration(
+                    RdmaConfiguration.TIMEOUT,
+                    Quantity.duration(limit.toString()).toString());
+        }
+
+        /**
+         * Choose how closely tests are checked for what they leave behind, as {@value RdmaConfiguration#AUDIT} does.
+         *
+         * @param level {@code ledger}, {@code kernel} or {@code off}
+         * @return this builder
+         */
+        public Builder audit(String level) {
+            return configuration(RdmaConfiguration.AUDIT, text("audit", level));
+        }
+
+        /**
+         * Skip the tests where there is no device at all, as {@value RdmaConfiguration#SKIP_WITHOUT_DEVICE} does.
+         *
+         * @return this builder
+         */
+        public Builder skipWithoutDevice() {
+            return configuration(RdmaConfiguration.SKIP_WITHOUT_DEVICE, "true");
+        }
+
+        /**
+         * Describe the connections that are injected and opened without options of their own, as
+         * {@link ConnectionSpec @ConnectionSpec} does.
+         *
+         * @param options what they are like; never null
+         * @return this builder
+         */
+        public Builder connections(ConnectionOptions options) {
+            connections = options;
+            return this;
+        }
+
+        /**
+         * Set any key of {@link RdmaConfiguration} for these tests.
+         *
+         * @param key a key that begins with {@code rdma.}
+         * @param value its value
+         * @return this builder
+         * @throws IllegalArgumentException for another key
+         */
+        public Builder configuration(String key, String value) {
+            if (!key.startsWith("rdma.")) {
+                throw new IllegalArgumentException("\"" + key + "\" is no key of rdmatest: they begin with rdma.");
+            }
+            values.put(key, text(key, value));
+            return this;
+        }
+
+        private static String text(String what, String value) {
+            if (value.isBlank()) {
+                throw new IllegalArgumentException(what + " is blank");
+            }
+            return value.strip();
+        }
+
+        /**
+         * Make the extension.
+         *
+         * @return the extension, for a field with {@code @RegisterExtension}; never null
+         */
+        public RdmaExtension build() {
+            return new RdmaExtension(new Settings(Map.copyOf(values), selection, connections));
         }
     }
 }

@@ -18,7 +18,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * <p>On a method the annotation is a {@link Test @Test} of its own. On a class it marks no method as a test: it lends the
  * device, the default timeout and the tag {@value #TAG} to whatever tests the class has, be they {@code @RdmaTest},
  * {@code @Test}, {@code @ParameterizedTest}, {@code @RepeatedTest} or {@code @TestFactory}, also in {@code @Nested}
- * classes and in subclasses. A parameterised method therefore stands in an annotated class and is not annotated itself:
+ * classes, in subclasses and in a {@code @ParameterizedClass}. A parameterised method therefore stands in an annotated class
+ * and is not annotated itself, or it is an {@link RdmaParameterizedTest @RdmaParameterizedTest}:
  *
  * {@snippet :
  * @RdmaTest
@@ -30,6 +31,10 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  *     @ParameterizedTest
  *     @ValueSource(ints = {1, 4096})
  *     void arrivesInSize(int size, Connection connection) { }
+ *
+ *     @RdmaParameterizedTest
+ *     @TransferSizes(from = "64B", to = "4MiB")
+ *     void arrivesInAnySize(Connection connection, long size) { }
  * }
  * }
  *

@@ -8,10 +8,11 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Say how large the buffer is that is registered for a {@code MemoryRegion} parameter, and who may do what with it. It is
+ * Say how large the buffer is that is registered for a {@code MemoryRegion} parameter or field, where it lies, and who may do
+ * what with it. It is
  * registered with the protection domain of the test, which injected connections use as well.
  */
-@Target({ElementType.PARAMETER, ElementType.ANNOTATION_TYPE})
+@Target({ElementType.PARAMETER, ElementType.FIELD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 public @interface Registered {
@@ -31,4 +32,18 @@ public @interface Registered {
      *     atomic
      */
     Access[] access() default {};
+
+    /**
+     * Choose the boundary on which the buffer begins.
+     *
+     * @return a power of two with a unit, {@code "1B"} to {@code "1GiB"}; empty for the size of a page
+     */
+    String alignment() default "";
+
+    /**
+     * Choose the NUMA node that holds the buffer's pages (mbind(2), MPOL_BIND).
+     *
+     * @return the number of a node that this machine has, at least 0; -1 for where the kernel puts them
+     */
+    int numaNode() default -1;
 }

@@ -86,6 +86,9 @@ public final class ReportKeys {
     /** The text of the attachment. */
     public static final String ATTACHMENT_DATA = "rdma.attachment.data";
 
+    /** What a source of parameters was asked for and does not test on this host, and why. */
+    public static final String LEFT_OUT = "rdma.left-out";
+
     /**
      * A known deviation that applies to the test; the value is its key, or the pattern of its tests. Comes with
      * {@link #DEVIATION_OUTCOME}, {@link #DEVIATION_REASON}, {@link #DEVIATION_LINK} and {@link #DEVIATION_SOURCE}.

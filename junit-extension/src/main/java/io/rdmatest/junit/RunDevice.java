@@ -9,9 +9,12 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceCapabilities;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
@@ -19,34 +22,51 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 
-/** The device that a run is on: found once, opened once, kept to the run's end. */
+/** A device that tests of a run are on: found once, opened once, kept to the run's end. */
 final class RunDevice {
+
+    /** What was asked for; fabric and device are those of the configuration. */
+    private record Request(String fabric, String device, Selection selection) {}
+
+    private record Resolved(String device, int port, int gidIndex) {}
+
+    private record ContextOf(String device) {}
+
+    /** Not to be closed here: the one of librdmacm is shared by all runs of a JVM, and closed with the last id on it. */
+    private record Opened(DeviceContext context) {}
 
     private final Life run;
     private final @Nullable Fabric fabric;
     private final @Nullable FabricDevice device;
     private final @Nullable RuntimeException failure;
 
-    private RunDevice(Life run, Configuration configuration) {
+    private RunDevice(Life run, Fabric fabric, FabricDevice device) {
+        this.run = run;
+        this.fabric = fabric;
+        this.device = device;
+        this.failure = null;
+    }
+
+    private RunDevice(Life run, Request request) {
         this.run = run;
         Fabric selected = null;
         FabricDevice resolved = null;
         RuntimeException problem = null;
         try {
-            selected = Fabric.load(
-                    configuration.value(FabricConfiguration.FABRIC).orElse(FabricConfiguration.DEFAULT_FABRIC));
-            Optional<String> override = configuration.value(FabricConfiguration.DEVICE);
-            if (override.isPresent()) {
-                selected = selected.withDevice(override.get());
-            }
-            resolved = selected.local().resolve();
+            selected = fabric(request);
+            resolved = node(selected, request).resolve();
         } catch (FabricException | RdmaException e) {
             problem = e;
         }
@@ -55,9 +75,137 @@ final class RunDevice {
         this.failure = problem;
     }
 
+    private static Fabric fabric(Request request) {
+        Fabric fabric = Fabric.load(request.fabric());
+        return request.device().isEmpty() ? fabric : fabric.withDevice(request.device());
+    }
+
+    private static Node node(Fabric fabric, Request request) {
+        String name = request.selection().name();
+        return switch (request.selection().kind()) {
+            case RUN -> fabric.local();
+            case DEVICE -> nodeOn(fabric, name);
+            case NODE -> nodeNamed(fabric, name);
+        };
+    }
+
+    /** What the fabric's file says about the device holds wherever the device is meant. */
+    private static Node nodeOn(Fabric fabric, String name) {
+        return fabric.nodes().stream()
+                .filter(node -> node.isLocal() && node.device().equals(name))
+                .findFirst()
+                .orElseGet(() -> fabric.withDevice(name).local());
+    }
+
+    private static Node nodeNamed(Fabric fabric, String name) {
+        return fabric.nodes().stream()
+                .filter(node -> node.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new FabricException("fabric " + fabric + " has no node '" + name + "'; allowed: "
+                        + String.join(
+                                ", ", fabric.nodes().stream().map(Node::name).toList())));
+    }
+
+    /**
+     * Returns the device of a test or class: what the sources of the invocation chose, else the nearest annotation, else the
+     * builder, else the configuration.
+     */
     static RunDevice of(ExtensionContext context) {
+        FabricDevice chosen = Choice.of(context).device();
+        return chosen == null
+                ? of(
+                        context,
+                        annotation(context).orElseGet(() -> Settings.of(context).selection()))
+                : of(context, chosen);
+    }
+
+    static RunDevice of(ExtensionContext context, Selection selection) {
         Life run = Life.ofRun(context);
-        return run.provide(RunDevice.class, RunDevice.class, () -> new RunDevice(run, Configuration.of(context)));
+        Request request = request(context, selection);
+        return run.provide(request, RunDevice.class, () -> new RunDevice(run, request));
+    }
+
+    private static Request request(ExtensionContext context, Selection selection) {
+        Configuration configuration = Configuration.of(context);
+        return new Request(
+                configuration.value(FabricConfiguration.FABRIC).orElse(FabricConfiguration.DEFAULT_FABRIC),
+                configuration.value(FabricConfiguration.DEVICE).orElse(""),
+                selection);
+    }
+
+    static RunDevice of(ExtensionContext context, FabricDevice device) {
+        Life run = Life.ofRun(context);
+        Resolved key =
+                new Resolved(device.device().name(), device.port(), device.gid().index());
+        Request request = request(context, Selection.OF_RUN);
+        return run.provide(key, RunDevice.class, () -> new RunDevice(run, fabric(request), device));
+    }
+
+    /** Returns the device that a parameter or field is to be of, or throws what is wrong with the annotation that says so. */
+    static RunDevice of(Site site, ExtensionContext context) {
+        Optional<Selection> own = Selection.on(site.element());
+        if (own.isEmpty() && !site.executable().equals(context.getTestMethod())) {
+            own = site.executable().flatMap(Selection::on);
+        }
+        if (own.isEmpty()) {
+            return of(context);
+        }
+        RunDevice selected = of(context, own.get());
+        selected.failure().ifPresent(problem -> {
+            throw new ParameterResolutionException(
+                    selectionOf(context, site) + " on " + site.where() + ": " + problem.getMessage(), problem);
+        });
+        return selected;
+    }
+
+    private static Selection selectionOf(ExtensionContext context, Site site) {
+        return Selection.on(site.element())
+                .or(() -> site.executable().flatMap(Selection::on))
+                .or(() -> annotation(context))
+                .orElse(Selection.OF_RUN);
+    }
+
+    private static Optional<Selection> annotation(ExtensionContext context) {
+        Optional<Selection> found = Optional.empty();
+        for (Optional<ExtensionContext> current = Optional.of(context);
+                found.isEmpty() && current.isPresent();
+                current = current.get().getParent()) {
+            found = current.get().getElement().flatMap(Selection::on);
+        }
+        return found;
+    }
+
+    /** Fails a test whose annotations name a device that is not there, by the annotation's name. */
+    static void checkAnnotation(ExtensionContext context) {
+        annotation(context)
+                .ifPresent(selection -> of(context, selection).failure().ifPresent(problem -> {
+                    throw new ExtensionConfigurationException(
+                            selection + " for " + context.getDisplayName() + ": " + problem.getMessage(), problem);
+                }));
+    }
+
+    /** Returns all devices of this host that can be used, and why the others can't be, by name. */
+    static Map<String, RunDevice> all(ExtensionContext context) {
+        Map<String, RunDevice> devices = new LinkedHashMap<>();
+        for (RdmaDevice device : RdmaDevice.list()) {
+            devices.put(device.name(), of(context, Selection.device(device.name())));
+        }
+        return devices;
+    }
+
+    /** Returns this device with each GID of its port that is in use. */
+    List<FabricDevice> withEachGid() {
+        FabricDevice base = require();
+        List<FabricDevice> devices = new ArrayList<>();
+        for (GidEntry entry : context().gidTable(base.port())) {
+            if (!entry.gid().isZero()) {
+                Node node = base.node();
+                GidSelector index = new GidSelector(OptionalInt.of(entry.index()), null, null);
+                devices.add(new Node(node.fabric(), node.name(), name(), base.port(), index, null, node.launch())
+                        .resolve());
+            }
+        }
+        return devices;
     }
 
     /** Returns why the run has no device, if this host has none at all; empty for a device that is named wrongly. */
@@ -73,7 +221,7 @@ final class RunDevice {
         }
     }
 
-    /** Returns why the run has no device; empty if it has one. */
+    /** Returns why there is no such device; empty if there is. */
     Optional<RuntimeException> failure() {
         return Optional.ofNullable(failure);
     }
@@ -91,25 +239,32 @@ final class RunDevice {
     }
 
     /**
-     * Returns the context on which everything of a run is built. It is the one that librdmacm opened for the device, which
-     * an id bound to the device's address keeps open: queue pairs that rdma_cm makes accept no protection domain of
-     * another. A device that
-     * rdma_cm does not know by its address has a context of its own.
+     * Returns the context on which everything of a run is built that is on this device. It is the one that librdmacm opened
+     * for the device, which an id bound to the device's address keeps open: queue pairs that rdma_cm makes accept no
+     * protection domain of another. A device that rdma_cm does not know by its address has a context of its own.
      */
     DeviceContext context() {
         FabricDevice required = require();
-        return run.provide(DeviceContext.class, DeviceContext.class, () -> {
-            record AnchorChannel() {}
-            record Anchor() {}
-            EventChannel channel = run.provide(AnchorChannel.class, EventChannel.class, EventChannel::create);
-            CmId anchor = run.provide(Anchor.class, CmId.class, () -> channel.createId(PortSpace.TCP));
-            try {
-                anchor.bind(new InetSocketAddress(required.address(), 0));
-            } catch (RdmaException e) {
-                return required.open();
-            }
-            return anchor.context();
-        });
+        return run.provide(new ContextOf(name()), Opened.class, () -> {
+                    record AnchorChannel() {}
+                    record Anchor(String device) {}
+                    EventChannel channel = run.provide(new AnchorChannel(), EventChannel.class, EventChannel::create);
+                    CmId anchor = run.provide(new Anchor(name()), CmId.class, () -> channel.createId(PortSpace.TCP));
+                    try {
+                        anchor.bind(new InetSocketAddress(required.address(), 0));
+                    } catch (RdmaException e) {
+                        return own(required);
+                    }
+                    DeviceContext context = anchor.context();
+                    // Several devices may be on one network interface; rdma_cm takes the first.
+                    return context.deviceName().equals(name()) ? new Opened(context) : own(required);
+                })
+                .context();
+    }
+
+    private Opened own(FabricDevice required) {
+        record Own(String device) {}
+        return new Opened(run.provide(new Own(name()), DeviceContext.class, required::open));
     }
 
     /** Returns the fabric that the device is of. */

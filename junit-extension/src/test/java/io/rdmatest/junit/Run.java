@@ -9,10 +9,13 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.OutputDirectoryCreator;
 import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.engine.reporting.FileEntry;
 import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
@@ -32,6 +35,14 @@ record Run(EngineExecutionResults results) {
         return of(fixture, builder(fixture, keysAndValues));
     }
 
+    /** Runs several fixtures in one run. */
+    static Run ofAll(Class<?>... fixtures) {
+        return new Run(builder(fixtures[0])
+                .selectors(
+                        Stream.of(fixtures).map(DiscoverySelectors::selectClass).toArray(DiscoverySelector[]::new))
+                .execute());
+    }
+
     private static Run of(Class<?> fixture, EngineTestKit.Builder builder) {
         return new Run(builder.selectors(selectClass(fixture)).execute());
     }
@@ -49,6 +60,21 @@ record Run(EngineExecutionResults results) {
                 .map(event -> event.getTestDescriptor().getDisplayName())
                 .sorted()
                 .toList();
+    }
+
+    /** Fails with what failed, if anything did. */
+    Run allSucceeded(int tests) {
+        results.allEvents().failed().stream().findFirst().ifPresent(event -> {
+            throw new AssertionError(
+                    event.toString(),
+                    event.getRequiredPayload(TestExecutionResult.class)
+                            .getThrowable()
+                            .orElse(null));
+        });
+        if (succeeded().size() != tests) {
+            throw new AssertionError(tests + " tests were to succeed, and these did: " + succeeded());
+        }
+        return this;
     }
 
     List<String> failed() {

@@ -1,0 +1,113 @@
+package io.rdmatest.junit;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.GidEntry;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.ParameterInfo;
+import org.junit.jupiter.params.support.ParameterDeclaration;
+import org.junit.platform.commons.support.AnnotationSupport;
+
+/**
+ * What the sources of one invocation chose for the resources that are injected into it.
+ *
+ * @param device by {@link EachDevice} or {@link EachGid}; null for the device of the test
+ * @param mode by {@link ConnectionModes}; null for that of the test
+ */
+record Choice(@Nullable FabricDevice device, @Nullable ConnectionMode mode) {
+
+    /** A key by identity. */
+    private record Same(GidEntry entry) {
+        @Override
+        @SuppressWarnings("ReferenceEquality") // that is what it is for
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Same same && same.entry == entry;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(entry);
+        }
+    }
+
+    static final Choice NONE = new Choice(null, null);
+
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(Choice.class);
+
+    Choice with(FabricDevice chosen) {
+        return new Choice(chosen, mode);
+    }
+
+    Choice with(ConnectionMode chosen) {
+        return new Choice(device, chosen);
+    }
+
+    private Choice orElse(Choice other) {
+        return new Choice(device != null ? device : other.device, mode != null ? mode : other.mode);
+    }
+
+    /** Makes it the choice of an invocation. */
+    void keep(ExtensionContext context) {
+        context.getStore(NAMESPACE).put(Choice.class, this);
+    }
+
+    /** Remembers which device an entry is of: equal ones may be in the tables of several. */
+    static GidEntry entry(FabricDevice device, ExtensionContext context) {
+        GidEntry entry = device.gid();
+        context.getStore(NAMESPACE).put(new Same(entry), device);
+        return entry;
+    }
+
+    /** Returns the choice for a context, the nearest one for each of the two. */
+    static Choice of(ExtensionContext context) {
+        Choice choice = NONE;
+        ParameterInfo seen = null;
+        for (Optional<ExtensionContext> current = Optional.of(context);
+                current.isPresent();
+                current = current.get().getParent()) {
+            Choice kept = current.get().getStore(NAMESPACE).get(Choice.class, Choice.class);
+            if (kept != null) {
+                choice = choice.orElse(kept);
+            }
+            ParameterInfo info = ParameterInfo.get(current.get());
+            if (info != null && info != seen) {
+                seen = info;
+                choice = choice.orElse(of(info, current.get()));
+            }
+        }
+        return choice;
+    }
+
+    /** JUnit's own parameterised tests know arguments only; what they stand for shows in where they come from. */
+    private static Choice of(ParameterInfo info, ExtensionContext context) {
+        Choice choice = NONE;
+        AnnotatedElement source =
+                SourceArgumentsProvider.annotated(info.getDeclarations().getSourceElement());
+        for (ParameterDeclaration declaration : info.getDeclarations().getAll()) {
+            int index = declaration.getParameterIndex();
+            if (index >= info.getArguments().size()) {
+                continue;
+            }
+            Object argument = info.getArguments().get(index);
+            if (argument instanceof ConnectionMode chosen && from(ConnectionModes.class, source, declaration)) {
+                choice = choice.with(chosen);
+            } else if (argument instanceof FabricDevice chosen
+                    && (from(EachDevice.class, source, declaration) || from(EachGid.class, source, declaration))) {
+                choice = choice.with(chosen);
+            } else if (argument instanceof GidEntry entry && from(EachGid.class, source, declaration)) {
+                FabricDevice chosen = context.getStore(NAMESPACE).get(new Same(entry), FabricDevice.class);
+                choice = chosen == null ? choice : choice.with(chosen);
+            }
+        }
+        return choice;
+    }
+
+    private static boolean from(
+            Class<? extends Annotation> annotation, AnnotatedElement source, ParameterDeclaration declaration) {
+        return AnnotationSupport.isAnnotated(source, annotation)
+                || AnnotationSupport.isAnnotated(declaration.getAnnotatedElement(), annotation);
+    }
+}

@@ -1,0 +1,33 @@
+package io.rdmatest.junit;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+
+/**
+ * Run a test on each device of this host. All that is injected into the test is of that device, unless an
+ * {@link OnDevice @OnDevice} on the parameter says otherwise; a {@link io.rdmatest.fabric.FabricDevice} parameter tells which
+ * it is. Devices without an active port are left out, and a report entry says so; if nothing is left, the test fails.
+ *
+ * <p>Stands on a parameter of an {@link RdmaParameterizedTest @RdmaParameterizedTest}, on such a method, or on a
+ * {@code @ParameterizedTest} or {@code @ParameterizedClass}; several sources make the product of their values.
+ * On an {@code @RdmaParameterizedTest} method it needs no parameter.
+ */
+@Target({ElementType.PARAMETER, ElementType.METHOD, ElementType.TYPE, ElementType.ANNOTATION_TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Inherited
+@ArgumentsSource(SourceArgumentsProvider.class)
+public @interface EachDevice {
+
+    /**
+     * List the devices.
+     *
+     * @return names as {@link OnDevice#value()} has them, each of which has to be there; empty for all of this host
+     */
+    String[] value() default {};
+}

@@ -1,0 +1,265 @@
+package io.rdmatest.junit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.fabric.FabricConfiguration;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QueuePair;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+
+/** Tests on a device of their choice, where the machine has two. */
+@ExclusiveDevice
+@Execution(ExecutionMode.SAME_THREAD)
+class DevicesIT {
+
+    private static final List<String> SEEN = new ArrayList<>();
+    private static SecondDevice second;
+
+    @BeforeAll
+    static void makeADevice() throws Exception {
+        second = new SecondDevice();
+    }
+
+    @AfterAll
+    static void removeIt() throws Exception {
+        second.close();
+    }
+
+    /** With two active devices, the run's own has to be named. */
+    private static Run onFirst(Class<?> fixture) {
+        return Run.of(fixture, FabricConfiguration.DEVICE, "rxe0");
+    }
+
+    @RdmaTest
+    static class TwoDevicesTestCase {
+        @RdmaTest
+        void parameters(
+                FabricDevice one,
+                @OnDevice("rxe1") FabricDevice two,
+                @OnDevice("rxe1") ProtectionDomain domain,
+                @OnDevice("rxe1") MemoryRegion region,
+                MemoryRegion elsewhere,
+                @OnDevice("rxe1") CompletionQueue queue,
+                @OnDevice("rxe1") @QueuePairSpec QueuePair queuePair,
+                @OnDevice("rxe1") Connection connection,
+                Connection other) {
+            assertThat(one.device().name()).isEqualTo("rxe0");
+            assertThat(two.device().name()).isEqualTo("rxe1");
+            assertThat(two.address().getHostAddress()).isEqualTo(SecondDevice.ADDRESS);
+            assertThat(region.protectionDomain()).isSameAs(domain);
+            assertThat(domain.context().deviceName()).isEqualTo("rxe1");
+            assertThat(queue.describe()).contains("rxe1");
+            assertThat(queuePair.protectionDomain()).isSameAs(domain);
+            assertThat(elsewhere.protectionDomain().context().deviceName()).isEqualTo("rxe0");
+            assertThat(connection.client().protectionDomain()).isSameAs(domain);
+            assertThat(other.client().protectionDomain()).isSameAs(elsewhere.protectionDomain());
+        }
+
+        @RdmaTest
+        @OnDevice("rxe1")
+        void method(DeviceContext context, RdmaResources resources, @OnDevice("rxe0") MemoryRegion other) {
+            assertThat(context.deviceName()).isEqualTo("rxe1");
+            assertThat(resources.context()).isSameAs(context);
+            assertThat(resources.onDevice("rxe0").protectionDomain()).isSameAs(other.protectionDomain());
+        }
+
+        @RdmaTest
+        void missing(MemoryRegion fine, @OnDevice("rxe9") MemoryRegion region) {}
+
+        @RdmaTest
+        @OnDevice("rxe9")
+        void missingForTheMethod() {}
+
+        @RdmaTest
+        void noSuchNode(@OnNode("z") MemoryRegion region) {}
+
+        @RdmaTest
+        void sidesApart(QueuePair client, @OnDevice("rxe1") QueuePair server) {}
+    }
+
+    @Test
+    void resourcesAreOfTheDeviceThatWasAskedFor() {
+        Run run = onFirst(TwoDevicesTestCase.class);
+        assertThat(run.failure("missing"))
+                .hasMessageContaining("@OnDevice(\"rxe9\") on parameter region of TwoDevicesTestCase.missing")
+                .hasMessageContaining("is not on this host")
+                .hasMessageContaining("rxe0/1")
+                .hasMessageContaining("rxe1/1");
+        assertThat(run.failure("missingForTheMethod"))
+                .hasMessageContaining("@OnDevice(\"rxe9\") for missingForTheMethod")
+                .hasMessageContaining("rxe1/1");
+        assertThat(run.failure("noSuchNode"))
+                .hasMessageContaining("@OnNode(\"z\") on parameter region")
+                .hasMessageContaining("has no node 'z'; allowed: ");
+        assertThat(run.failure("sidesApart")).hasMessageContaining("can't be on different devices");
+        assertThat(run.results().testEvents().failed().count()).isEqualTo(4);
+    }
+
+    @RdmaTest
+    static class EachTestCase {
+        @RdmaParameterizedTest
+        @EachDevice
+        void device(Connection connection, DeviceContext context) {
+            assertThat(connection.client().protectionDomain().context()).isSameAs(context);
+            SEEN.add(context.deviceName());
+        }
+
+        @ParameterizedTest
+        @EachDevice
+        void arguments(FabricDevice device, DeviceContext context) {
+            assertThat(context.deviceName()).isEqualTo(device.device().name());
+            SEEN.add("junit " + context.deviceName());
+        }
+
+        @RdmaParameterizedTest
+        void gids(
+                @EachDevice FabricDevice device,
+                @EachGid GidEntry gid,
+                @ConnectionModes(ConnectionMode.RAW_GID) ConnectionMode mode,
+                Connection connection,
+                RdmaResources resources) {
+            assertThat(connection.mode()).isEqualTo(mode);
+            assertThat(resources.device().gid()).isEqualTo(gid);
+            assertThat(resources.device().device()).isEqualTo(device.device());
+            assertThat(connection.client().queuePair().query().addressVector().gidIndex())
+                    .isEqualTo(gid.index());
+            SEEN.add("gid of " + device.device().name());
+        }
+
+        @ParameterizedTest
+        @EachGid
+        void gidsByRdmaCm(GidEntry gid, Connection connection) {
+            assertThat(connection.client().id().orElseThrow().localGid()).isEqualTo(gid.gid());
+            SEEN.add("cm");
+        }
+    }
+
+    @Test
+    void sourcesGoOverDevicesAndTheirGids() {
+        SEEN.clear();
+        Run run = onFirst(EachTestCase.class);
+        assertThat(run.results().allEvents().failed().stream().map(Object::toString))
+                .isEmpty();
+        assertThat(SEEN).contains("rxe0", "rxe1", "junit rxe0", "junit rxe1", "gid of rxe0", "gid of rxe1", "cm");
+        assertThat(run.succeeded()).hasSize(SEEN.size());
+    }
+
+    @RdmaTest
+    static class NodesTestCase {
+        @RdmaTest
+        void one(@OnNode("one") FabricDevice one, @OnNode("two") FabricDevice two, FabricDevice first) {
+            assertThat(one.device().name()).isEqualTo("rxe0");
+            assertThat(two.device().name()).isEqualTo("rxe1");
+            assertThat(first.device().name()).isEqualTo("rxe0");
+        }
+
+        @RdmaTest
+        void remote(@OnNode("far") FabricDevice far) {}
+    }
+
+    @Test
+    void nodesAreThoseOfTheFabric(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("two.yaml");
+        Files.writeString(file, """
+                fabric: two
+                nodes:
+                  - name: one
+                    device: rxe0
+                  - name: two
+                    device: rxe1
+                  - name: far
+                    launch: [ssh, far.example]
+                """);
+        Run run = Run.of(NodesTestCase.class, FabricConfiguration.FABRIC, file.toString());
+        assertThat(run.succeeded()).hasSize(1);
+        assertThat(run.failure("remote"))
+                .hasMessageContaining("@OnNode(\"far\") on parameter far of NodesTestCase.remote")
+                .hasMessageContaining("is another host, reached by 'ssh far.example'");
+    }
+
+    @RdmaTest
+    static class BuilderTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA = RdmaExtension.builder().device("rxe1").build();
+
+        @RdmaTest
+        void builderBeforeConfiguration(DeviceContext context) {
+            assertThat(context.deviceName()).isEqualTo("rxe1");
+            assertThat(RDMA.device().device().name()).isEqualTo("rxe1");
+            assertThat(RDMA.onDevice("rxe0").context().deviceName()).isEqualTo("rxe0");
+        }
+
+        @RdmaTest
+        @OnDevice("rxe0")
+        void annotationBeforeBuilder(DeviceContext context) {
+            assertThat(context.deviceName()).isEqualTo("rxe0");
+            assertThat(RDMA.device().device().name()).isEqualTo("rxe0");
+        }
+    }
+
+    @Test
+    void annotationBeforeBuilderBeforeConfiguration() {
+        Run.of(BuilderTestCase.class, FabricConfiguration.DEVICE, "rxe0").allSucceeded(2);
+    }
+
+    @RdmaTest
+    @OnDevice("rxe1")
+    static class MtusTestCase {
+        @RdmaParameterizedTest
+        void each(@Mtus Mtu mtu, RdmaResources resources) {
+            Connection connection = resources.connection(
+                    ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID).mtu(mtu));
+            assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(mtu);
+            SEEN.add(mtu.toString());
+        }
+
+        @RdmaParameterizedTest
+        void listed(@Mtus({Mtu.MTU_256, Mtu.MTU_4096}) int mtu) {
+            SEEN.add("listed " + mtu);
+        }
+
+        @RdmaParameterizedTest
+        void none(@Mtus(Mtu.MTU_4096) Mtu mtu) {}
+
+        @RdmaTest
+        @ConnectionSpec(mode = ConnectionMode.RAW_GID, mtu = Mtu.MTU_4096)
+        void tooLarge(Connection connection) {}
+    }
+
+    @Test
+    void mtusAreThoseOfThePort() {
+        SEEN.clear();
+        Run run = onFirst(MtusTestCase.class);
+        // The interface's 1500 bytes leave 1024 for a packet's payload.
+        assertThat(SEEN).containsExactlyInAnyOrder("MTU_256", "MTU_512", "MTU_1024", "listed 256");
+        assertThat(run.entries())
+                .anySatisfy(entry -> assertThat(entry)
+                        .hasEntrySatisfying(
+                                ReportKeys.LEFT_OUT,
+                                text -> assertThat(text)
+                                        .contains("@Mtus on parameter mtu of MtusTestCase.listed: MTU_4096")
+                                        .contains("is 1024")));
+        assertThat(run.failure("none")).hasMessageContaining("has no value on this host");
+        assertThat(run.failure("tooLarge"))
+                .hasMessageContaining("@ConnectionSpec(mtu) on parameter connection of")
+                .hasMessageContaining("must be at most MTU_1024, the active MTU of rxe1");
+    }
+}
