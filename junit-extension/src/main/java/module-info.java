@@ -14,13 +14,8 @@ module io.rdmatest.junit {
     requires transitive org.junit.jupiter.params;
     requires transitive HdrHistogram;
     requires org.snakeyaml.engine;
-    // Whoever runs tests has a launcher; whoever compiles them needs none.
-    requires static org.junit.platform.launcher;
 
     exports io.rdmatest.junit;
-
-    provides org.junit.platform.launcher.TestExecutionListener with
-            io.rdmatest.junit.RunSummary;
 
     // JUnit creates the extensions and sources, which are not public.
     opens io.rdmatest.junit to

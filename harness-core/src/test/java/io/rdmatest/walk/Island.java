@@ -12,6 +12,7 @@ import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.KernelResource;
+import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PostException;
@@ -140,6 +141,10 @@ final class Island {
         if (memories.size() >= 6) {
             closeMemory();
         }
+        if (walker.chance(5)) {
+            placeMemory();
+            return;
+        }
         long size = 1 + walker.below(walker.chance(10) ? 100_000 : 5000);
         Access[] access = walker.one(Link.ALL, new Access[0], new Access[] {Access.LOCAL_WRITE}, new Access[] {
             Access.LOCAL_WRITE, Access.LOCAL_WRITE, Access.REMOTE_READ
@@ -149,6 +154,38 @@ final class Island {
         walker.requireEqual(
                 region.access(), Set.of(access.length == 3 ? new Access[] {access[0], access[2]} : access), "access");
         memories.add(region);
+    }
+
+    private void placeMemory() {
+        if (walker.chance(3)) {
+            long alignment = walker.one(-1L, 3L, 2 * MemoryPlacement.MAX_ALIGNMENT, Long.MIN_VALUE);
+            walker.no(
+                    "alignedTo(" + alignment + ")",
+                    () -> MemoryPlacement.ANYWHERE.alignedTo(alignment),
+                    IllegalArgumentException.class);
+            walker.no("onNumaNode(-1)", () -> MemoryPlacement.ANYWHERE.onNumaNode(-1), IllegalArgumentException.class);
+            walker.no(
+                    "registerMemory(node 1023)",
+                    () -> pd.registerMemory(64, MemoryPlacement.ANYWHERE.onNumaNode(1023)),
+                    RdmaException.class);
+            return;
+        }
+        long alignment = walker.one(0L, 1L, 2L, 64L, 4096L, 65536L);
+        long size = 1 + walker.below(5000);
+        MemoryPlacement placement = MemoryPlacement.ANYWHERE.alignedTo(alignment);
+        MemoryRegion region = walker.chance(2)
+                ? walker.ok("registerMemory(" + size + ", " + placement + ")", () -> pd.registerMemory(size, placement))
+                // A kernel without NUMA refuses, and names what it has.
+                : walker.maybe(
+                        "registerMemory(" + size + ", " + placement + ", node 0)",
+                        () -> pd.registerMemory(size, placement.onNumaNode(0)),
+                        RdmaException.class);
+        if (region != null) {
+            walker.walk.made(region);
+            walker.requireEqual(region.size(), size, "size of " + region);
+            walker.requireEqual(region.address() % Math.max(1, alignment), 0L, "alignment of " + region);
+            memories.add(region);
+        }
     }
 
     private void touchMemory() {

@@ -12,10 +12,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -27,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  * into the ledger meanwhile. So it finds what the harness does not know of.
  *
  * <p>The kernel tells the thread that made an object, as long as that thread lives. While other tests run, a test answers
- * for what its own thread made; the rest is left to the class, if that is alone. An object whose thread has ended could be
- * any process's, and is taken for this test's if the test is alone.
+ * for what its own thread made; the rest is left to the class, if that is alone. Of many objects the kernel tells no thread:
+ * they are of the process whose protection domain or device they are on. Where that is not told either, because its thread
+ * has ended, it is taken for this test's if the test is alone.
  *
  * <p>librdmacm keeps the device open that an id was bound to, and a protection domain on it as long as there are such ids:
  * one of each a device is not looked at.
@@ -53,8 +56,11 @@ final class KernelAudit {
 
     private static final long PAUSE_NANOS = 5_000_000;
 
-    /** The devices that librdmacm has opened in this process. */
-    private static final Set<String> OPENED_BY_CM = ConcurrentHashMap.newKeySet();
+    /** The contexts that librdmacm has opened in this process, by device; {@link #UNKNOWN} until an audit has met them. */
+    private static final Map<String, Long> OPENED_BY_CM = new ConcurrentHashMap<>();
+
+    /** The ledger does not tell the kernel's number of a context. */
+    private static final Long UNKNOWN = -1L;
 
     private record Key(Kind kind, String device, long number) {
         static Key of(KernelResource resource) {
@@ -124,11 +130,11 @@ final class KernelAudit {
     private List<KernelResource> look(boolean alone) {
         List<KernelResource> added = new ArrayList<>();
         List<KernelResource> all = KernelResource.list();
-        latest = all.stream().map(Key::of).collect(Collectors.toSet());
+        Map<Key, KernelResource> byKey = new HashMap<>();
+        all.forEach(resource -> byKey.put(Key.of(resource), resource));
+        latest = Set.copyOf(byKey.keySet());
         for (KernelResource resource : all) {
-            boolean own = alone
-                    ? resource.module().isEmpty() && (resource.thread() == 0 || resource.isOfThisProcess())
-                    : threadId != 0 && resource.thread() == threadId;
+            boolean own = alone ? mayBeOurs(resource, byKey) : threadId != 0 && resource.thread() == threadId;
             if (own && !before.contains(Key.of(resource))) {
                 added.add(resource);
             }
@@ -152,7 +158,20 @@ final class KernelAudit {
         return unexplained;
     }
 
-    private static List<KernelResource> excess(Kind kind, List<KernelResource> added, List<NativeResource> entered) {
+    private static boolean mayBeOurs(KernelResource resource, Map<Key, KernelResource> all) {
+        if (!resource.module().isEmpty()) {
+            return false;
+        }
+        if (resource.thread() != 0) {
+            return resource.isOfThisProcess();
+        }
+        return resource.parents().entrySet().stream()
+                .map(parent -> all.get(new Key(parent.getKey(), resource.device(), parent.getValue())))
+                .filter(Objects::nonNull)
+                .allMatch(parent -> mayBeOurs(parent, all));
+    }
+
+    private List<KernelResource> excess(Kind kind, List<KernelResource> added, List<NativeResource> entered) {
         List<NativeResource> accounted = entered.stream()
                 .filter(resource -> resource.kind().equals(LEDGER.get(kind)))
                 .toList();
@@ -164,10 +183,10 @@ final class KernelAudit {
             return added;
         }
         int explained = accounted.size();
-        if (added.size() > explained && kind == Kind.CONTEXT) {
-            for (KernelResource context : added) {
-                explained += OPENED_BY_CM.add(context.device()) ? 1 : 0;
-            }
+        if (kind == Kind.CONTEXT) {
+            explained -=
+                    (int) accounted.stream().filter(KernelAudit::isOpenedByCm).count();
+            removeOpenedByCm(added, explained);
         }
         if (kind == Kind.PROTECTION_DOMAIN
                 && entered.stream().anyMatch(resource -> resource.kind().equals(LEDGER.get(Kind.CM_ID)))) {
@@ -177,11 +196,24 @@ final class KernelAudit {
         return added.subList(Math.min(explained, added.size()), added.size());
     }
 
+    /** Removes the one context a device that librdmacm keeps, if there are more than the ledger explains. */
+    private void removeOpenedByCm(List<KernelResource> added, int explained) {
+        for (KernelResource context : List.copyOf(added)) {
+            Long number = OPENED_BY_CM.getOrDefault(context.device(), UNKNOWN);
+            if (number == context.number()) {
+                boolean ignored = added.remove(context);
+            } else if (added.size() > explained && !latest.contains(new Key(Kind.CONTEXT, context.device(), number))) {
+                OPENED_BY_CM.put(context.device(), context.number());
+                boolean ignored = added.remove(context);
+            }
+        }
+    }
+
     private static boolean isOpenedByCm(NativeResource resource) {
         return resource instanceof DeviceContext && !resource.parents().isEmpty();
     }
 
     private static void noteOpenedByCm(NativeResource context) {
-        boolean ignored = OPENED_BY_CM.add(((DeviceContext) context).deviceName());
+        Long ignored = OPENED_BY_CM.putIfAbsent(((DeviceContext) context).deviceName(), UNKNOWN);
     }
 }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * What was skipped in a run, told at its end as one report entry of the run where {@link RdmaConfiguration#SKIPS} is
- * {@code list}. The console's list comes from {@link RunSummary}, which sees JUnit's own skips, too.
+ * {@code list}. The console's list comes from the artifact run-summary, which sees JUnit's own skips, too.
  */
 final class SkipLog implements AutoCloseable {
 

@@ -2,13 +2,19 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.rsocket.RSocket;
+import io.rdmatest.verbs.KernelResource;
+import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.SendFlag;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -16,6 +22,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.RepeatedTest;
@@ -136,6 +144,59 @@ class KernelAuditIT {
                         look / 1e6,
                         (test - look) / 1e6,
                         100 * look / (test - look)));
+    }
+
+    /** A server of another process that outlives the test: its objects are its own. */
+    @RdmaTest(timeout = "3 min")
+    static class OtherProcessTestCase {
+        private static @Nullable Process other;
+
+        @RdmaTest
+        void leavesItRunning(FabricDevice device) throws IOException {
+            other = new ProcessBuilder(
+                            "stdbuf",
+                            "-oL",
+                            "ibv_rc_pingpong",
+                            "-d",
+                            device.device().name(),
+                            "-g",
+                            "1")
+                    .redirectErrorStream(true)
+                    .start();
+            UNDO.push(() -> {
+                other.destroyForcibly();
+                assertThat(other.onExit().orTimeout(30, TimeUnit.SECONDS).join())
+                        .isEqualTo(other);
+            });
+            // It says its local address when it has made all its objects.
+            assertThat(other.inputReader().readLine()).contains("local address");
+            assertThat(KernelResource.list(Kind.QUEUE_PAIR))
+                    .anyMatch(queuePair -> queuePair.module().isEmpty());
+        }
+    }
+
+    @Test
+    void blamesNobodyForTheObjectsOfAnotherProcess() {
+        Run run = Run.of(OtherProcessTestCase.class);
+        assertNothingFailed(run);
+        assertThat(run.succeeded()).containsExactly("leavesItRunning(FabricDevice)");
+    }
+
+    /** librdmacm opens the device for the first socket and keeps it: neither the test nor its class has left it. */
+    @RdmaTest(timeout = "3 min")
+    static class FirstSocketTestCase {
+        @RdmaTest
+        void binds(FabricDevice device) {
+            try (RSocket socket = RSocket.stream()) {
+                socket.bind(new InetSocketAddress(device.address(), 0));
+            }
+        }
+    }
+
+    @Test
+    void knowsTheDeviceThatTheConnectionManagerKeepsOpen() {
+        assertNothingFailed(Run.of(FirstSocketTestCase.class));
+        assertNothingFailed(Run.of(FirstSocketTestCase.class));
     }
 
     /** Closed by the extension at the end of the class: the audit must come after that. */

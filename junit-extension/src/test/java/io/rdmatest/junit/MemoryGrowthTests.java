@@ -12,8 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Proves that the measurement sees the smallest leak that there is, and sees none where there is none. */
+@Isolated("it measures the memory of the whole JVM")
 class MemoryGrowthTests {
 
     private static final MethodHandle MALLOC = Linker.nativeLinker()

@@ -48,7 +48,10 @@ record Run(EngineExecutionResults results) {
     }
 
     private static EngineTestKit.Builder builder(Class<?> fixture, String... keysAndValues) {
-        EngineTestKit.Builder builder = EngineTestKit.engine("junit-jupiter").outputDirectoryCreator(new Folder());
+        // A fixture's tests run in turn, however those run that look at them.
+        EngineTestKit.Builder builder = EngineTestKit.engine("junit-jupiter")
+                .outputDirectoryCreator(new Folder())
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false");
         for (int i = 0; i < keysAndValues.length; i += 2) {
             builder.configurationParameter(keysAndValues[i], keysAndValues[i + 1]);
         }

@@ -2,15 +2,23 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
-import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.rdmatest.summary.RunSummary;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
@@ -111,15 +119,21 @@ class SkipsTests {
 
     /** The engine kit has no launcher, and listeners belong to one. */
     private static String summary(String mode) {
+        return summary(mode, SkippingTestCase.class, DisabledTestCase.class);
+    }
+
+    private static String summary(String mode, Class<?>... fixtures) {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         LauncherConfig config = LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
                 .addTestExecutionListeners(new RunSummary(new PrintStream(said, true, StandardCharsets.UTF_8)))
                 .build();
         LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(selectClass(SkippingTestCase.class), selectClass(DisabledTestCase.class))
+                .selectors(
+                        Stream.of(fixtures).map(DiscoverySelectors::selectClass).toArray(DiscoverySelector[]::new))
                 .configurationParameter(RdmaConfiguration.REQUIRE_DEVICE, "false")
                 .configurationParameter(RdmaConfiguration.SKIPS, mode)
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
                 .configurationParameter(
                         "junit.jupiter.testmethod.order.default", "org.junit.jupiter.api.MethodOrderer$MethodName")
                 .build();
@@ -127,9 +141,40 @@ class SkipsTests {
         return said.toString(StandardCharsets.UTF_8);
     }
 
+    static class WordsTestCase {
+        @ParameterizedTest(name = "{0}")
+        @EnumSource
+        void skips(SkipReason reason) {
+            throw reason.skip("so it is");
+        }
+
+        @Test
+        void passesUnexpectedly(TestReporter reporter) {
+            reporter.publishEntry(Map.of(
+                    ReportKeys.DEVIATION_OUTCOME,
+                    ReportKeys.PASSED_UNEXPECTEDLY,
+                    ReportKeys.DEVIATION_SOURCE,
+                    "rxe.yaml:3",
+                    ReportKeys.DEVIATION_REASON,
+                    "it loses bytes"));
+        }
+    }
+
+    /** The summary can't use the extension's constants. */
+    @Test
+    void theSummaryKnowsTheWordsOfTheExtension() {
+        String said = summary("list", WordsTestCase.class);
+        for (SkipReason reason : SkipReason.values()) {
+            assertThat(said.lines()).contains("  " + reason + ": 1");
+        }
+        assertThat(said)
+                .contains("1 test passed although a deviations file knows that it fails")
+                .contains("passesUnexpectedly(TestReporter): rxe.yaml:3 says it loses bytes");
+    }
+
     @Test
     void everyLauncherFindsTheSummary() {
-        assertThat(java.util.ServiceLoader.load(org.junit.platform.launcher.TestExecutionListener.class))
+        assertThat(ServiceLoader.load(TestExecutionListener.class))
                 .anyMatch(listener -> listener instanceof RunSummary);
     }
 }

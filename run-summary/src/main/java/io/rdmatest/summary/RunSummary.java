@@ -1,4 +1,4 @@
-package io.rdmatest.junit;
+package io.rdmatest.summary;
 
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -15,13 +15,30 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Tells at the end of a run what a reader of green numbers would miss: what was skipped, where
- * {@link RdmaConfiguration#SKIPS} is {@code list} or {@code fail}, and which known deviations passed.
+ * Tells at the end of a run what a reader of green numbers would miss: what was skipped, where {@code rdma.skips} is
+ * {@code list} or {@code fail}, and which known deviations passed.
  *
- * <p>Found by every launcher of the JUnit Platform. It sees all tests of the plan, and so also those that JUnit's
+ * <p>Found by every launcher of the JUnit Platform. It knows the extension by what that publishes, and sees all tests of the plan, and so also those that JUnit's
  * {@code @Disabled} or another project's condition skips, of which an extension hears nothing.
  */
 public final class RunSummary implements TestExecutionListener {
+
+    // The extension is a module and can't be built on this jar's classes, nor this one on the extension's, which brings
+    // it
+    // along: the extension's tests hold the words together.
+    private static final String SKIPS = "rdma.skips";
+    private static final String DEVIATION_OUTCOME = "rdma.deviation.outcome";
+    private static final String DEVIATION_REASON = "rdma.deviation.reason";
+    private static final String DEVIATION_SOURCE = "rdma.deviation.source";
+    private static final String PASSED_UNEXPECTEDLY = "passed unexpectedly";
+    private static final String NO_CLASS = "without a class of reason";
+    private static final List<String> CLASSES = List.of(
+            "unsupported by the device",
+            "unsupported by the kernel",
+            "not permitted",
+            "peer absent",
+            "not selected",
+            "known deviation");
 
     private final PrintStream out;
     private final Map<String, List<String>> skipped = new TreeMap<>();
@@ -33,7 +50,12 @@ public final class RunSummary implements TestExecutionListener {
         this(System.err);
     }
 
-    RunSummary(PrintStream out) {
+    /**
+     * Creates a listener.
+     *
+     * @param out where it prints
+     */
+    public RunSummary(PrintStream out) {
         this.out = out;
     }
 
@@ -75,23 +97,23 @@ public final class RunSummary implements TestExecutionListener {
     public synchronized void reportingEntryPublished(TestIdentifier identifier, ReportEntry entry) {
         Map<String, String> facts = entry.getKeyValuePairs();
         TestPlan tests = plan;
-        if (tests != null && ReportKeys.PASSED_UNEXPECTEDLY.equals(facts.get(ReportKeys.DEVIATION_OUTCOME))) {
-            stale.add(where(tests, identifier) + ": " + facts.get(ReportKeys.DEVIATION_SOURCE) + " says "
-                    + facts.get(ReportKeys.DEVIATION_REASON));
+        if (tests != null && PASSED_UNEXPECTEDLY.equals(facts.get(DEVIATION_OUTCOME))) {
+            stale.add(where(tests, identifier) + ": " + facts.get(DEVIATION_SOURCE) + " says "
+                    + facts.get(DEVIATION_REASON));
         }
     }
 
     @Override
     public synchronized void testPlanExecutionFinished(TestPlan testPlan) {
         String mode = testPlan.getConfigurationParameters()
-                .get(RdmaConfiguration.SKIPS)
+                .get(SKIPS)
                 .orElse("allow")
                 .strip()
                 .toLowerCase(Locale.ROOT);
         StringBuilder text = new StringBuilder();
         int count = skipped.values().stream().mapToInt(List::size).sum();
         if (mode.equals("list") || mode.equals("fail") && count > 0) {
-            text.append(RdmaConfiguration.SKIPS)
+            text.append(SKIPS)
                     .append('=')
                     .append(mode)
                     .append(": ")
@@ -123,10 +145,21 @@ public final class RunSummary implements TestExecutionListener {
     }
 
     private void add(TestPlan tests, TestIdentifier test, @Nullable String message) {
-        String said = message == null ? "" : message;
-        skipped.computeIfAbsent(SkipReason.classOf(said), key -> new ArrayList<>())
-                .add(where(tests, test) + ": "
-                        + SkipReason.detailOf(said).lines().findFirst().orElse(""));
+        String said = stripped(message == null ? "" : message);
+        String reason = CLASSES.stream()
+                .filter(text -> said.startsWith(text + ": "))
+                .findFirst()
+                .orElse(NO_CLASS);
+        String detail = reason.equals(NO_CLASS) ? said : said.substring(reason.length() + 2);
+        skipped.computeIfAbsent(reason, key -> new ArrayList<>())
+                .add(where(tests, test) + ": " + detail.lines().findFirst().orElse(""));
+    }
+
+    /** JUnit puts words of its own before the message of an assumption, and before the reason of an annotation. */
+    private static String stripped(String message) {
+        int arrow = message.lastIndexOf(" ==> ");
+        String text = arrow < 0 ? message : message.substring(arrow + " ==> ".length());
+        return text.startsWith("Assumption failed: ") ? text.substring("Assumption failed: ".length()) : text;
     }
 
     private static String where(TestPlan plan, TestIdentifier test) {
