@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.AddressInfo.Hints;
 import io.rdmatest.rsocket.RSocket;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Look-ups, and connections to what they found. */
 @Timeout(60)
+@WholeLedger
 class AddressInfoIT {
 
     @AfterEach

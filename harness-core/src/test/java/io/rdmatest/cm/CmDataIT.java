@@ -16,6 +16,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionQueue;
@@ -42,6 +43,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Connections, datagrams and multicast groups with data on them. */
 @Timeout(60)
+@WholeLedger
 class CmDataIT {
 
     @AfterEach

@@ -11,6 +11,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.QpState;
 import java.net.InetAddress;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Ids, events and the handshake itself; no data flows, so no queue pair takes part. */
 @Timeout(60)
+@WholeLedger
 class CmIdIT {
 
     @AfterEach

@@ -10,6 +10,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WholeLedger;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -40,6 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs both ends in this JVM, over the device that serves the host's address. */
 @Timeout(value = 25, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@WholeLedger
 class RSocketIT {
 
     private static final Duration LONG = Duration.ofSeconds(20);

@@ -15,6 +15,7 @@ import com.sun.management.ThreadMXBean;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.stream.StreamFixture.Pair;
@@ -47,6 +48,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both ends of a stream are ours, in this JVM. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@WholeLedger
 class StreamIT {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Streams on queue pairs that are connected without the connection manager, the 24 bytes handed over by hand. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@WholeLedger
 class StreamRawIT {
 
     private static final RawConnection.Parameters PARAMETERS =

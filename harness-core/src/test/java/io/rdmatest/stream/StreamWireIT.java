@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.WorkCompletion;
 import java.net.InetSocketAddress;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * provider and not from the classes under test.
  */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@WholeLedger
 class StreamWireIT {
 
     private static final StreamOptions OPTIONS = StreamOptions.defaults();

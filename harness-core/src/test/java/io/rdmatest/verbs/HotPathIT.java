@@ -3,11 +3,13 @@ package io.rdmatest.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
+import io.rdmatest.WholeLedger;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(300)
+@WholeLedger
 class HotPathIT {
 
     @Test

@@ -2,6 +2,7 @@ package io.rdmatest.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.WholeLedger;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(300)
+@WholeLedger
 class KernelResourceIT {
 
     private static final Pattern OBJECT = Pattern.compile("\\{[^{}]*}");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(300)
+@WholeLedger
 class ReliableConnectionIT {
 
     private static final int LENGTH = 10_000;

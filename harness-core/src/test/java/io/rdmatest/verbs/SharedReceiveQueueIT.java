@@ -3,10 +3,12 @@ package io.rdmatest.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.WholeLedger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(300)
+@WholeLedger
 class SharedReceiveQueueIT {
 
     @Test

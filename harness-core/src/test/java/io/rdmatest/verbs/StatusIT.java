@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.RdmaException;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.verbs.WorkCompletion.Status;
 import java.io.IOException;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Every failure that soft-RoCE can report is provoked once on purpose, and arrives as the right typed error. */
 @Timeout(300)
+@WholeLedger
 class StatusIT {
 
     private static final RawConnection.Parameters QUICK =

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.WholeLedger;
 import io.rdmatest.verbs.DeviceCapabilities;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * last operations survives a crash of the JVM.
  */
 @Timeout(value = 20, unit = TimeUnit.MINUTES)
+@WholeLedger
 class RandomWalkIT {
 
     private static final int ROUNDS = 8;

@@ -66,6 +66,13 @@ public @interface RdmaTest {
     String DEVICE_LOCK = "io.rdmatest.device";
 
     /**
+     * The key of the resource lock of rsockets. In one process they are not independent of each other: librdmacm serves the
+     * handshakes of all of them on one thread, and one rpoll that ends holds up every other. So tests whose rsockets a peer
+     * may leave hanging take it for writing.
+     */
+    String RSOCKET_LOCK = "io.rdmatest.rsocket";
+
+    /**
      * Bound the body of a test, and each lifecycle method, in time.
      *
      * @return a duration such as {@code "500 ms"}, {@code "30 s"}, {@code "2 min"} or {@code "PT30S"}; empty for the value

@@ -12,8 +12,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.parallel.Isolated;
 
-@ExclusiveDevice
+@Isolated("it looks at the ledger as a whole")
 class AuditTests {
 
     private static final List<String> RELEASED = new ArrayList<>();

@@ -27,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Resources reach every kind of test that JUnit knows, by every way, and live as long as they should. */
+@ExclusiveDevice
 class KindsOfTestsIT {
 
     /** What fixtures saw, in order; looked at when they are over. */

@@ -21,9 +21,10 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Who answers for what when tests run at the same time. */
-@ExclusiveDevice
+@Isolated("it looks at objects that nobody is known to have made, which are a test's if it is alone")
 class ParallelTests {
 
     private static final String[] PARALLEL = {

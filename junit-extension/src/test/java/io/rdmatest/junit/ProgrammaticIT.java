@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
+@ExclusiveDevice
 class ProgrammaticIT {
 
     private static final List<NativeResource> SEEN = new ArrayList<>();

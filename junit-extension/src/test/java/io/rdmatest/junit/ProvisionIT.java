@@ -24,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What qualifiers ask for is what the device gives, and it lives as long as its scope. */
+@ExclusiveDevice
 class ProvisionIT {
 
     private static final List<NativeResource> SEEN = new ArrayList<>();

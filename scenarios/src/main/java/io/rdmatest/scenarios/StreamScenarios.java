@@ -15,12 +15,14 @@ import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Stream transfer as rstream(1) does it: its series, its modes, and sizes that fit no buffer evenly. */
 @RdmaTest
+@ResourceLock(RdmaTest.RSOCKET_LOCK)
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Stream")
 public class StreamScenarios {

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.ArgumentsProvider;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
  * something.
  */
 @RdmaTest(timeout = "90 s")
+@ResourceLock(RdmaTest.RSOCKET_LOCK)
 @DisplayName("Interoperability")
 public class InteropScenarios {
 

@@ -9,6 +9,7 @@ import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.role.Fault;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.ArgumentsProvider;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
  */
 @IgnoreCounters
 @RdmaTest(timeout = "90 s")
+@ResourceLock(RdmaTest.RSOCKET_LOCK)
 class InteropFaultIT {
 
     @ParameterizedTest(name = "{0}")
