@@ -71,6 +71,14 @@ public final class DeviceContext extends VerbsObject {
         return new DeviceContext(context, name, false, parents);
     }
 
+    /**
+     * Tells whether librdmacm opened the device. Such a context is shared by all ids on the device and closed with the last of
+     * them: it belongs to nobody who asks an id for it.
+     */
+    public boolean isShared() {
+        return !owned;
+    }
+
     /** Returns what the device can do. */
     public DeviceAttributes attributes() {
         begin();

@@ -210,7 +210,7 @@ final class KernelAudit {
     }
 
     private static boolean isOpenedByCm(NativeResource resource) {
-        return resource instanceof DeviceContext && !resource.parents().isEmpty();
+        return resource instanceof DeviceContext context && context.isShared();
     }
 
     private static void noteOpenedByCm(NativeResource context) {

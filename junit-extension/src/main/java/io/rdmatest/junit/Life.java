@@ -4,6 +4,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.EventChannel;
+import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -221,7 +222,9 @@ final class Life implements AutoCloseable {
             release(resources.pop(), failures);
         }
         for (NativeResource resource : Ledger.live(custodian).reversed()) {
-            release(resource, failures);
+            if (!isShared(resource)) {
+                release(resource, failures);
+            }
         }
         leaks.addAll(leftInTheKernel());
         end();
@@ -263,7 +266,14 @@ final class Life implements AutoCloseable {
     }
 
     private List<NativeResource> leaked() {
-        return Ledger.live().stream().filter(this::isOwn).toList();
+        return Ledger.live().stream()
+                .filter(resource -> isOwn(resource) && !isShared(resource))
+                .toList();
+    }
+
+    /** The first test that asks an id for its device is not the only one that uses it. */
+    private static boolean isShared(NativeResource resource) {
+        return resource instanceof DeviceContext context && context.isShared();
     }
 
     private static void release(AutoCloseable resource, List<Throwable> failures) {

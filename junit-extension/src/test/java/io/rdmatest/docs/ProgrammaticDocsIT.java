@@ -7,6 +7,7 @@ import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.QueuePairOptions;
 import io.rdmatest.junit.RdmaExtension;
+import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.ResourceScope;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
@@ -15,8 +16,11 @@ import io.rdmatest.verbs.QueuePair;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** The examples of the page about the programmatic API. */
+@ResourceLock(value = RdmaTest.DEVICE_LOCK, mode = ResourceAccessMode.READ)
 class ProgrammaticDocsIT {
 
     // begin field

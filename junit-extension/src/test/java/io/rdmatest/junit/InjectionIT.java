@@ -19,12 +19,19 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SharedReceiveQueue;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -194,6 +201,47 @@ class InjectionIT {
         assertThat(ScopesTestCase.OWN)
                 .allSatisfy(resource ->
                         assertThat(((NativeResource) resource).isClosed()).isTrue());
+    }
+
+    /** Both ids are on the context that librdmacm opened; it is neither test's. */
+    @RdmaTest
+    @TestMethodOrder(MethodOrderer.MethodName.class)
+    static class SharedContextTestCase {
+        private static @Nullable CmId kept;
+
+        @BeforeAll
+        static void bind(@Scoped(ResourceScope.CLASS) EventChannel channel, FabricDevice device) {
+            kept = channel.createId(PortSpace.TCP);
+            kept.bind(new InetSocketAddress(device.address(), 0));
+        }
+
+        @AfterAll
+        static void close() {
+            kept().close();
+        }
+
+        private static CmId kept() {
+            return Objects.requireNonNull(kept);
+        }
+
+        @RdmaTest
+        void aAsksForItFirst(EventChannel channel, FabricDevice device) {
+            try (CmId own = channel.createId(PortSpace.TCP)) {
+                own.bind(new InetSocketAddress(device.address(), 0));
+                assertThat(own.context()).isSameAs(kept().context());
+                assertThat(own.context().isShared()).isTrue();
+            }
+        }
+
+        @RdmaTest
+        void bUsesItLater() {
+            assertThat(kept().context().attributes().maxQp()).isPositive();
+        }
+    }
+
+    @Test
+    void leavesTheSharedContextToTheIdsOnIt() {
+        assertPasses(SharedContextTestCase.class, 2);
     }
 
     @RdmaTest
