@@ -48,10 +48,11 @@ final class Diagnosis {
      * What was found.
      *
      * @param cause the likely cause in words; empty if the failure's own message is all there is to say
-     * @param lines at most two lines that show it
+     * @param lines at most three lines that show it, the last of which says where the rest is
      * @param text everything
+     * @param worthwhile whether there was a device or a native object to tell of
      */
-    record Report(String cause, List<String> lines, String text) {}
+    record Report(String cause, List<String> lines, String text, boolean worthwhile) {}
 
     private static final Duration PART = Duration.ofSeconds(5);
     private static final Duration WHOLE = Duration.ofSeconds(20);
@@ -129,7 +130,9 @@ final class Diagnosis {
             lines.add("counters of " + device() + ": " + Counters.words(suspicious));
         } else if (!kernel.isEmpty()) {
             lines.add("kernel: " + kernel.getLast());
-        } else if (!live.isEmpty()) {
+        }
+        boolean worthwhile = counters != null || !live.isEmpty();
+        if (worthwhile) {
             lines.add("everything else is in diagnosis.txt: events, queue pairs, counters, kernel log, threads");
         }
 
@@ -153,7 +156,7 @@ final class Diagnosis {
         part("counters: before, after, growth", this::counterTable);
         part("kernel log since the test began", this::kernelLog);
         part("threads", Diagnosis::threads);
-        return new Report(cause, List.copyOf(lines), text.toString());
+        return new Report(cause, List.copyOf(lines), text.toString(), worthwhile);
     }
 
     private String device() {

@@ -230,10 +230,14 @@ final class RunDevice {
     FabricDevice require() {
         if (device == null) {
             RuntimeException problem = failure == null ? new FabricException("there is no device") : failure;
-            throw new FabricException(problem.getMessage() + System.lineSeparator() + "Run in the project's soft-RoCE"
-                    + " machine (-Djvm=fabric-config/rdma-jdk/bin/java), select a device with -D"
-                    + FabricConfiguration.DEVICE + "=name, or let the tests be skipped with -D"
-                    + RdmaConfiguration.SKIP_WITHOUT_DEVICE + "=true");
+            // Where there are devices, the problem's own message says what is wrong with the choice.
+            String waysOut = absence().isEmpty()
+                    ? ""
+                    : System.lineSeparator() + "Run in the project's soft-RoCE machine"
+                            + " (-Djvm=fabric-config/rdma-jdk/bin/java), select a device with -D"
+                            + FabricConfiguration.DEVICE + "=name, or let the tests be skipped with -D"
+                            + RdmaConfiguration.SKIP_WITHOUT_DEVICE + "=true";
+            throw new FabricException(problem.getMessage() + waysOut);
         }
         return device;
     }

@@ -65,7 +65,7 @@ final class Watch {
         Diagnosis.Report seen = atTimeout;
         Throwable cause = Verdict.cause(thrown);
         Diagnosis.Report report = seen == null ? Diagnosis.of(what, cause, life.inSight(), counters, began) : seen;
-        if (counters != null || !life.inSight().isEmpty()) {
+        if (report.worthwhile()) {
             publish(report.text());
         }
         String lines = report.lines().stream()

@@ -87,9 +87,12 @@ class TimeoutTests {
 
     @Test
     void tellsWhatWasThereWhenTimeRanOut() {
-        assertThat(Run.withoutDevice(HangingTestCase.class).failure("swallows"))
+        Run run = Run.withoutDevice(HangingTestCase.class);
+        assertThat(run.failure("swallows"))
                 .hasMessageContaining("did not finish within 200 ms")
-                .hasMessageContaining("CountDownLatch.await");
+                .hasMessageContaining("CountDownLatch.await")
+                .hasMessageContaining("diagnosis.txt");
+        assertThat(run.files("diagnosis.txt")).singleElement().asString().contains("qp fake/17");
     }
 
     @RdmaTest
