@@ -91,6 +91,18 @@ class VirtualMachineTests {
     }
 
     @Test
+    void javaIsTheSameForAProgramThatRunsInTheMachine() throws Exception {
+        Result result = scripts.inVm(
+                "env",
+                "RDMA_VM=never",
+                Scripts.HOME.resolve("bin/java").toString(),
+                "-XX:+PrintFlagsFinal",
+                "-version");
+
+        assertThat(result.text()).containsPattern("TieredStopAtLevel\\s+= 1 ");
+    }
+
+    @Test
     void deathBySignalIsReportedAsAShellWould() throws Exception {
         assertThat(scripts.inVm("sh", "-c", "kill -SEGV $$").status()).isEqualTo(139);
     }
