@@ -48,7 +48,7 @@ final class Diagnosis {
      * What was found.
      *
      * @param cause the likely cause in words; empty if the failure's own message is all there is to say
-     * @param lines at most three lines that show it, the last of which says where the rest is
+     * @param lines at most two lines that show it, the last of which says where the rest is
      * @param text everything
      * @param worthwhile whether there was a device or a native object to tell of
      */
@@ -126,13 +126,13 @@ final class Diagnosis {
         List<String> kernel = boundedOr(() -> KernelLog.since(began), List.of());
         List<String> lines = new ArrayList<>();
         culprit(thrown).map(Side::summary).or(this::lastEvent).ifPresent(lines::add);
-        if (!suspicious.isEmpty()) {
-            lines.add("counters of " + device() + ": " + Counters.words(suspicious));
-        } else if (!kernel.isEmpty()) {
-            lines.add("kernel: " + kernel.getLast());
-        }
         boolean worthwhile = counters != null || !live.isEmpty();
-        if (worthwhile) {
+        String elsewhere = worthwhile ? "; everything else is in diagnosis.txt" : "";
+        if (!suspicious.isEmpty()) {
+            lines.add("counters of " + device() + ": " + Counters.words(suspicious) + elsewhere);
+        } else if (!kernel.isEmpty()) {
+            lines.add("kernel: " + kernel.getLast() + elsewhere);
+        } else if (worthwhile) {
             lines.add("everything else is in diagnosis.txt: events, queue pairs, counters, kernel log, threads");
         }
 
