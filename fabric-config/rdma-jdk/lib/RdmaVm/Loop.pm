@@ -1,14 +1,18 @@
 package RdmaVm::Loop;
 
-# A small event loop: callbacks for readable and writable file handles and for signals. Signals arrive through a pipe,
-# because one that comes between a test and select() would otherwise be noticed only at the next timeout.
+# A small event loop: callbacks for readable and writable file handles and for signals. Signals are read from a descriptor
+# (signalfd(2)). A handler would not do, not even one that writes to a pipe: Perl runs it between two of its operations, so
+# a signal that comes right before select() enters the kernel would be noticed only when something else ends the wait.
 
 use strict;
 use warnings;
-use Errno qw(EINTR);
+use Errno qw(EAGAIN EINTR);
 use Fcntl;
+use POSIX qw(SIG_BLOCK SIG_SETMASK);
 
-my (%reader, %writer, %on_signal, $wake_reader, $wake_writer);
+use constant { SYS_SIGNALFD4 => 289, SFD_CLOEXEC => 02000000, SFD_NONBLOCK => 04000, SIGINFO_SIZE => 128 };
+
+my (%reader, %writer, %on_signal, $signals);
 
 sub non_blocking {
     my ($fh) = @_;
@@ -27,16 +31,26 @@ sub drop { my ($fh) = @_; no_read($fh); no_write($fh); close $fh; return }
 
 sub on_signal {
     my ($name, $do) = @_;
-    if (!$wake_reader) {
-        pipe($wake_reader, $wake_writer) or die "pipe: $!\n";
-        non_blocking($_) for $wake_reader, $wake_writer;
-        on_read($wake_reader, sub {
-            sysread($wake_reader, my $names, 4096) or return;
-            $on_signal{$_}->() for grep { $on_signal{$_} } split /\n/, $names;
-        });
-    }
-    $on_signal{$name} = $do;
-    $SIG{$name} = sub { local $!; syswrite($wake_writer, "$name\n") };
+    my $number = POSIX->can("SIG$name")->();
+    $on_signal{$number} = $do;
+    POSIX::sigprocmask(SIG_BLOCK, POSIX::SigSet->new($number)) or die "sigprocmask: $!\n";
+    my $mask = 0;
+    $mask |= 1 << $_ - 1 for keys %on_signal;
+    # A variable, because syscall() refuses a temporary for a buffer.
+    my $set = pack 'Q', $mask;
+    my $fd  = syscall SYS_SIGNALFD4, $signals ? fileno $signals : -1, $set, length $set, SFD_CLOEXEC | SFD_NONBLOCK;
+    die "signalfd: $!\n" if $fd < 0;
+    return if $signals;
+    open $signals, '+<&=', $fd or die "signalfd: $!\n";
+    on_read($signals, sub {
+        my $n = sysread $signals, my $came, 32 * SIGINFO_SIZE;
+        if (!defined $n) {
+            return if $! == EAGAIN || $! == EINTR;
+            die "signalfd: $!\n";
+        }
+        # The first field of each entry is the signal's number.
+        $on_signal{$_}->() for map { unpack 'L', substr $came, $_ * SIGINFO_SIZE, 4 } 0 .. $n / SIGINFO_SIZE - 1;
+    });
     return;
 }
 
@@ -57,10 +71,11 @@ sub turn {
     return;
 }
 
-# In a forked child: the parent's events are not ours.
+# In a forked child: the parent's events are not ours, and what the child executes starts with no signal blocked.
 sub forget {
     (%reader, %writer, %on_signal) = ();
-    ($wake_reader, $wake_writer) = ();
+    undef $signals;
+    POSIX::sigprocmask(SIG_SETMASK, POSIX::SigSet->new);
     return;
 }
 
