@@ -163,6 +163,33 @@ class LaunchTests {
     }
 
     @Test
+    void aFabricOfOtherHostsIsTriedFromThisOne() throws Exception {
+        built();
+        Run run = run(Map.of("RDMA_VM", "always", "CHECK", "101", "RDMA_VM_QEMU", "/nonexistent/qemu"), "fabric", "lab");
+        assertThat(run.output()).isEqualTo("ran lab\n");
+        assertThat(run.status()).isEqualTo(6);
+    }
+
+    @Test
+    void aFabricOfMachinesIsTriedInThem() throws Exception {
+        built();
+        Files.delete(project.resolve("fabric-config/rdma-jdk/bin/in-vm"));
+        script(
+                "project/fabric-config/rdma-jdk/bin/in-vm",
+                "echo \"RDMA_VM=$RDMA_VM $1 $2 $3\"",
+                "for last; do :; done",
+                "echo \"in the machines $last\"");
+        Run two = run(Map.of("RDMA_VM", "auto", "CHECK", "103"), "fabric", "microvm-2");
+        assertThat(two.output()).isEqualTo("RDMA_VM=always --nodes 2 --\nin the machines microvm-2\n");
+        Run one = run(Map.of("RDMA_VM", "auto", "CHECK", "102"), "fabric", "microvm");
+        assertThat(one.output()).isEqualTo("RDMA_VM=always --nodes 1 --\nin the machines microvm\n");
+        // Whoever forbids machines gets none; the command says what that means for such a fabric.
+        assertThat(run(Map.of("RDMA_VM", "never", "CHECK", "103"), "fabric", "microvm-2")
+                        .output())
+                .isEqualTo("ran microvm-2\n");
+    }
+
+    @Test
     void whereNoMachineIsWantedTheOptionsAreReadOnce() throws Exception {
         built();
         assertThat(run(Map.of(), "devices").errors()).doesNotContain("checked");
