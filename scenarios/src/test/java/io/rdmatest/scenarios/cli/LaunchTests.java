@@ -173,20 +173,20 @@ class LaunchTests {
     @Test
     void aFabricOfMachinesIsTriedInThem() throws Exception {
         built();
-        Files.delete(project.resolve("fabric-config/rdma-jdk/bin/in-vm"));
         script(
-                "project/fabric-config/rdma-jdk/bin/in-vm",
-                "echo \"RDMA_VM=$RDMA_VM $1 $2 $3\"",
+                "project/fabric-config/rdma-jdk/bin/java",
                 "for last; do :; done",
-                "echo \"in the machines $last\"");
-        Run two = run(Map.of("RDMA_VM", "auto", "CHECK", "103"), "fabric", "microvm-2");
-        assertThat(two.output()).isEqualTo("RDMA_VM=always --nodes 2 --\nin the machines microvm-2\n");
-        Run one = run(Map.of("RDMA_VM", "auto", "CHECK", "102"), "fabric", "microvm");
-        assertThat(one.output()).isEqualTo("RDMA_VM=always --nodes 1 --\nin the machines microvm\n");
+                "echo \"RDMA_VM=$RDMA_VM RDMA_VM_NODES=$RDMA_VM_NODES $last\"");
+        assertThat(run(Map.of("CHECK", "103", "RDMA_VM", "auto"), "fabric", "microvm-2")
+                        .output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=2 microvm-2\n");
+        assertThat(run(Map.of("CHECK", "102", "RDMA_VM", "auto"), "fabric", "microvm")
+                        .output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=1 microvm\n");
         // Whoever forbids machines gets none; the command says what that means for such a fabric.
         assertThat(run(Map.of("RDMA_VM", "never", "CHECK", "103"), "fabric", "microvm-2")
                         .output())
-                .isEqualTo("ran microvm-2\n");
+                .isEqualTo("RDMA_VM=never RDMA_VM_NODES= microvm-2\n");
     }
 
     @Test
