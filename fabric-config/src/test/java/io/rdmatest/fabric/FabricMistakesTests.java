@@ -14,9 +14,11 @@ import io.rdmatest.verbs.DeviceCapability;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -322,6 +324,26 @@ class FabricMistakesTests {
     void everyShippedFileIsValidForBoth(Path file) throws IOException {
         String text = Files.readString(file);
         assertThat(FabricReader.read(file.toString(), text).name() + ".yaml").isEqualTo(file.getFileName().toString());
+        assertThat(refusals(text)).isEmpty();
+    }
+
+    /** The fabric files that the documentation shows. */
+    static Stream<String> documented() throws IOException {
+        List<String> shown = new ArrayList<>();
+        for (String page : List.of("fabric-files.md", "promises.md")) {
+            Pattern.compile("(?s)```yaml\\n(fabric: .*?)```")
+                    .matcher(Files.readString(Path.of("../docs", page)))
+                    .results()
+                    .forEach(block -> shown.add(block.group(1)));
+        }
+        assertThat(shown).hasSizeGreaterThanOrEqualTo(3);
+        return shown.stream();
+    }
+
+    @ParameterizedTest
+    @MethodSource("documented")
+    void everyDocumentedFileIsValidForBoth(String text) {
+        assertThat(FabricReader.read("docs", text).nodes()).isNotEmpty();
         assertThat(refusals(text)).isEmpty();
     }
 
