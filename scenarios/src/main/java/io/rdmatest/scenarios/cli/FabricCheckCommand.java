@@ -38,6 +38,9 @@ final class FabricCheckCommand extends ReportingCommand {
     /** The same for a fabric of virtual machines, less their number. */
     private static final int IN_MACHINES = 101;
 
+    /** The device of each of the project's virtual machines. */
+    private static final String DEVICE_OF_MACHINE = "rxe0";
+
     private static final Pattern MISTAKE = Pattern.compile("(.*?):(\\d+):(\\d+): (.*)");
 
     @Parameters(paramLabel = "FILE", description = "A fabric file, or the name of a fabric such as auto or microvm-2.")
@@ -74,8 +77,10 @@ final class FabricCheckCommand extends ReportingCommand {
             if (fabric.microvms() > 0) {
                 return IN_MACHINES + fabric.microvms();
             }
-            // From a machine, with its own network, the other hosts can't be reached.
-            return fabric.remoteNodes().isEmpty() ? Rdmatest.OPTIONS_ARE_RIGHT : ON_THIS_HOST;
+            // A machine has neither this host's adapters nor its network.
+            boolean anywhere = fabric.nodes().stream()
+                    .allMatch(node -> node.isLocal() && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
+            return anywhere ? Rdmatest.OPTIONS_ARE_RIGHT : ON_THIS_HOST;
         } catch (FabricException e) {
             return ON_THIS_HOST;
         }

@@ -128,8 +128,18 @@ class FabricCheckTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"auto,100", "loopback,100", "two-hosts.example,101", "microvm,102", "microvm-2,103", "no-such-fabric,101"})
-    void aFabricSaysWhereItIsToBeTried(String fabric, int status) {
+    @CsvSource({
+        "auto,100",
+        "loopback,100",
+        "rxe-ipv6,100",
+        "adapter,101",
+        "two-hosts.example,101",
+        "microvm,102",
+        "microvm-2,103",
+        "no-such-fabric,101"
+    })
+    void aFabricSaysWhereItIsToBeTried(String fabric, int status) throws IOException {
+        String adapter = write("adapter", "  - name: a\n    device: mlx5_0\n");
         assertThat(Rdmatest.execute(
                         new PrintWriter(out, true),
                         new PrintWriter(err, true),
@@ -137,7 +147,7 @@ class FabricCheckTests {
                         true,
                         "fabric",
                         "check",
-                        fabric))
+                        fabric.equals("adapter") ? adapter : fabric))
                 .isEqualTo(status);
         assertThat(out.toString()).isEmpty();
     }
