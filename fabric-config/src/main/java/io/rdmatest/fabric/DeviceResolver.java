@@ -77,12 +77,7 @@ final class DeviceResolver {
                             .toList();
                     PortAttributes attributes = context.port(number);
                     PortSelector.Port port = new PortSelector.Port(
-                            device.name(),
-                            device.driver(),
-                            number,
-                            attributes.state(),
-                            attributes.linkLayer(),
-                            gids);
+                            device.name(), device.driver(), number, attributes.state(), attributes.linkLayer(), gids);
                     ports.put(port, new SeenPort(device, attributes));
                     seen.add(port.toString());
                 }

@@ -175,7 +175,8 @@ public final class Fabric {
     public static String schema() {
         try (InputStream schema = Fabric.class.getResourceAsStream("fabrics/fabric.schema.json")) {
             return new String(
-                    Objects.requireNonNull(schema, "fabrics/fabric.schema.json").readAllBytes(), StandardCharsets.UTF_8);
+                    Objects.requireNonNull(schema, "fabrics/fabric.schema.json").readAllBytes(),
+                    StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException("the schema of fabric files can't be read", e);
         }

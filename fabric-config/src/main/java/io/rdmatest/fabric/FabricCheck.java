@@ -158,7 +158,8 @@ public final class FabricCheck {
                 })) {
             List<Future<Result>> running = fabric.nodes().stream()
                     .map(node -> workers.submit(() -> reached(
-                            node.equals(fabric.local()) ? local : node.isLocal() ? local(node) : launched(node), local)))
+                            node.equals(fabric.local()) ? local : node.isLocal() ? local(node) : launched(node),
+                            local)))
                     .toList();
             for (Future<Result> each : running) {
                 results.add(of(each));
@@ -278,8 +279,8 @@ public final class FabricCheck {
             Place found = place(result, rail.getKey());
             InetAddress to = found != null ? found.address() : rail.getValue().address();
             // An address that was not found on its own host is not looked for from another; an unreachable host is.
-            boolean known = found != null
-                    || result.problems().stream().anyMatch(problem -> problem.kind() == Kind.UNREACHABLE);
+            boolean known =
+                    found != null || result.problems().stream().anyMatch(problem -> problem.kind() == Kind.UNREACHABLE);
             if (from != null && to != null && known && !to.isLinkLocalAddress() && !cancelled.getAsBoolean()) {
                 String why = unreached(from, to);
                 if (why != null) {
@@ -310,7 +311,8 @@ public final class FabricCheck {
             id.resolveRoute(REACH);
             return null;
         } catch (RdmaTimeoutException | UnexpectedCmEventException | RdmaException e) {
-            return way + firstLine(e) + "; to do: check the address, that the host is up, and that both are on one network"
+            return way + firstLine(e)
+                    + "; to do: check the address, that the host is up, and that both are on one network"
                     + " (ip route get, ping)";
         }
     }

@@ -36,8 +36,8 @@ final class FabricReader extends CheckedYaml {
     private static final List<String> FABRIC_KEYS =
             List.of("fabric", "nodes", "promises", "thresholds", "faults", "microvm");
     private static final List<String> DEVICE_KEYS = List.of("device", "port", "gid", "address");
-    private static final List<String> NODE_KEYS = List.of(
-            "name", "device", "port", "gid", "address", "rails", "launch", "java", "environment", "promises");
+    private static final List<String> NODE_KEYS =
+            List.of("name", "device", "port", "gid", "address", "rails", "launch", "java", "environment", "promises");
     private static final List<String> RAIL_KEYS = List.of("device", "port", "gid", "address", "promises");
     private static final List<String> PROMISE_KEYS = List.of("capabilities", "rate", "mtu", "gid-type", "lossless");
     private static final List<String> PERCENTILES =
@@ -147,8 +147,7 @@ final class FabricReader extends CheckedYaml {
         List<String> launch = List.of();
         String java = Node.DEFAULT_JAVA;
         Map<String, String> environment = Map.of();
-        Promises promises =
-                keys.containsKey("promises") ? promises(keys.get("promises"), ofFabric) : ofFabric;
+        Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofFabric) : ofFabric;
         Map<String, Rail> rails = Map.of();
         for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
             org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
@@ -292,7 +291,10 @@ final class FabricReader extends CheckedYaml {
             }
             for (NodeTuple rail : railsOf(items.get(i))) {
                 String name = text(rail.getKeyNode());
-                if (nodes.stream().filter(each -> each.rails().containsKey(name)).count() > 1) {
+                if (nodes.stream()
+                                .filter(each -> each.rails().containsKey(name))
+                                .count()
+                        > 1) {
                     continue;
                 }
                 List<String> others = nodes.stream()
@@ -302,7 +304,8 @@ final class FabricReader extends CheckedYaml {
                         .toList();
                 problem(
                         rail.getKeyNode(),
-                        "rail '" + name + "' is on node '" + node.name() + "' only and connects nothing; the rails of the"
+                        "rail '" + name + "' is on node '" + node.name()
+                                + "' only and connects nothing; the rails of the"
                                 + " other nodes: " + (others.isEmpty() ? "none" : list(others))
                                 + didYouMean(
                                         name,
@@ -468,7 +471,9 @@ final class FabricReader extends CheckedYaml {
                     || scalar.getTag().equals(Tag.NULL)
                     || scalar.getValue().indexOf('\n') >= 0
                     || scalar.getValue().indexOf('\0') >= 0) {
-                problem(content, "the value of variable '" + variable + "' must be one line of text, not " + shown(content));
+                problem(
+                        content,
+                        "the value of variable '" + variable + "' must be one line of text, not " + shown(content));
             } else if (variables.putIfAbsent(variable, scalar.getValue()) != null) {
                 problem(entry.getKeyNode(), "variable '" + variable + "' appears twice in environment");
             }
@@ -528,7 +533,9 @@ final class FabricReader extends CheckedYaml {
             return inherited;
         }
         if (keys.isEmpty() && problemCount() == before) {
-            problem(value, "promises promises nothing; give at least one of " + list(PROMISE_KEYS) + ", or leave it out");
+            problem(
+                    value,
+                    "promises promises nothing; give at least one of " + list(PROMISE_KEYS) + ", or leave it out");
         }
         Set<DeviceCapability> capabilities = EnumSet.noneOf(DeviceCapability.class);
         org.snakeyaml.engine.v2.nodes.Node list = keys.get("capabilities");

@@ -92,12 +92,15 @@ final class NodeProbe {
 
     private static String script(Node node) {
         StringBuilder script = new StringBuilder();
-        node.environment().forEach((name, value) -> script.append("export ")
-                .append(name)
-                .append('=')
-                .append(quoted(value))
-                .append('\n'));
-        script.append("LC_ALL=C\nexport LC_ALL\njava=").append(quoted(node.java())).append('\n');
+        node.environment()
+                .forEach((name, value) -> script.append("export ")
+                        .append(name)
+                        .append('=')
+                        .append(quoted(value))
+                        .append('\n'));
+        script.append("LC_ALL=C\nexport LC_ALL\njava=")
+                .append(quoted(node.java()))
+                .append('\n');
         try (InputStream probe = Objects.requireNonNull(NodeProbe.class.getResourceAsStream("probe.sh"), "probe.sh")) {
             return script + new String(probe.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
@@ -198,7 +201,9 @@ final class NodeProbe {
 
     /** The JDK tells the errno of exec(3) in its message only, in one form or the other. */
     private static boolean errno(LaunchedCommand.Answer answer, int errno) {
-        return Pattern.compile("error[=:] ?" + errno + "\\b").matcher(answer.err()).find();
+        return Pattern.compile("error[=:] ?" + errno + "\\b")
+                .matcher(answer.err())
+                .find();
     }
 
     private static String said(String wrote) {
@@ -211,7 +216,8 @@ final class NodeProbe {
                 .map(String::strip)
                 .filter(line -> !line.isEmpty() && !line.startsWith(LINE.strip()))
                 .toList();
-        List<String> ofErr = err.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
+        List<String> ofErr =
+                err.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
         List<String> shown = ofErr.isEmpty() ? lines : ofErr;
         return shown.stream()
                 .skip(Math.max(0, shown.size() - LAST_LINES))
@@ -227,15 +233,17 @@ final class NodeProbe {
         String cure = "; to do: install a JDK " + JAVA + ", or name its java in the node's key java";
         if (path.isEmpty()) {
             String unusable = value(lines, "java-unusable ");
-            notReady((unusable.isEmpty() ? named : "'" + unusable + "' is there, but is no program that may be executed")
-                    + cure);
+            notReady(
+                    (unusable.isEmpty() ? named : "'" + unusable + "' is there, but is no program that may be executed")
+                            + cure);
             return;
         }
         List<String> says = lines.stream()
                 .filter(line -> line.startsWith("java-says "))
                 .map(line -> line.substring("java-says ".length()))
                 .toList();
-        Optional<Matcher> version = says.stream().map(VERSION::matcher).filter(Matcher::find).findFirst();
+        Optional<Matcher> version =
+                says.stream().map(VERSION::matcher).filter(Matcher::find).findFirst();
         if (version.isEmpty()) {
             notReady("'" + path + " -version' tells no version there" + said(String.join(" / ", says)) + cure);
             return;
@@ -275,10 +283,8 @@ final class NodeProbe {
                             named(LinkLayer.values(), words[3], LinkLayer.UNKNOWN),
                             ofPort));
                 }
-                case "rate" ->
-                    number(words[3]).ifPresent(rate -> rates.put(words[1] + "/" + words[2], rate));
-                case "mtu" ->
-                    number(words[3]).ifPresent(mtu -> mtus.put(words[1] + "/" + words[2], mtu.intValue()));
+                case "rate" -> number(words[3]).ifPresent(rate -> rates.put(words[1] + "/" + words[2], rate));
+                case "mtu" -> number(words[3]).ifPresent(mtu -> mtus.put(words[1] + "/" + words[2], mtu.intValue()));
                 case "gid" -> gid(words);
                 case "address" -> addresses.add(InetAddress.ofLiteral(words[2]));
                 default -> {
@@ -338,14 +344,14 @@ final class NodeProbe {
                         seen,
                         (port, gid) -> addresses.stream()
                                 .filter(address -> !address.isLoopbackAddress())
-                                .min(Comparator.comparingInt(
-                                        address -> PortSelector.familyRank(Gid.of(address))))));
+                                .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address))))));
         InetAddress address = on.address();
         if (choice.port().linkLayer() == LinkLayer.INFINIBAND
                 && address != null
                 && !addresses.isEmpty()
                 && !addresses.contains(address)) {
-            throw new FabricException("address " + address.getHostAddress() + " is on no network interface there; seen: "
+            throw new FabricException("address " + address.getHostAddress()
+                    + " is on no network interface there; seen: "
                     + addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(", ")));
         }
         String port = choice.port().name();

@@ -20,17 +20,11 @@ final class PortSelector {
     static final String LOAD_DRIVER = "load the driver of the adapter and bring its link up";
 
     /** What to do where there is no device. */
-    static final String MAKE_DEVICE = "make a soft-RoCE device ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev"
-            + " eth0', as root)";
+    static final String MAKE_DEVICE =
+            "make a soft-RoCE device ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev" + " eth0', as root)";
 
     /** One port as it was seen, with its usable GIDs. */
-    record Port(
-            String device,
-            String driver,
-            int number,
-            PortState state,
-            LinkLayer linkLayer,
-            List<GidEntry> gids) {
+    record Port(String device, String driver, int number, PortState state, LinkLayer linkLayer, List<GidEntry> gids) {
 
         String name() {
             return device + "/" + number;

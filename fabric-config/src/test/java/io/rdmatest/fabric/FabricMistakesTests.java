@@ -85,11 +85,7 @@ class FabricMistakesTests {
 
     static Stream<Mistake> mistakes() {
         return Stream.of(
-                new Mistake(
-                        "a key of the file misspelt",
-                        "nodes:\n",
-                        "node:\n",
-                        """
+                new Mistake("a key of the file misspelt", "nodes:\n", "node:\n", """
                         lab.yaml:1:1: key 'nodes' is missing in a fabric; it needs fabric, nodes
                         lab.yaml:6:1: unknown key 'node' in a fabric; allowed: fabric, nodes, promises, thresholds, faults, microvm (did you mean 'nodes'?)"""),
                 new Mistake(
@@ -199,18 +195,10 @@ class FabricMistakesTests {
                         "environment: { LD_LIBRARY_PATH: /opt/rdma/lib }",
                         "environment: [LD_LIBRARY_PATH=/opt/rdma/lib]",
                         "lab.yaml:15:18: environment must be a mapping of variables to values, such as {LD_LIBRARY_PATH: /opt/rdma/lib}, not a list"),
-                new Mistake(
-                        "a JVM for this host",
-                        "    launch: [ssh, root@b.example]\n",
-                        "",
-                        """
+                new Mistake("a JVM for this host", "    launch: [ssh, root@b.example]\n", "", """
                         lab.yaml:13:11: java is for nodes with launch; this node is this host, whose JVM is already running
                         lab.yaml:14:18: environment is for nodes with launch; this node is this host, whose JVM is already running"""),
-                new Mistake(
-                        "a device and rails",
-                        "    port: 1\n",
-                        "    rails: { r0: { device: mlx5_0 } }\n",
-                        """
+                new Mistake("a device and rails", "    port: 1\n", "    rails: { r0: { device: mlx5_0 } }\n", """
                         lab.yaml:8:13: device stands beside rails; it belongs into one of the rails
                         lab.yaml:10:10: gid stands beside rails; it belongs into one of the rails
                         lab.yaml:11:14: address stands beside rails; it belongs into one of the rails"""),
@@ -323,7 +311,8 @@ class FabricMistakesTests {
     @MethodSource("shipped")
     void everyShippedFileIsValidForBoth(Path file) throws IOException {
         String text = Files.readString(file);
-        assertThat(FabricReader.read(file.toString(), text).name() + ".yaml").isEqualTo(file.getFileName().toString());
+        assertThat(FabricReader.read(file.toString(), text).name() + ".yaml")
+                .isEqualTo(file.getFileName().toString());
         assertThat(refusals(text)).isEmpty();
     }
 

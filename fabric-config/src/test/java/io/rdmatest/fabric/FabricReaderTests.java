@@ -190,8 +190,7 @@ class FabricReaderTests {
         Node b = fabric.node("b").orElseThrow();
         assertThat(b.java()).isEqualTo("/opt/jdk-25/bin/java");
         assertThat(b.environment())
-                .containsExactly(
-                        Map.entry("LD_LIBRARY_PATH", "/opt/rdma/lib"), Map.entry("MLX5_SINGLE_THREADED", "1"));
+                .containsExactly(Map.entry("LD_LIBRARY_PATH", "/opt/rdma/lib"), Map.entry("MLX5_SINGLE_THREADED", "1"));
         assertThat(fabric.node("c")).isEmpty();
         // Another device has no rails of its own.
         assertThat(fabric.withDevice("rxe0").local().rails()).isEmpty();
@@ -201,7 +200,9 @@ class FabricReaderTests {
     void theJavaOfThisHostIsNamedByItsPath() {
         Fabric fabric = FabricReader.read(
                 "lab.yaml", "fabric: lab\nnodes: [{ name: a }, { name: b, launch: [on-node, b], java: same }]\n");
-        assertThat(Path.of(fabric.node("b").orElseThrow().java())).isExecutable().isAbsolute();
+        assertThat(Path.of(fabric.node("b").orElseThrow().java()))
+                .isExecutable()
+                .isAbsolute();
         assertThat(fabric.local().java()).isEqualTo(Node.DEFAULT_JAVA);
     }
 
@@ -233,7 +234,8 @@ class FabricReaderTests {
                                 + " a letter or digit"),
                 node(
                         "devcie: mlx5_0",
-                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: " + NODE_KEYS + " (did you mean 'device'?)"),
+                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: " + NODE_KEYS
+                                + " (did you mean 'device'?)"),
                 node("name: b", "f.yaml:4:5: key 'name' appears twice in a node"),
                 node("device: [a]", "f.yaml:4:13: device a list is neither 'auto' nor a device name such as mlx5_0"),
                 node(

@@ -17,8 +17,8 @@ class FabricTests {
 
     @Test
     void knowsTheShippedFabricsAndEachOfThemIsValid() {
-        assertThat(Fabric.available()).contains(
-                        "auto", "loopback", "microvm", "microvm-2", "rails.example", "rxe-ipv6", "two-hosts.example");
+        assertThat(Fabric.available())
+                .contains("auto", "loopback", "microvm", "microvm-2", "rails.example", "rxe-ipv6", "two-hosts.example");
         for (String name : Fabric.available()) {
             assertThat(Fabric.load(name).name()).isEqualTo(name);
         }

@@ -79,7 +79,8 @@ final class FabricCheckCommand extends ReportingCommand {
             }
             // A machine has neither this host's adapters nor its network.
             boolean anywhere = fabric.nodes().stream()
-                    .allMatch(node -> node.isLocal() && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
+                    .allMatch(node -> node.isLocal()
+                            && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
             return anywhere ? Rdmatest.OPTIONS_ARE_RIGHT : ON_THIS_HOST;
         } catch (FabricException e) {
             return ON_THIS_HOST;
@@ -171,13 +172,14 @@ final class FabricCheckCommand extends ReportingCommand {
                 + (node.isLocal() ? "this host" : "by '" + String.join(" ", node.launch()) + "'")
                 + (result.host().isEmpty()
                         ? ""
-                        : ", " + String.join(
-                                ", ",
-                                result.host().entrySet().stream()
-                                        .map(fact -> fact.getKey().equals("java")
-                                                ? "Java " + fact.getValue()
-                                                : fact.getValue())
-                                        .toList())));
+                        : ", "
+                                + String.join(
+                                        ", ",
+                                        result.host().entrySet().stream()
+                                                .map(fact -> fact.getKey().equals("java")
+                                                        ? "Java " + fact.getValue()
+                                                        : fact.getValue())
+                                                .toList())));
         for (Place place : result.places()) {
             lines.add("  %s%s/%d, GID %d %s (%s), address %s%s%s"
                     .formatted(
@@ -189,7 +191,8 @@ final class FabricCheckCommand extends ReportingCommand {
                             place.gidType(),
                             place.address().getHostAddress(),
                             place.rateGbps() > 0
-                                    ? ", " + BigDecimal.valueOf(place.rateGbps())
+                                    ? ", "
+                                            + BigDecimal.valueOf(place.rateGbps())
                                                     .stripTrailingZeros()
                                                     .toPlainString() + " Gb/s"
                                     : "",
@@ -206,8 +209,12 @@ final class FabricCheckCommand extends ReportingCommand {
         fields.put("launch", result.node().launch());
         fields.put("ready", result.problems().isEmpty());
         fields.put("host", result.host());
-        fields.put("devices", result.places().stream().map(FabricCheckCommand::json).toList());
-        fields.put("problems", result.problems().stream().map(FabricCheckCommand::json).toList());
+        fields.put(
+                "devices",
+                result.places().stream().map(FabricCheckCommand::json).toList());
+        fields.put(
+                "problems",
+                result.problems().stream().map(FabricCheckCommand::json).toList());
         fields.put("notLookedAt", result.notes());
         return fields;
     }

@@ -136,10 +136,7 @@ public final class Rdmatest implements Callable<Integer> {
     static CommandLine commandLine(List<? extends ReportingCommand> commands) {
         CommandLine line = new CommandLine(new Rdmatest());
         for (ReportingCommand command : commands) {
-            command.group()
-                    .map(group -> group(line, group))
-                    .orElse(line)
-                    .addSubcommand(command);
+            command.group().map(group -> group(line, group)).orElse(line).addSubcommand(command);
         }
         return configure(line);
     }
@@ -157,9 +154,7 @@ public final class Rdmatest implements Callable<Integer> {
 
     /** Returns what a command is called after {@code ./rdmatest}. */
     static String name(CommandLine line) {
-        return line.getParent() == null
-                ? ""
-                : (name(line.getParent()) + " " + line.getCommandName()).strip();
+        return line.getParent() == null ? "" : (name(line.getParent()) + " " + line.getCommandName()).strip();
     }
 
     static CommandLine commandLine() {
@@ -183,10 +178,10 @@ public final class Rdmatest implements Callable<Integer> {
                 .setExpandAtFiles(false)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Rdmatest::wrongUsage)
-                .setExecutionExceptionHandler((e, command, parsed) -> new Printer(
-                                name(command), false, command.getOut(), command.getErr())
-                        .failure(e, false)
-                        .code());
+                .setExecutionExceptionHandler(
+                        (e, command, parsed) -> new Printer(name(command), false, command.getOut(), command.getErr())
+                                .failure(e, false)
+                                .code());
     }
 
     private static int wrongUsage(ParameterException e, String[] args) {

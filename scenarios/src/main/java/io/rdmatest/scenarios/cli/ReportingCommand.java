@@ -74,7 +74,8 @@ abstract class ReportingCommand implements Callable<Integer> {
         if (checkOnly) {
             return place();
         }
-        Printer printer = new Printer(Rdmatest.name(spec.commandLine()), json(), spec.commandLine().getOut(), err());
+        Printer printer = new Printer(
+                Rdmatest.name(spec.commandLine()), json(), spec.commandLine().getOut(), err());
         Outcome outcome;
         try {
             outcome = execute();

@@ -76,14 +76,17 @@ class FabricCheckIT {
 
     @Test
     void aLaunchedNodeIsSeenAsTheDeviceItselfIs() throws Exception {
-        assertThat(check("  - name: a\n  - name: b\n" + LAUNCHED)).as(out.toString()).isZero();
+        assertThat(check("  - name: a\n  - name: b\n" + LAUNCHED))
+                .as(out.toString())
+                .isZero();
         for (int index = 0; index < 2; index++) {
             JsonNode seen = node(index).get("devices").get(0);
             assertThat(seen.get("device").asText()).isEqualTo(device.device().name());
             assertThat(seen.get("port").asInt()).isEqualTo(device.port());
             assertThat(seen.get("gidIndex").asInt()).isEqualTo(device.gid().index());
             assertThat(seen.get("gid").asText()).isEqualTo(device.gid().gid().toString());
-            assertThat(seen.get("gidType").asText()).isEqualTo(device.gid().type().toString());
+            assertThat(seen.get("gidType").asText())
+                    .isEqualTo(device.gid().type().toString());
             assertThat(seen.get("address").asText()).isEqualTo(device.address().getHostAddress());
             assertThat(seen.get("rateGbps").asDouble())
                     .isEqualTo(device.portAttributes().rateGbps());
@@ -117,14 +120,15 @@ class FabricCheckIT {
 
     @Test
     void brokenPromisesAreNamedOnBothSides() throws Exception {
-        String promises = "    promises: { rate: 9999, mtu: 256, gid-type: IB, lossless: true, capabilities: [multicast] }\n";
+        String promises =
+                "    promises: { rate: 9999, mtu: 256, gid-type: IB, lossless: true, capabilities: [multicast] }\n";
         assertThat(check("  - name: a\n" + promises + "  - name: b\n" + LAUNCHED + promises))
                 .isEqualTo(1);
         for (int index = 0; index < 2; index++) {
             assertThat(problems(node(index)))
                     .hasSize(2)
-                    .anyMatch(problem -> problem.startsWith(
-                            "fabric failed: a rate of 9999 Gb/s is promised, but it is "))
+                    .anyMatch(
+                            problem -> problem.startsWith("fabric failed: a rate of 9999 Gb/s is promised, but it is "))
                     .contains("fabric failed: a GID of the type IB is promised, but it is "
                             + device.gid().type()
                             + "; correct the file if that is as it should be, or the port, cable or switch");

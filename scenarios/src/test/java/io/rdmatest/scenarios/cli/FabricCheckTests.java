@@ -58,13 +58,18 @@ class FabricCheckTests {
 
     /** Two nodes: this host, whatever it has, and one that is reached by a command. */
     private JsonNode nodeB(String launch, String... more) throws IOException {
-        check("  - name: a\n  - name: b\n    launch: " + launch + "\n" + String.join("", more), "--json", "--timeout", "60s");
+        check(
+                "  - name: a\n  - name: b\n    launch: " + launch + "\n" + String.join("", more),
+                "--json",
+                "--timeout",
+                "60s");
         return json().get("nodes").get(1);
     }
 
     private static List<String> problems(JsonNode node) {
         List<String> problems = new ArrayList<>();
-        node.get("problems").forEach(problem -> problems.add(problem.get("message").asText()));
+        node.get("problems")
+                .forEach(problem -> problems.add(problem.get("message").asText()));
         return problems;
     }
 
@@ -76,8 +81,10 @@ class FabricCheckTests {
     @Test
     void everyMistakeOfAFileIsPrintedAndNoNodeIsTried() throws Exception {
         Path touched = folder.resolve("touched");
-        String file = write("lab", "  - name: a\n    prot: 1\n  - name: b\n    port: 0\n    launch: [touch, " + touched
-                + "]\n  - name: b\n");
+        String file = write(
+                "lab",
+                "  - name: a\n    prot: 1\n  - name: b\n    port: 0\n    launch: [touch, " + touched
+                        + "]\n  - name: b\n");
         assertThat(run("fabric", "check", file)).isEqualTo(2);
         assertThat(out.toString().lines())
                 .containsExactly(
@@ -106,7 +113,8 @@ class FabricCheckTests {
     @Test
     void aFabricThatIsNotThereIsAnsweredWithThoseThatAre() {
         assertThat(run("fabric", "check", "lab-rack-43")).isEqualTo(2);
-        assertThat(out.toString()).contains("no fabric named 'lab-rack-43'; available: auto, loopback, microvm, microvm-2");
+        assertThat(out.toString())
+                .contains("no fabric named 'lab-rack-43'; available: auto, loopback, microvm, microvm-2");
     }
 
     @Test
@@ -118,7 +126,8 @@ class FabricCheckTests {
         assertThat(err.toString().lines())
                 .hasSize(4)
                 .allMatch(line -> line.contains("--help lists the options"))
-                .anyMatch(line -> line.startsWith("./rdmatest fabric check: usage: Missing required parameter: 'FILE'"));
+                .anyMatch(
+                        line -> line.startsWith("./rdmatest fabric check: usage: Missing required parameter: 'FILE'"));
     }
 
     @Test
@@ -156,7 +165,8 @@ class FabricCheckTests {
     void aNodeTellsItsHostAndItsJava() throws Exception {
         JsonNode node = nodeB(ANY_SHELL, "    java: same\n    environment: { IGNORED: \"it's\" }\n");
         assertThat(node.get("host").get("host").asText())
-                .isEqualTo(Files.readString(Path.of("/proc/sys/kernel/hostname")).strip());
+                .isEqualTo(
+                        Files.readString(Path.of("/proc/sys/kernel/hostname")).strip());
         assertThat(node.get("host").get("java").asText())
                 .startsWith(Integer.toString(Runtime.version().feature()));
         assertThat(problems(node)).noneMatch(problem -> problem.contains("Java") || problem.contains("launch command"));
@@ -178,10 +188,14 @@ class FabricCheckTests {
 
     @Test
     void aJavaThatIsTooOldIsNamedWithItsVersion() throws Exception {
-        Path java = script("java-17", "echo 'Picked up JAVA_TOOL_OPTIONS: -Dx'", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2");
+        Path java = script(
+                "java-17",
+                "echo 'Picked up JAVA_TOOL_OPTIONS: -Dx'",
+                "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2");
         assertThat(problems(nodeB(ANY_SHELL, "    java: " + java + "\n")))
-                .contains(java + " is Java 17.0.15 there, and 25 is needed; to do: install a JDK 25, or name its java in"
-                        + " the node's key java");
+                .contains(
+                        java + " is Java 17.0.15 there, and 25 is needed; to do: install a JDK 25, or name its java in"
+                                + " the node's key java");
     }
 
     @Test
@@ -191,16 +205,19 @@ class FabricCheckTests {
                         + " the node's key java");
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB("[env, PATH=" + path("uname", "sh") + "]")))
-                .contains("no java is on the PATH there; to do: install a JDK 25, or name its java in the node's key java");
+                .contains(
+                        "no java is on the PATH there; to do: install a JDK 25, or name its java in the node's key java");
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB(ANY_SHELL, "    java: " + folder + "\n")))
-                .contains("'" + folder + "' is there, but is no program that may be executed; to do: install a JDK 25, or"
-                        + " name its java in the node's key java");
+                .contains(
+                        "'" + folder + "' is there, but is no program that may be executed; to do: install a JDK 25, or"
+                                + " name its java in the node's key java");
         out.getBuffer().setLength(0);
         Path broken = script("broken-java", "echo 'Error: could not find libjvm.so' >&2", "exit 1");
         assertThat(problems(nodeB(ANY_SHELL, "    java: " + broken + "\n")))
-                .contains("'" + broken + " -version' tells no version there, and wrote: Error: could not find libjvm.so;"
-                        + " to do: install a JDK 25, or name its java in the node's key java");
+                .contains(
+                        "'" + broken + " -version' tells no version there, and wrote: Error: could not find libjvm.so;"
+                                + " to do: install a JDK 25, or name its java in the node's key java");
     }
 
     /** A folder with some programs of this host only. */
@@ -247,20 +264,22 @@ class FabricCheckTests {
     void whatTheCommandSaysIsToldWithTheCure(int status, String says, String cure) throws Exception {
         Path ssh = script("ssh", "echo '" + says.replace("'", "'\\''") + "' >&2", "exit " + status);
         assertThat(problems(nodeB("[" + ssh + ", b]")))
-                .containsExactly("its launch command '" + ssh + " b' ended with status " + status + ", and wrote: " + says
-                        + "; to do: " + cure);
+                .containsExactly("its launch command '" + ssh + " b' ended with status " + status + ", and wrote: "
+                        + says + "; to do: " + cure);
     }
 
     @Test
     void aCommandThatRunsNothing() throws Exception {
         assertThat(problems(nodeB("['true']")))
-                .containsExactly("its launch command 'true' ended with status 0, and wrote nothing; to do: let it run the"
-                        + " words that follow it, here sh, on the node, with its standard input and output");
+                .containsExactly(
+                        "its launch command 'true' ended with status 0, and wrote nothing; to do: let it run the"
+                                + " words that follow it, here sh, on the node, with its standard input and output");
     }
 
     @Test
     void aConnectionThatBreaksInMidAnswer() throws Exception {
-        Path cut = script("cut", "echo 'rdmatest-probe begin'", "echo 'Connection to b closed by remote host.' >&2", "exit 255");
+        Path cut = script(
+                "cut", "echo 'rdmatest-probe begin'", "echo 'Connection to b closed by remote host.' >&2", "exit 255");
         assertThat(problems(nodeB("[" + cut + "]")))
                 .singleElement()
                 .asString()
@@ -275,9 +294,10 @@ class FabricCheckTests {
         assertThat(check("  - name: a\n  - name: b\n    launch: [" + hanging + "]\n", "--json", "--timeout", "2s"))
                 .isNotZero();
         assertThat(problems(json().get("nodes").get(1)))
-                .containsExactly("its launch command '" + hanging + "' gave no answer within 2.0 s, and wrote nothing; to"
-                        + " do: check that the host is up, and that the command asks for nothing, such as a password (ssh"
-                        + " -o BatchMode=yes says at once what is missing)");
+                .containsExactly(
+                        "its launch command '" + hanging + "' gave no answer within 2.0 s, and wrote nothing; to"
+                                + " do: check that the host is up, and that the command asks for nothing, such as a password (ssh"
+                                + " -o BatchMode=yes says at once what is missing)");
         List<String> started = Files.readAllLines(pids);
         assertThat(started).hasSize(2);
         for (String pid : started) {
@@ -288,7 +308,11 @@ class FabricCheckTests {
     private static void assertGone(long pid) throws InterruptedException, ExecutionException {
         Optional<ProcessHandle> process = ProcessHandle.of(pid);
         if (process.isPresent()) {
-            assertThat(process.get().onExit().orTimeout(15, TimeUnit.SECONDS).get().isAlive())
+            assertThat(process.get()
+                            .onExit()
+                            .orTimeout(15, TimeUnit.SECONDS)
+                            .get()
+                            .isAlive())
                     .isFalse();
         }
     }
@@ -296,8 +320,9 @@ class FabricCheckTests {
     @Test
     void aCommandThatWritesWithoutEndIsKilled() throws Exception {
         assertThat(problems(nodeB("[sh, -c, 'yes']")))
-                .containsExactly("its launch command 'sh -c yes' writes without end, and wrote: y / y / y; to do: let it run the"
-                        + " words that follow it, here sh, and write nothing of its own");
+                .containsExactly(
+                        "its launch command 'sh -c yes' writes without end, and wrote: y / y / y; to do: let it run the"
+                                + " words that follow it, here sh, and write nothing of its own");
     }
 
     @Test
@@ -334,9 +359,10 @@ class FabricCheckTests {
         assertThat(run("fabric", "check", "microvm-2", "--json")).isEqualTo(3);
         for (JsonNode node : json().get("nodes")) {
             assertThat(problems(node))
-                    .containsExactly("the fabric is made of the project's virtual machines, and this JVM does not run in"
-                            + " one: ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started"
-                            + " by fabric-config/rdma-jdk/bin/in-vm --nodes 2");
+                    .containsExactly(
+                            "the fabric is made of the project's virtual machines, and this JVM does not run in"
+                                    + " one: ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started"
+                                    + " by fabric-config/rdma-jdk/bin/in-vm --nodes 2");
         }
     }
 }

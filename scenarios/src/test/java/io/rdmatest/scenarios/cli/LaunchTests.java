@@ -165,7 +165,8 @@ class LaunchTests {
     @Test
     void aFabricOfOtherHostsIsTriedFromThisOne() throws Exception {
         built();
-        Run run = run(Map.of("RDMA_VM", "always", "CHECK", "101", "RDMA_VM_QEMU", "/nonexistent/qemu"), "fabric", "lab");
+        Run run =
+                run(Map.of("RDMA_VM", "always", "CHECK", "101", "RDMA_VM_QEMU", "/nonexistent/qemu"), "fabric", "lab");
         assertThat(run.output()).isEqualTo("ran lab\n");
         assertThat(run.status()).isEqualTo(6);
     }
