@@ -4,10 +4,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
-import io.rdmatest.verbs.GidType;
-import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
-import io.rdmatest.verbs.PortState;
 import io.rdmatest.verbs.RdmaDevice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,7 +23,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Finds the device, port and GID of a node on this host. */
@@ -34,30 +30,18 @@ final class DeviceResolver {
 
     private static final Path SYSFS = Path.of("/sys/class/infiniband");
     private static final String UNKNOWN = "unknown";
-    private static final String CURE = "load the driver of the adapter and bring its link up, make a soft-RoCE device"
-            + " ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev eth0', as root), or run the tests on the drop-in"
-            + " java (fabric-config/rdma-jdk/bin/java), which brings one";
+    private static final String CURE = PortSelector.LOAD_DRIVER + ", " + PortSelector.MAKE_DEVICE
+            + ", or run the tests on the drop-in java (fabric-config/rdma-jdk/bin/java), which brings one";
 
-    /** One port as it was seen, with its usable GIDs. */
-    private record SeenPort(RdmaDevice device, int number, PortAttributes attributes, List<GidEntry> gids) {
-        String name() {
-            return device.name() + "/" + number;
-        }
-
-        @Override
-        public String toString() {
-            return name() + " " + attributes.state() + " (" + device.driver() + ")";
-        }
-    }
+    /** One port as it was seen. */
+    private record SeenPort(RdmaDevice device, PortAttributes attributes) {}
 
     private final Node node;
-    private final String who;
-    private final List<SeenPort> ports = new ArrayList<>();
+    private final Map<PortSelector.Port, SeenPort> ports = new LinkedHashMap<>();
     private final List<String> seen = new ArrayList<>();
 
     private DeviceResolver(Node node) {
         this.node = node;
-        this.who = "node " + node.name() + " of fabric " + node.fabric();
     }
 
     static FabricDevice resolve(Node node) {
@@ -71,42 +55,16 @@ final class DeviceResolver {
 
     private FabricDevice resolve() {
         look();
-        String list = seen.isEmpty() ? "no RDMA device at all" : String.join(", ", seen);
-        List<SeenPort> active = ports.stream()
-                .filter(port -> port.attributes().state() == PortState.ACTIVE)
-                .toList();
-        if (node.device().equals(Node.AUTO)) {
-            List<SeenPort> eligible = active.stream()
-                    .filter(port -> node.port() == 0 || node.port() == port.number())
-                    .toList();
-            if (eligible.isEmpty()) {
-                throw new FabricException("no active RDMA device on this host for " + who
-                        + (node.port() == 0 ? "" : ", port " + node.port()) + "; seen: " + list + "; to do: " + CURE);
-            }
-            return firstWithGid(eligible);
-        }
-        List<SeenPort> named = ports.stream()
-                .filter(port -> port.device().name().equals(node.device()))
-                .toList();
-        if (named.isEmpty()) {
-            boolean present = seen.stream().anyMatch(text -> text.startsWith(node.device() + " ("));
-            throw new FabricException("device '" + node.device() + "' of " + who
-                    + (present ? " can't be used" : " is not on this host") + "; seen: " + list
-                    + (seen.isEmpty() ? "; to do: " + CURE : "; allowed: auto or one of these names"));
-        }
-        List<SeenPort> chosen = named.stream()
-                .filter(port -> node.port() == 0 || node.port() == port.number())
-                .toList();
-        if (chosen.isEmpty()) {
-            throw new FabricException("device '" + node.device() + "' has no port " + node.port() + ", which " + who
-                    + " asks for; allowed: 1 … " + named.size());
-        }
-        List<SeenPort> usable = chosen.stream().filter(active::contains).toList();
-        if (usable.isEmpty()) {
-            throw new FabricException("device '" + node.device() + "' of " + who + " has no active port; seen: " + list
-                    + "; bring its link up (rdma link show, ip link set … up)");
-        }
-        return firstWithGid(usable);
+        PortSelector.Choice choice = PortSelector.select(
+                node,
+                new PortSelector.Host(
+                        "on this host",
+                        CURE,
+                        List.copyOf(ports.keySet()),
+                        seen,
+                        (port, gid) -> ipoibAddress(port.device(), port.number())));
+        SeenPort port = ports.get(choice.port());
+        return found(port, choice.gid(), scoped(choice.address(), choice.gid()));
     }
 
     private void look() {
@@ -117,8 +75,10 @@ final class DeviceResolver {
                     List<GidEntry> gids = context.gidTable(number).stream()
                             .filter(entry -> !entry.gid().isZero())
                             .toList();
-                    SeenPort port = new SeenPort(device, number, context.port(number), gids);
-                    ports.add(port);
+                    PortAttributes attributes = context.port(number);
+                    PortSelector.Port port = new PortSelector.Port(
+                            device.name(), device.driver(), number, attributes.state(), attributes.linkLayer(), gids);
+                    ports.put(port, new SeenPort(device, attributes));
                     seen.add(port.toString());
                 }
             } catch (RdmaException e) {
@@ -127,98 +87,36 @@ final class DeviceResolver {
         }
     }
 
-    private FabricDevice firstWithGid(List<SeenPort> eligible) {
-        List<String> reasons = new ArrayList<>();
-        for (SeenPort port : eligible) {
-            Optional<GidEntry> gid = select(port);
-            if (gid.isPresent()) {
-                Optional<InetAddress> address = address(port, gid.get());
-                if (address.isPresent()) {
-                    return found(port, gid.get(), address.get());
-                }
-                reasons.add(port.name() + " has no network interface with an IP address; give the node an address");
-            } else {
-                reasons.add(port.name() + " has "
-                        + (port.gids().isEmpty()
-                                ? "none"
-                                : port.gids().stream().map(DeviceResolver::text).collect(Collectors.joining(", "))));
-            }
-        }
-        throw new FabricException("no GID for " + who + ", gid " + node.gid()
-                + (node.address() == null ? "" : ", address " + node.address().getHostAddress()) + "; "
-                + String.join("; ", reasons));
-    }
-
-    private static String text(GidEntry entry) {
-        return "{index: " + entry.index() + ", type: " + entry.type() + ", " + entry.gid() + "}";
-    }
-
-    private Optional<GidEntry> select(SeenPort port) {
-        GidSelector wanted = node.gid();
-        return port.gids().stream()
-                .filter(entry -> wanted.index().isEmpty() || wanted.index().getAsInt() == entry.index())
-                .filter(entry -> wanted.type() == null
-                        || wanted.type().name().equals(entry.type().name()))
-                .filter(entry -> wanted.family() == null
-                        || (wanted.family() == GidSelector.Family.IPV4)
-                                == entry.gid().isIpv4Mapped())
-                .filter(entry -> matchesAddress(port, entry))
-                .min(Comparator.comparingInt((GidEntry entry) -> typeRank(entry.type()))
-                        .thenComparingInt(entry -> familyRank(entry.gid()))
-                        .thenComparingInt(GidEntry::index));
-    }
-
-    /** On Ethernet a GID is an address of the interface; on InfiniBand the IP address is that of IPoIB. */
-    private boolean matchesAddress(SeenPort port, GidEntry entry) {
-        InetAddress address = node.address();
-        return address == null
-                || port.attributes().linkLayer() == LinkLayer.INFINIBAND
-                || entry.gid().equals(Gid.of(address));
-    }
-
-    private static int typeRank(GidType type) {
-        return switch (type) {
-            case ROCE_V2 -> 0;
-            case ROCE_V1 -> 1;
-            default -> 2;
-        };
-    }
-
-    private static int familyRank(Gid gid) {
-        return gid.isIpv4Mapped() ? 0 : gid.isLinkLocal() ? 2 : 1;
-    }
-
-    private Optional<InetAddress> address(SeenPort port, GidEntry gid) {
-        if (node.address() != null) {
-            return Optional.of(node.address());
-        }
-        if (port.attributes().linkLayer() == LinkLayer.INFINIBAND) {
-            return ipoibAddress(port);
-        }
-        InetAddress address = gid.gid().toInetAddress();
-        if (address instanceof Inet6Address six && six.isLinkLocalAddress() && gid.interfaceIndex() > 0) {
+    /** A link-local address means something on this host only with its interface. */
+    private InetAddress scoped(InetAddress address, GidEntry gid) {
+        if (node.address() == null
+                && address instanceof Inet6Address six
+                && six.isLinkLocalAddress()
+                && six.getScopeId() == 0
+                && gid.interfaceIndex() > 0) {
             try {
-                return Optional.of(Inet6Address.getByAddress(null, six.getAddress(), gid.interfaceIndex()));
+                return Inet6Address.getByAddress(null, six.getAddress(), gid.interfaceIndex());
             } catch (UnknownHostException e) {
                 throw new IllegalStateException(e);
             }
         }
-        return Optional.of(address);
+        return address;
     }
 
-    private static Optional<InetAddress> ipoibAddress(SeenPort port) {
-        Path interfaces = SYSFS.resolve(port.device().name()).resolve("device/net");
+    private static Optional<InetAddress> ipoibAddress(String device, int number) {
+        Path interfaces = SYSFS.resolve(device).resolve("device/net");
         try (Stream<Path> entries = Files.list(interfaces)) {
             for (Path entry : entries.sorted().toList()) {
                 // dev_port counts from 0, verbs from 1.
-                if (!read(entry.resolve("dev_port"), "0").equals(Integer.toString(port.number() - 1))) {
+                if (!read(entry.resolve("dev_port"), "0").equals(Integer.toString(number - 1))) {
                     continue;
                 }
                 NetworkInterface network =
                         NetworkInterface.getByName(entry.getFileName().toString());
                 Optional<InetAddress> address = network == null
                         ? Optional.empty()
-                        : network.inetAddresses().min(Comparator.comparingInt(found -> familyRank(Gid.of(found))));
+                        : network.inetAddresses()
+                                .min(Comparator.comparingInt(found -> PortSelector.familyRank(Gid.of(found))));
                 if (address.isPresent()) {
                     return address;
                 }
@@ -241,7 +139,7 @@ final class DeviceResolver {
         environment.put("device", device.name());
         environment.put("driver", device.driver());
         environment.put("firmware", device.firmware().isBlank() ? UNKNOWN : device.firmware());
-        environment.put("port", Integer.toString(port.number()));
+        environment.put("port", Integer.toString(gid.port()));
         environment.put("linkLayer", port.attributes().linkLayer().toString());
         environment.put("rate", rate(port.attributes().rateGbps()));
         environment.put("mtu", Integer.toString(port.attributes().activeMtu().bytes()));
@@ -252,7 +150,7 @@ final class DeviceResolver {
         environment.put("address", address.getHostAddress());
         environment.put("fabric", node.fabric());
         environment.put("java", System.getProperty("java.runtime.version", UNKNOWN));
-        return new FabricDevice(node, device, port.number(), port.attributes(), gid, address, environment);
+        return new FabricDevice(node, device, gid.port(), port.attributes(), gid, address, environment);
     }
 
     private static String rate(double gbps) {
@@ -262,7 +160,7 @@ final class DeviceResolver {
     private static String netdev(SeenPort port, GidEntry gid) {
         Path attribute = SYSFS.resolve(port.device().name())
                 .resolve("ports")
-                .resolve(Integer.toString(port.number()))
+                .resolve(Integer.toString(gid.port()))
                 .resolve("gid_attrs/ndevs")
                 .resolve(Integer.toString(gid.index()));
         return read(attribute, UNKNOWN);

@@ -1,8 +1,15 @@
 package io.rdmatest.fabric;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -10,9 +17,11 @@ import java.util.regex.Pattern;
 /**
  * The nodes and devices that tests run on.
  *
- * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, each with {@code name} and optionally
- * {@code device}, {@code port}, {@code gid}, {@code address}, {@code launch}, {@code promises}. At least one node is this
- * host, that is, has no {@code launch}.
+ * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, and optionally {@code promises},
+ * {@code thresholds}, {@code faults} and {@code microvm}. A node has a {@code name} and optionally {@code device},
+ * {@code port}, {@code gid}, {@code address} or, instead of these, {@code rails}; {@code launch}, {@code java} and
+ * {@code environment}; and {@code promises}. At least one node is this host, that is, has no {@code launch}. {@link #schema()}
+ * says it all.
  *
  * <p><b>Not done yet:</b> nodes with {@code launch} are read, checked and listed by {@link #remoteNodes()}, but no role is
  * started on them. Until then every role runs on {@link #local()}; {@link #notice()} says so for a fabric that has such
@@ -25,11 +34,18 @@ public final class Fabric {
     private final String name;
     private final String source;
     private final List<Node> nodes;
+    private final Terms terms;
 
-    Fabric(String name, String source, List<Node> nodes) {
+    /** What a fabric's file says of the fabric as a whole. */
+    record Terms(Thresholds thresholds, boolean faultsAllowed, int microvms) {
+        static final Terms NONE = new Terms(Thresholds.NONE, false, 0);
+    }
+
+    Fabric(String name, String source, List<Node> nodes, Terms terms) {
         this.name = name;
         this.source = source;
         this.nodes = List.copyOf(nodes);
+        this.terms = terms;
     }
 
     /**
@@ -82,7 +98,7 @@ public final class Fabric {
         Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);
         List<Node> replaced = new ArrayList<>(nodes);
         replaced.set(nodes.indexOf(old), changed);
-        return new Fabric(name, source, replaced);
+        return new Fabric(name, source, replaced, terms);
     }
 
     /** Returns the names that {@link #load(String)} finds from the working directory, sorted; never empty. */
@@ -113,6 +129,57 @@ public final class Fabric {
     /** Returns the nodes that a command reaches; may be empty. No role runs on them yet. */
     public List<Node> remoteNodes() {
         return nodes.stream().filter(Predicate.not(Node::isLocal)).toList();
+    }
+
+    /**
+     * Finds a node by its name.
+     *
+     * @param node the name
+     * @return the node; empty if there is none
+     */
+    public Optional<Node> node(String node) {
+        return nodes.stream().filter(each -> each.name().equals(node)).findFirst();
+    }
+
+    /** Returns the names of all rails in the file's order; empty for a fabric of nodes with one device each. */
+    public Set<String> rails() {
+        Set<String> rails = new LinkedHashSet<>();
+        nodes.forEach(node -> rails.addAll(node.rails().keySet()));
+        return rails;
+    }
+
+    /** Returns how fast the fabric has to be. */
+    public Thresholds thresholds() {
+        return terms.thresholds();
+    }
+
+    /** Tells whether tests may break things on purpose: lose packets, take links down, kill peers. */
+    public boolean faultsAllowed() {
+        return terms.faultsAllowed();
+    }
+
+    /**
+     * Returns how many of the project's virtual machines the fabric is made of: 1 or 2, with {@code rxe0} in each and
+     * {@code on-node b} as the way from the first to the second; 0 for a fabric of real hosts, or of whichever device is
+     * found.
+     */
+    public int microvms() {
+        return terms.microvms();
+    }
+
+    /**
+     * Returns the JSON schema of fabric files, draft 2020-12, for editors.
+     *
+     * @return the text of the schema
+     */
+    public static String schema() {
+        try (InputStream schema = Fabric.class.getResourceAsStream("fabrics/fabric.schema.json")) {
+            return new String(
+                    Objects.requireNonNull(schema, "fabrics/fabric.schema.json").readAllBytes(),
+                    StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("the schema of fabric files can't be read", e);
+        }
     }
 
     /** Returns what a run on this fabric does not do, in one sentence for the console and the report; mostly empty. */

@@ -2,18 +2,28 @@ package io.rdmatest.fabric;
 
 import io.rdmatest.fabric.yaml.CheckedYaml;
 import io.rdmatest.verbs.DeviceCapability;
+import java.math.BigDecimal;
 import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
@@ -23,9 +33,45 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  */
 final class FabricReader extends CheckedYaml {
 
+    private static final List<String> FABRIC_KEYS =
+            List.of("fabric", "nodes", "promises", "thresholds", "faults", "microvm");
+    private static final List<String> DEVICE_KEYS = List.of("device", "port", "gid", "address");
+    private static final List<String> NODE_KEYS =
+            List.of("name", "device", "port", "gid", "address", "rails", "launch", "java", "environment", "promises");
+    private static final List<String> RAIL_KEYS = List.of("device", "port", "gid", "address", "promises");
+    private static final List<String> PROMISE_KEYS = List.of("capabilities", "rate", "mtu", "gid-type", "lossless");
+    private static final List<String> PERCENTILES =
+            Stream.of(Thresholds.Percentile.values()).map(Object::toString).toList();
+
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
     private static final Pattern DEVICE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,62}");
+    private static final Pattern DEVICE_AND_PORT = Pattern.compile("([A-Za-z0-9][A-Za-z0-9._:-]*)/(\\d{1,3})");
+    private static final Pattern FOUR_NUMBERS = Pattern.compile("\\d+\\.\\d+\\.\\d+\\.\\d+");
+    /** A path may have a space in it, a command of the PATH hardly ever. */
+    private static final Pattern SEVERAL_WORDS = Pattern.compile("[^/\\s]+\\s+\\S.*");
 
+    private static final String SAME = "same";
+    private static final Pattern JAVA = Pattern.compile("[^/\\s]+|/[^\\n]*[^/\\n]");
+    private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+
+    private static final Pattern DURATION = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?) ?(ns|us|ms|s)");
+    private static final Map<String, Long> NANOS =
+            Map.of("ns", 1L, "us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L);
+    private static final BigDecimal LONGEST = BigDecimal.valueOf(1_000_000_000_000L);
+
+    /** Whether tests may break things on purpose. */
+    private enum Faults {
+        ALLOWED,
+        FORBIDDEN;
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    private final Map<String, Integer> nameLines = new HashMap<>();
+    private final Map<InetAddress, Integer> addressLines = new HashMap<>();
     private String fabric = "";
 
     private FabricReader(String source) {
@@ -52,83 +98,230 @@ final class FabricReader extends CheckedYaml {
     private Fabric read(String text) {
         org.snakeyaml.engine.v2.nodes.Node root = compose(text, "a fabric has the keys fabric and nodes");
         List<Node> nodes = List.of();
+        Fabric.Terms terms = Fabric.Terms.NONE;
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
-                mapping(root, "a fabric", List.of("fabric", "nodes"), List.of("fabric", "nodes"));
+                mapping(root, "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
         if (keys != null) {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
-            nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes")) : List.of();
+            // Before the nodes, wherever it stands: what the fabric promises, each of its nodes does.
+            Promises promises =
+                    keys.containsKey("promises") ? promises(keys.get("promises"), Promises.NONE) : Promises.NONE;
+            nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes"), promises) : List.of();
+            Faults faults = choice(keys.get("faults"), "faults", Faults.values());
+            org.snakeyaml.engine.v2.nodes.Node microvm = keys.get("microvm");
+            terms = new Fabric.Terms(
+                    keys.containsKey("thresholds") ? thresholds(keys.get("thresholds")) : Thresholds.NONE,
+                    faults == Faults.ALLOWED,
+                    microvm == null ? 0 : integer(microvm, "microvm", 1, 2, " virtual machines"));
         }
         failOnProblems();
-        return new Fabric(fabric, source, nodes);
+        return new Fabric(fabric, source, nodes, terms);
     }
 
-    private List<Node> nodes(org.snakeyaml.engine.v2.nodes.Node value) {
+    private List<Node> nodes(org.snakeyaml.engine.v2.nodes.Node value, Promises promises) {
         if (!(value instanceof SequenceNode sequence) || sequence.getValue().isEmpty()) {
             problem(value, "nodes must be a list of at least one node, not " + shown(value));
             return List.of();
         }
         int before = problemCount();
         List<Node> nodes = new ArrayList<>();
-        Map<String, Integer> lines = new HashMap<>();
         for (org.snakeyaml.engine.v2.nodes.Node item : sequence.getValue()) {
-            node(item, lines).ifPresent(nodes::add);
+            node(item, promises).ifPresent(nodes::add);
         }
         if (problemCount() == before && nodes.stream().noneMatch(Node::isLocal)) {
             problem(value, "every node has launch; one node must be this host, that is, have none");
         }
+        if (problemCount() == before) {
+            checkRails(sequence.getValue(), nodes);
+        }
         return nodes;
     }
 
-    private Optional<Node> node(org.snakeyaml.engine.v2.nodes.Node item, Map<String, Integer> lines) {
+    private Optional<Node> node(org.snakeyaml.engine.v2.nodes.Node item, Promises ofFabric) {
         int before = problemCount();
-        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(
-                item,
-                "a node",
-                List.of("name", "device", "port", "gid", "address", "launch", "promises"),
-                List.of("name"));
+        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(item, "a node", NODE_KEYS, List.of("name"));
         if (keys == null) {
             return Optional.empty();
         }
         String name = "";
+        List<String> launch = List.of();
+        String java = Node.DEFAULT_JAVA;
+        Map<String, String> environment = Map.of();
+        Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofFabric) : ofFabric;
+        Map<String, Rail> rails = Map.of();
+        for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
+            org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
+            switch (entry.getKey()) {
+                case "name" -> name = uniqueName(value);
+                case "launch" -> launch = launch(value);
+                case "java" -> java = java(value);
+                case "environment" -> environment = environment(value);
+                case "rails" -> rails = rails(value, promises);
+                default -> {
+                    // A key of the device, which is read below, or promises, which are read already.
+                }
+            }
+        }
+        Rail only = device(keys, "", promises);
+        if (keys.containsKey("rails")) {
+            for (String key : DEVICE_KEYS) {
+                if (keys.containsKey(key)) {
+                    problem(keys.get(key), key + " stands beside rails; it belongs into one of the rails");
+                }
+            }
+        }
+        if (!keys.containsKey("launch")) {
+            for (String key : List.of("java", "environment")) {
+                if (keys.containsKey(key)) {
+                    problem(
+                            keys.get(key),
+                            key + " is for nodes with launch; this node is this host, whose JVM is already running");
+                }
+            }
+        }
+        if (problemCount() > before) {
+            return Optional.empty();
+        }
+        Rail first = rails.values().stream().findFirst().orElse(only);
+        return Optional.of(new Node(
+                fabric,
+                name,
+                first.device(),
+                first.port(),
+                first.gid(),
+                first.address(),
+                launch,
+                first.promises(),
+                rails,
+                java,
+                environment));
+    }
+
+    private String uniqueName(org.snakeyaml.engine.v2.nodes.Node value) {
+        String name = name(value, "name");
+        Integer first = name.isEmpty() ? null : nameLines.putIfAbsent(name, line(value));
+        if (first != null) {
+            problem(
+                    value,
+                    "name '" + name + "' is taken by the node in line " + first + "; names are unique in a fabric");
+        }
+        return name;
+    }
+
+    /** Reads the keys that say which device it is, of a node or of one of its rails. */
+    private Rail device(Map<String, org.snakeyaml.engine.v2.nodes.Node> keys, String rail, Promises promises) {
         String device = Node.AUTO;
         int port = 0;
         GidSelector gid = GidSelector.AUTO;
         InetAddress address = null;
-        List<String> launch = List.of();
-        Promises promises = Promises.NONE;
         for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
             org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
             switch (entry.getKey()) {
-                case "name" -> {
-                    name = name(value, "name");
-                    int line = value.getStartMark().map(m -> m.getLine() + 1).orElse(1);
-                    Integer first = name.isEmpty() ? null : lines.putIfAbsent(name, line);
-                    if (first != null) {
-                        problem(
-                                value,
-                                "name '" + name + "' is taken by the node in line " + first
-                                        + "; names are unique in a fabric");
-                    }
-                }
-                case "device" -> {
-                    device = text(value);
-                    if (!DEVICE.matcher(device).matches()) {
-                        problem(
-                                value,
-                                "device " + shown(value) + " is neither 'auto' nor a device name such as mlx5_0");
-                    }
-                }
+                case "device" -> device = deviceName(value);
                 case "port" -> port = "auto".equals(text(value)) ? 0 : integer(value, "port", 1, 255, " or auto");
                 case "gid" -> gid = gid(value);
                 case "address" -> address = address(value);
-                case "launch" -> launch = launch(value);
-                case "promises" -> promises = promises(value);
-                default -> throw new IllegalStateException(entry.getKey());
+                default -> {
+                    // A key that says nothing of the device.
+                }
             }
         }
-        return problemCount() > before
-                ? Optional.empty()
-                : Optional.of(new Node(fabric, name, device, port, gid, address, launch, promises));
+        return new Rail(rail, device, port, gid, address, promises);
+    }
+
+    private String deviceName(org.snakeyaml.engine.v2.nodes.Node value) {
+        String device = text(value);
+        Matcher withPort = DEVICE_AND_PORT.matcher(device);
+        if (withPort.matches()) {
+            problem(
+                    value,
+                    "device " + shown(value) + " has a port in it, which has a key of its own: device: "
+                            + withPort.group(1) + " and port: " + withPort.group(2));
+        } else if (!DEVICE.matcher(device).matches()) {
+            problem(value, "device " + shown(value) + " is neither 'auto' nor a device name such as mlx5_0");
+        }
+        return device;
+    }
+
+    private Map<String, Rail> rails(org.snakeyaml.engine.v2.nodes.Node value, Promises ofNode) {
+        if (!(value instanceof MappingNode mapping) || mapping.getValue().isEmpty()) {
+            problem(
+                    value,
+                    "rails must be a mapping of a rail's name to its device, such as {rail0: {device: mlx5_0}}, not "
+                            + shown(value));
+            return Map.of();
+        }
+        Map<String, Rail> rails = new LinkedHashMap<>();
+        for (NodeTuple entry : mapping.getValue()) {
+            String rail = name(entry.getKeyNode(), "rail");
+            Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
+                    mapping(entry.getValueNode(), "a rail", RAIL_KEYS, List.of("device"));
+            if (keys == null) {
+                continue;
+            }
+            Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofNode) : ofNode;
+            Rail read = device(keys, rail, promises);
+            for (Rail other : rails.values()) {
+                boolean overlap = other.port() == read.port() || other.port() == 0 || read.port() == 0;
+                if (keys.containsKey("device") && other.device().equals(read.device()) && overlap) {
+                    problem(
+                            keys.get("device"),
+                            "rail '" + rail + "' has the device " + shown(keys.get("device")) + " of rail '"
+                                    + other.name() + "'; each rail has a device of its own, or another port of it");
+                }
+            }
+            if (rails.putIfAbsent(rail, read) != null) {
+                problem(entry.getKeyNode(), "rail '" + rail + "' appears twice in a node");
+            }
+        }
+        return rails;
+    }
+
+    /** Holds the nodes' rails against each other: a rail connects nodes, so one that is on a single node is misspelt. */
+    private void checkRails(List<org.snakeyaml.engine.v2.nodes.Node> items, List<Node> nodes) {
+        if (nodes.size() < 2 || nodes.stream().allMatch(node -> node.rails().isEmpty())) {
+            return;
+        }
+        for (int i = 0; i < nodes.size(); i++) {
+            Node node = nodes.get(i);
+            if (node.rails().isEmpty()) {
+                problem(
+                        items.get(i),
+                        "node '" + node.name() + "' has no rails; where one node has them, every node has");
+            }
+            for (NodeTuple rail : railsOf(items.get(i))) {
+                String name = text(rail.getKeyNode());
+                if (nodes.stream()
+                                .filter(each -> each.rails().containsKey(name))
+                                .count()
+                        > 1) {
+                    continue;
+                }
+                List<String> others = nodes.stream()
+                        .filter(each -> each != node)
+                        .flatMap(each -> each.rails().keySet().stream())
+                        .distinct()
+                        .toList();
+                problem(
+                        rail.getKeyNode(),
+                        "rail '" + name + "' is on node '" + node.name()
+                                + "' only and connects nothing; the rails of the"
+                                + " other nodes: " + (others.isEmpty() ? "none" : list(others))
+                                + didYouMean(
+                                        name,
+                                        others.stream()
+                                                .filter(other -> !node.rails().containsKey(other))
+                                                .toList()));
+            }
+        }
+    }
+
+    private static List<NodeTuple> railsOf(org.snakeyaml.engine.v2.nodes.Node item) {
+        return ((MappingNode) item)
+                .getValue().stream()
+                        .filter(entry -> text(entry.getKeyNode()).equals("rails"))
+                        .flatMap(entry -> ((MappingNode) entry.getValueNode()).getValue().stream())
+                        .toList();
     }
 
     private GidSelector gid(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -171,16 +364,47 @@ final class FabricReader extends CheckedYaml {
         if (text.equals("auto")) {
             return null;
         }
-        try {
-            // Only literals: what a name resolves to differs between the hosts of a fabric.
-            return InetAddress.ofLiteral(text);
-        } catch (IllegalArgumentException e) {
+        if (text.indexOf('/') > 0 && isAddress(text.substring(0, text.indexOf('/')))) {
+            problem(
+                    value,
+                    "address " + shown(value) + " has a prefix length; write the address alone: "
+                            + text.substring(0, text.indexOf('/')));
+            return null;
+        }
+        if (!isAddress(text)) {
             problem(
                     value,
                     "address " + shown(value)
                             + " is not an IP address; allowed: auto, IPv4 such as 192.0.2.11, IPv6 such as 2001:db8::11");
             return null;
         }
+        InetAddress address = InetAddress.ofLiteral(text);
+        if (address.isAnyLocalAddress() || address.isMulticastAddress()) {
+            problem(
+                    value,
+                    "address " + shown(value) + " is "
+                            + (address.isMulticastAddress() ? "a multicast group" : "every address of a host")
+                            + "; a node has one that peers connect to, such as 192.0.2.11");
+            return null;
+        }
+        Integer first = addressLines.putIfAbsent(address, line(value));
+        if (first != null) {
+            problem(
+                    value,
+                    "address " + shown(value) + " is already in line " + first
+                            + "; each node and rail has an address of its own");
+        }
+        return address;
+    }
+
+    /** Only literals: what a name resolves to differs between hosts. Four numbers: Java also takes 10.1 for 10.0.0.1. */
+    private static boolean isAddress(String text) {
+        try {
+            InetAddress.ofLiteral(text);
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+        return text.indexOf(':') >= 0 || FOUR_NUMBERS.matcher(text).matches();
     }
 
     private List<String> launch(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -201,19 +425,117 @@ final class FabricReader extends CheckedYaml {
         }
         if (!words.isEmpty() && words.getFirst().isBlank()) {
             problem(sequence.getValue().getFirst(), "launch begins with an empty word; the first one is the command");
+        } else if (!words.isEmpty() && SEVERAL_WORDS.matcher(words.getFirst()).matches()) {
+            problem(
+                    sequence.getValue().getFirst(),
+                    "launch begins with " + shown(sequence.getValue().getFirst())
+                            + ", which is no command but several words; write each on its own: ["
+                            + String.join(", ", words.getFirst().strip().split("\\s+")) + "]");
         }
         return words;
     }
 
-    private Promises promises(org.snakeyaml.engine.v2.nodes.Node value) {
+    private String java(org.snakeyaml.engine.v2.nodes.Node value) {
+        String text = text(value);
+        if (text.equals(SAME)) {
+            return Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        }
+        if (!JAVA.matcher(text).matches()) {
+            problem(
+                    value,
+                    "java " + shown(value) + " is not a program; allowed: a command on the node's PATH such as java, an"
+                            + " absolute path such as /usr/lib/jvm/jdk-25/bin/java, or same for the path that it has here");
+        }
+        return text;
+    }
+
+    private Map<String, String> environment(org.snakeyaml.engine.v2.nodes.Node value) {
+        if (!(value instanceof MappingNode mapping)) {
+            problem(
+                    value,
+                    "environment must be a mapping of variables to values, such as {LD_LIBRARY_PATH: /opt/rdma/lib}, not "
+                            + shown(value));
+            return Map.of();
+        }
+        Map<String, String> variables = new LinkedHashMap<>();
+        for (NodeTuple entry : mapping.getValue()) {
+            String variable = text(entry.getKeyNode());
+            org.snakeyaml.engine.v2.nodes.Node content = entry.getValueNode();
+            if (!VARIABLE.matcher(variable).matches()) {
+                problem(
+                        entry.getKeyNode(),
+                        "variable " + shown(entry.getKeyNode())
+                                + " is not a name: letters, digits, '_', not beginning with a digit");
+            }
+            if (!(content instanceof ScalarNode scalar)
+                    || scalar.getTag().equals(Tag.NULL)
+                    || scalar.getValue().indexOf('\n') >= 0
+                    || scalar.getValue().indexOf('\0') >= 0) {
+                problem(
+                        content,
+                        "the value of variable '" + variable + "' must be one line of text, not " + shown(content));
+            } else if (variables.putIfAbsent(variable, scalar.getValue()) != null) {
+                problem(entry.getKeyNode(), "variable '" + variable + "' appears twice in environment");
+            }
+        }
+        return variables;
+    }
+
+    private Thresholds thresholds(org.snakeyaml.engine.v2.nodes.Node value) {
         int before = problemCount();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
-                mapping(value, "promises", List.of("capabilities", "rate", "mtu"), List.of());
+                mapping(value, "thresholds", List.of("round-trip", "throughput"), List.of());
         if (keys == null) {
-            return Promises.NONE;
+            return Thresholds.NONE;
         }
         if (keys.isEmpty() && problemCount() == before) {
-            problem(value, "promises promises nothing; give capabilities, rate or mtu, or leave it out");
+            problem(value, "thresholds demands nothing; give round-trip or throughput, or leave it out");
+        }
+        Map<Thresholds.Percentile, Duration> roundTrip = new EnumMap<>(Thresholds.Percentile.class);
+        org.snakeyaml.engine.v2.nodes.Node times = keys.get("round-trip");
+        Map<String, org.snakeyaml.engine.v2.nodes.Node> percentiles =
+                times == null ? Map.of() : mapping(times, "round-trip", PERCENTILES, List.of());
+        if (times != null && percentiles != null && percentiles.isEmpty() && problemCount() == before) {
+            problem(times, "round-trip demands nothing; give at least one of " + list(PERCENTILES));
+        }
+        for (Thresholds.Percentile percentile : Thresholds.Percentile.values()) {
+            org.snakeyaml.engine.v2.nodes.Node time =
+                    percentiles == null ? null : percentiles.get(percentile.toString());
+            if (time != null) {
+                roundTrip.put(percentile, duration(time, "round-trip " + percentile));
+            }
+        }
+        org.snakeyaml.engine.v2.nodes.Node throughput = keys.get("throughput");
+        return new Thresholds(roundTrip, throughput == null ? 0 : gigabits(throughput, "throughput"));
+    }
+
+    private Duration duration(org.snakeyaml.engine.v2.nodes.Node value, String what) {
+        Matcher matcher = DURATION.matcher(text(value));
+        if (matcher.matches()) {
+            BigDecimal nanos =
+                    new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(NANOS.get(matcher.group(2))));
+            if (nanos.compareTo(BigDecimal.ONE) >= 0 && nanos.compareTo(LONGEST) <= 0) {
+                return Duration.ofNanos(nanos.longValue());
+            }
+        }
+        problem(
+                value,
+                what + " " + shown(value) + " is not a time; allowed: a number with ns, us, ms or s, from 1ns to 1000s,"
+                        + " such as 12.5us");
+        return Duration.ZERO;
+    }
+
+    /** Reads promises; what they don't name is as in those that they are added to. */
+    private Promises promises(org.snakeyaml.engine.v2.nodes.Node value, Promises inherited) {
+        int before = problemCount();
+        Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(value, "promises", PROMISE_KEYS, List.of());
+        if (keys == null) {
+            return inherited;
+        }
+        if (keys.isEmpty() && problemCount() == before) {
+            problem(
+                    value,
+                    "promises promises nothing; give at least one of " + list(PROMISE_KEYS) + ", or leave it out");
         }
         Set<DeviceCapability> capabilities = EnumSet.noneOf(DeviceCapability.class);
         org.snakeyaml.engine.v2.nodes.Node list = keys.get("capabilities");
@@ -227,13 +549,20 @@ final class FabricReader extends CheckedYaml {
         } else if (list != null) {
             problem(list, "capabilities must be a list such as [atomics, multicast], not " + shown(list));
         }
+        capabilities.addAll(inherited.capabilities());
         org.snakeyaml.engine.v2.nodes.Node rate = keys.get("rate");
-        org.snakeyaml.engine.v2.nodes.Node mtu = keys.get("mtu");
-        Integer bytes = choice(mtu, "mtu", new Integer[] {256, 512, 1024, 2048, 4096});
-        return new Promises(capabilities, rate == null ? 0 : rate(rate), bytes == null ? 0 : bytes);
+        Integer mtu = choice(keys.get("mtu"), "mtu", new Integer[] {256, 512, 1024, 2048, 4096});
+        GidSelector.Type gidType = choice(keys.get("gid-type"), "gid-type", GidSelector.Type.values());
+        org.snakeyaml.engine.v2.nodes.Node lossless = keys.get("lossless");
+        return new Promises(
+                capabilities,
+                rate == null ? inherited.rate() : gigabits(rate, "rate"),
+                mtu == null ? inherited.mtu() : mtu,
+                gidType == null ? inherited.gidType() : gidType,
+                lossless == null ? inherited.lossless() : flag(lossless, "lossless"));
     }
 
-    private double rate(org.snakeyaml.engine.v2.nodes.Node value) {
+    private double gigabits(org.snakeyaml.engine.v2.nodes.Node value, String what) {
         boolean number = value.getTag().equals(Tag.INT) || value.getTag().equals(Tag.FLOAT);
         try {
             double rate = number ? Double.parseDouble(text(value)) : 0;
@@ -245,7 +574,7 @@ final class FabricReader extends CheckedYaml {
         }
         problem(
                 value,
-                "rate " + shown(value) + " is out of range; allowed: Gb/s, more than 0 and at most "
+                what + " " + shown(value) + " is out of range; allowed: Gb/s, more than 0 and at most "
                         + (int) Promises.HIGHEST_RATE);
         return 0;
     }

@@ -1,7 +1,10 @@
 package io.rdmatest.fabric;
 
 import java.net.InetAddress;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -10,12 +13,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param fabric the name of the fabric that the node belongs to
  * @param name unique in its fabric: letters, digits, dot, underscore, hyphen
- * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}
+ * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}; of a node with rails, its first
+ *     one's
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at; null for the address of the selected GID
  * @param launch the command that gives a stdin and a stdout to a JVM on that node; empty for this host
  * @param promises what the device has to be able to do
+ * @param rails the devices of a node that has several, by the name of the rail and in the file's order; empty for a node
+ *     with one device
+ * @param java the program {@code java} on a launched node: a command on its PATH or an absolute path
+ * @param environment the variables that a launched node's JVM gets beside those that it has there; may be empty
  */
 public record Node(
         String fabric,
@@ -25,22 +33,44 @@ public record Node(
         GidSelector gid,
         @Nullable InetAddress address,
         List<String> launch,
-        Promises promises) {
+        Promises promises,
+        Map<String, Rail> rails,
+        String java,
+        Map<String, String> environment) {
 
     /** Stands for the first active device. */
     public static final String AUTO = "auto";
 
-    /** Copies the command. */
+    /** What {@link #java()} is unless the file says otherwise: the one on the PATH of the node. */
+    public static final String DEFAULT_JAVA = "java";
+
+    /** Copies the command, the rails and the environment. */
     public Node {
         Objects.requireNonNull(fabric, "fabric");
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(gid, "gid");
         Objects.requireNonNull(promises, "promises");
+        Objects.requireNonNull(java, "java");
         launch = List.copyOf(launch);
+        rails = Collections.unmodifiableMap(new LinkedHashMap<>(rails));
+        environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
         if (port < 0 || port > 255) {
             throw new IllegalArgumentException("port " + port + " is not in 1 … 255 (0: the first active port)");
         }
+    }
+
+    /** Creates a node with one device, whose JVM has nothing special if it is launched. */
+    public Node(
+            String fabric,
+            String name,
+            String device,
+            int port,
+            GidSelector gid,
+            @Nullable InetAddress address,
+            List<String> launch,
+            Promises promises) {
+        this(fabric, name, device, port, gid, address, launch, promises, Map.of(), DEFAULT_JAVA, Map.of());
     }
 
     /** Creates a node that promises nothing. */
@@ -58,6 +88,33 @@ public record Node(
     /** Tells whether the node is this host. */
     public boolean isLocal() {
         return launch.isEmpty();
+    }
+
+    /**
+     * Returns the node as it is on one of its rails: with that rail's device, port, GID, address and promises.
+     *
+     * @param rail the name of the rail
+     * @return a node that is otherwise the same
+     * @throws FabricException if the node has no such rail
+     */
+    public Node onRail(String rail) {
+        Rail found = rails.get(rail);
+        if (found == null) {
+            throw new FabricException("node " + name + " of fabric " + fabric + " has no rail '" + rail + "'; "
+                    + (rails.isEmpty() ? "it has no rails" : "allowed: " + String.join(", ", rails.keySet())));
+        }
+        return new Node(
+                fabric,
+                name,
+                found.device(),
+                found.port(),
+                found.gid(),
+                found.address(),
+                launch,
+                found.promises(),
+                rails,
+                java,
+                environment);
     }
 
     /**

@@ -2,12 +2,14 @@ package io.rdmatest.fabric;
 
 import io.rdmatest.verbs.DeviceCapabilities;
 import io.rdmatest.verbs.DeviceCapability;
+import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.PortAttributes;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a fabric file says that a node's device can do. A test that needs something promised, and does not find it, is not
@@ -16,8 +18,15 @@ import java.util.Set;
  * @param capabilities what the device has; may be empty
  * @param rate the least rate of the port in Gb/s; 0 if none is promised
  * @param mtu the least active MTU of the port in bytes; 0 if none is promised
+ * @param gidType the type of the GID that is used; null if none is promised
+ * @param lossless whether the network loses no packets of its own accord, by credits or by priority flow control
  */
-public record Promises(Set<DeviceCapability> capabilities, double rate, int mtu) {
+public record Promises(
+        Set<DeviceCapability> capabilities,
+        double rate,
+        int mtu,
+        GidSelector.@Nullable Type gidType,
+        boolean lossless) {
 
     /** Promises nothing. */
     public static final Promises NONE = new Promises(Set.of(), 0, 0);
@@ -31,26 +40,42 @@ public record Promises(Set<DeviceCapability> capabilities, double rate, int mtu)
         capabilities = Collections.unmodifiableSet(copy);
     }
 
+    /** Creates promises of a device's abilities, of its rate and of its MTU. */
+    public Promises(Set<DeviceCapability> capabilities, double rate, int mtu) {
+        this(capabilities, rate, mtu, null, false);
+    }
+
     /**
-     * Lists the promises that a device does not keep.
+     * Lists the promises that a device does not keep. That the network is lossless shows only under traffic, and is not among
+     * them.
      *
      * @param device what the device can do
      * @param port what its port can do
+     * @param gid the type of the GID that is used
      * @return one sentence each; empty if all is well
      */
-    public List<String> brokenBy(DeviceCapabilities device, PortAttributes port) {
+    public List<String> brokenBy(DeviceCapabilities device, PortAttributes port, GidType gid) {
         List<String> broken = new ArrayList<>();
         for (DeviceCapability capability : capabilities) {
             device.lack(capability).ifPresent(why -> broken.add(capability + " is promised, but " + why));
         }
-        if (port.rateGbps() < rate) {
-            broken.add("a rate of " + number(rate) + " Gb/s is promised, but it is " + number(port.rateGbps()));
-        }
-        if (port.activeMtu().bytes() < mtu) {
-            broken.add("an MTU of " + mtu + " is promised, but the active one is "
-                    + port.activeMtu().bytes());
-        }
+        broken.addAll(brokenBy(port.rateGbps(), port.activeMtu().bytes(), gid));
         return List.copyOf(broken);
+    }
+
+    /** Lists the broken promises among those that can be seen without opening the device; an MTU of 0 is not known. */
+    List<String> brokenBy(double seenRate, int seenMtu, GidType seenGid) {
+        List<String> broken = new ArrayList<>();
+        if (seenRate < rate) {
+            broken.add("a rate of " + number(rate) + " Gb/s is promised, but it is " + number(seenRate));
+        }
+        if (seenMtu > 0 && seenMtu < mtu) {
+            broken.add("an MTU of " + mtu + " is promised, but the active one is " + seenMtu);
+        }
+        if (gidType != null && !gidType.name().equals(seenGid.name())) {
+            broken.add("a GID of the type " + gidType + " is promised, but it is " + seenGid);
+        }
+        return broken;
     }
 
     private static String number(double value) {

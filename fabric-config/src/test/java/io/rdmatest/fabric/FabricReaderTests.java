@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.verbs.DeviceCapability;
 import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -59,6 +62,10 @@ class FabricReaderTests {
         assertThat(fabric.notice()).contains("lab-rack-42", "not started on launched nodes yet", "b", "runs on a");
     }
 
+    private static final String FABRIC_KEYS = "fabric, nodes, promises, thresholds, faults, microvm";
+    private static final String NODE_KEYS =
+            "name, device, port, gid, address, rails, launch, java, environment, promises";
+
     private static final String ALL_CAPABILITIES = String.join(
             ", ",
             Stream.of(DeviceCapability.values()).map(DeviceCapability::toString).toList());
@@ -86,13 +93,126 @@ class FabricReaderTests {
                 .isEqualTo(fabric.local().promises());
     }
 
+    @Test
+    void readsWhatAFabricSaysAsAWhole() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                faults: allowed
+                microvm: 2
+                thresholds:
+                  round-trip: { p50: 12.5us, p99: 1 ms, p99.9: 2ms, max: 1s }
+                  throughput: 90
+                nodes: [{ name: a }]
+                """);
+        assertThat(fabric.faultsAllowed()).isTrue();
+        assertThat(fabric.microvms()).isEqualTo(2);
+        assertThat(fabric.thresholds())
+                .isEqualTo(new Thresholds(
+                        Map.of(
+                                Thresholds.Percentile.P50,
+                                Duration.ofNanos(12_500),
+                                Thresholds.Percentile.P99,
+                                Duration.ofMillis(1),
+                                Thresholds.Percentile.P99_9,
+                                Duration.ofMillis(2),
+                                Thresholds.Percentile.MAX,
+                                Duration.ofSeconds(1)),
+                        90));
+        // With another device in the place of the local one, the fabric's terms are the same.
+        assertThat(fabric.withDevice("rxe0").thresholds()).isEqualTo(fabric.thresholds());
+        assertThat(fabric.withDevice("rxe0").faultsAllowed()).isTrue();
+
+        Fabric silent = FabricReader.read("lab.yaml", "fabric: lab\nnodes: [{ name: a }]\n");
+        assertThat(silent.faultsAllowed()).isFalse();
+        assertThat(silent.microvms()).isZero();
+        assertThat(silent.thresholds()).isEqualTo(Thresholds.NONE);
+        assertThat(silent.rails()).isEmpty();
+    }
+
+    @Test
+    void whatTheFabricPromisesEachNodeAndRailDoesUnlessItSaysOtherwise() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                nodes:
+                  - name: a
+                  - name: b
+                    promises: { rate: 25, lossless: false, capabilities: [xrc] }
+                  - name: c
+                    device: mlx5_2
+                    promises: { gid-type: RoCEv1 }
+                promises: { rate: 100, mtu: 4096, gid-type: RoCEv2, lossless: true, capabilities: [atomics] }
+                """);
+        Set<DeviceCapability> atomics = Set.of(DeviceCapability.ATOMICS);
+        assertThat(fabric.nodes())
+                .extracting(Node::promises)
+                .containsExactly(
+                        new Promises(atomics, 100, 4096, GidSelector.Type.ROCE_V2, true),
+                        new Promises(
+                                Set.of(DeviceCapability.ATOMICS, DeviceCapability.XRC),
+                                25,
+                                4096,
+                                GidSelector.Type.ROCE_V2,
+                                false),
+                        new Promises(atomics, 100, 4096, GidSelector.Type.ROCE_V1, true));
+    }
+
+    @Test
+    void readsRailsByName() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                promises: { rate: 100 }
+                nodes:
+                  - name: a
+                    rails:
+                      storage: { device: mlx5_0, port: 2, address: 192.0.2.1, promises: { rate: 25 } }
+                      compute: { device: mlx5_1, gid: { index: 3 } }
+                  - name: b
+                    launch: [srun, -w, b]
+                    java: /opt/jdk-25/bin/java
+                    environment: { LD_LIBRARY_PATH: /opt/rdma/lib, MLX5_SINGLE_THREADED: 1 }
+                    rails:
+                      compute: { device: mlx5_1 }
+                      storage: { device: mlx5_0 }
+                """);
+        assertThat(fabric.rails()).containsExactly("storage", "compute");
+        Node a = fabric.node("a").orElseThrow();
+        assertThat(a.device()).isEqualTo("mlx5_0");
+        assertThat(a.port()).isEqualTo(2);
+        assertThat(a.promises().rate()).isEqualTo(25);
+        Node compute = a.onRail("compute");
+        assertThat(compute.device()).isEqualTo("mlx5_1");
+        assertThat(compute.gid()).isEqualTo(GidSelector.ofIndex(3));
+        assertThat(compute.address()).isNull();
+        assertThat(compute.promises().rate()).isEqualTo(100);
+        assertThatThrownBy(() -> a.onRail("comptue"))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("node a of fabric lab has no rail 'comptue'; allowed: storage, compute");
+        Node b = fabric.node("b").orElseThrow();
+        assertThat(b.java()).isEqualTo("/opt/jdk-25/bin/java");
+        assertThat(b.environment())
+                .containsExactly(Map.entry("LD_LIBRARY_PATH", "/opt/rdma/lib"), Map.entry("MLX5_SINGLE_THREADED", "1"));
+        assertThat(fabric.node("c")).isEmpty();
+        // Another device has no rails of its own.
+        assertThat(fabric.withDevice("rxe0").local().rails()).isEmpty();
+    }
+
+    @Test
+    void theJavaOfThisHostIsNamedByItsPath() {
+        Fabric fabric = FabricReader.read(
+                "lab.yaml", "fabric: lab\nnodes: [{ name: a }, { name: b, launch: [on-node, b], java: same }]\n");
+        assertThat(Path.of(fabric.node("b").orElseThrow().java()))
+                .isExecutable()
+                .isAbsolute();
+        assertThat(fabric.local().java()).isEqualTo(Node.DEFAULT_JAVA);
+    }
+
     static Stream<Arguments> brokenFiles() {
         return Stream.of(
                 broken("", "f.yaml:1:1: the file is empty; a fabric has the keys fabric and nodes"),
                 broken(
                         "just text",
-                        "f.yaml:1:1: a fabric must be a mapping with the keys fabric, nodes, not 'just text'"),
-                broken("- a", "f.yaml:1:1: a fabric must be a mapping with the keys fabric, nodes, not a list"),
+                        "f.yaml:1:1: a fabric must be a mapping with the keys " + FABRIC_KEYS + ", not 'just text'"),
+                broken("- a", "f.yaml:1:1: a fabric must be a mapping with the keys " + FABRIC_KEYS + ", not a list"),
                 broken("fabric: x", "f.yaml:1:1: key 'nodes' is missing in a fabric; it needs fabric, nodes"),
                 broken("nodes: [{name: a}]", "f.yaml:1:1: key 'fabric' is missing in a fabric; it needs fabric, nodes"),
                 broken(
@@ -103,8 +223,7 @@ class FabricReaderTests {
                         "f.yaml:2:8: nodes must be a list of at least one node, not a mapping"),
                 broken(
                         "fabric: x\nnodes:\n  - a\n",
-                        "f.yaml:3:5: a node must be a mapping with the keys name, device, port, gid, address, launch,"
-                                + " promises, not 'a'"),
+                        "f.yaml:3:5: a node must be a mapping with the keys " + NODE_KEYS + ", not 'a'"),
                 broken(
                         "fabric: x y\nnodes: [{name: a}]",
                         "f.yaml:1:9: fabric 'x y' is not a name: 1 to 63 letters, digits, '.', '_', '-', beginning with a"
@@ -115,8 +234,8 @@ class FabricReaderTests {
                                 + " a letter or digit"),
                 node(
                         "devcie: mlx5_0",
-                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: name, device, port, gid, address, launch,"
-                                + " promises (did you mean 'device'?)"),
+                        "f.yaml:4:5: unknown key 'devcie' in a node; allowed: " + NODE_KEYS
+                                + " (did you mean 'device'?)"),
                 node("name: b", "f.yaml:4:5: key 'name' appears twice in a node"),
                 node("device: [a]", "f.yaml:4:13: device a list is neither 'auto' nor a device name such as mlx5_0"),
                 node(
@@ -130,13 +249,15 @@ class FabricReaderTests {
                         "f.yaml:4:11: port '99999999999999999999' is out of range; allowed: 1 … 255 or auto"),
                 node(
                         "promises: yes",
-                        "f.yaml:4:15: promises must be a mapping with the keys capabilities, rate, mtu, not 'yes'"),
+                        "f.yaml:4:15: promises must be a mapping with the keys capabilities, rate, mtu, gid-type, lossless,"
+                                + " not 'yes'"),
                 node(
                         "promises: {}",
-                        "f.yaml:4:15: promises promises nothing; give capabilities, rate or mtu, or leave it out"),
+                        "f.yaml:4:15: promises promises nothing; give at least one of capabilities, rate, mtu, gid-type,"
+                                + " lossless, or leave it out"),
                 node(
                         "promises: { speed: 100 }",
-                        "f.yaml:4:17: unknown key 'speed' in promises; allowed: capabilities, rate, mtu"),
+                        "f.yaml:4:17: unknown key 'speed' in promises; allowed: capabilities, rate, mtu, gid-type, lossless"),
                 node(
                         "promises: { capabilities: atomics }",
                         "f.yaml:4:31: capabilities must be a list such as [atomics, multicast], not 'atomics'"),

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,8 @@ class FabricTests {
 
     @Test
     void knowsTheShippedFabricsAndEachOfThemIsValid() {
-        assertThat(Fabric.available()).contains("auto", "rxe-ipv6", "two-hosts.example");
+        assertThat(Fabric.available())
+                .contains("auto", "loopback", "microvm", "microvm-2", "rails.example", "rxe-ipv6", "two-hosts.example");
         for (String name : Fabric.available()) {
             assertThat(Fabric.load(name).name()).isEqualTo(name);
         }
@@ -28,6 +30,28 @@ class FabricTests {
         assertThat(auto.nodes()).containsExactly(auto.local());
         assertThat(auto.local().device()).isEqualTo(Node.AUTO);
         assertThat(auto.notice()).isEmpty();
+    }
+
+    @Test
+    void microvm2IsTwoMachinesOnOneSegment() {
+        Fabric fabric = Fabric.load("microvm-2");
+        assertThat(fabric.microvms()).isEqualTo(2);
+        assertThat(fabric.faultsAllowed()).isTrue();
+        assertThat(fabric.local().name()).isEqualTo("a");
+        assertThat(fabric.local().address()).isEqualTo(InetAddress.ofLiteral("10.77.0.1"));
+        Node far = fabric.remoteNodes().getFirst();
+        assertThat(far.launch()).containsExactly("on-node", "b");
+        assertThat(far.address()).isEqualTo(InetAddress.ofLiteral("10.77.0.2"));
+        assertThat(Fabric.load("microvm").microvms()).isEqualTo(1);
+    }
+
+    @Test
+    void loopbackIsThisHostAlone() {
+        Fabric fabric = Fabric.load("loopback");
+        assertThat(fabric.nodes()).containsExactly(fabric.local());
+        assertThat(fabric.local().device()).isEqualTo(Node.AUTO);
+        assertThat(fabric.microvms()).isZero();
+        assertThat(fabric.faultsAllowed()).isFalse();
     }
 
     @Test

@@ -16,10 +16,10 @@ class PromisesIT {
         try (DeviceContext context = device.open()) {
             DeviceCapabilities all = context.capabilities();
             assertThat(new Promises(Set.of(DeviceCapability.SHARED_RECEIVE_QUEUES), 0.1, 256)
-                            .brokenBy(all, device.portAttributes()))
+                            .brokenBy(all, device.portAttributes(), device.gid().type()))
                     .isEmpty();
             assertThat(new Promises(Set.of(DeviceCapability.TAG_MATCHING), 9_999, 4096)
-                            .brokenBy(all, device.portAttributes()))
+                            .brokenBy(all, device.portAttributes(), device.gid().type()))
                     .contains("tag-matching is promised, but tm_caps.max_num_tags is 0")
                     .anyMatch(text -> text.startsWith("a rate of 9999 Gb/s is promised, but it is "));
         }

@@ -99,6 +99,7 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable String trouble;
     private @Nullable Process child;
     private volatile boolean timedOut;
+    private int machines;
     private boolean closed;
     private int status = 1;
 
@@ -142,10 +143,11 @@ public final class Qualify implements Callable<Integer> {
         if (fabric != null) {
             // A wrong file is told before anything is installed or booted, and what of it is not used is not kept
             // quiet.
-            String notice = Fabric.load(fabric).notice();
-            if (!notice.isEmpty()) {
-                out.println(notice);
+            Fabric read = Fabric.load(fabric);
+            if (!read.notice().isEmpty()) {
+                out.println(read.notice());
             }
+            machines = read.microvms();
         }
         int setUp = setUp();
         if (setUp != 0) {
@@ -203,7 +205,20 @@ public final class Qualify implements Callable<Integer> {
             return 0;
         }
         Path setup = project.resolve("fabric-config/rdma-jdk/bin/setup");
-        return new ProcessBuilder(setup.toString()).inheritIO().start().waitFor();
+        return inMachines(new ProcessBuilder(setup.toString()))
+                .inheritIO()
+                .start()
+                .waitFor();
+    }
+
+    /** Lets the drop-in java start the machines that the fabric is made of, also where there is a device. */
+    private ProcessBuilder inMachines(ProcessBuilder builder) {
+        Map<String, String> environment = builder.environment();
+        if (machines > 0 && !"never".equals(environment.get("RDMA_VM")) && !environment.containsKey("RDMA_NODE")) {
+            environment.put("RDMA_VM", "always");
+            environment.put("RDMA_VM_NODES", Integer.toString(machines));
+        }
+        return builder;
     }
 
     private Process start(Path journal, Path results) throws IOException {
@@ -234,7 +249,9 @@ public final class Qualify implements Callable<Integer> {
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
         command.addAll(scenarios);
-        child = new ProcessBuilder(command).redirectInput(new File("/dev/null")).start();
+        child = inMachines(new ProcessBuilder(command))
+                .redirectInput(new File("/dev/null"))
+                .start();
         return child;
     }
 

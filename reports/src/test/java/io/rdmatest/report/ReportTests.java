@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -185,6 +186,29 @@ class ReportTests {
         assertThat(Files.readString(said)).contains("1 broken");
     }
 
+    @Test
+    void theFrontEndStartsTheMachinesThatAFabricIsMadeOf() throws Exception {
+        Path target = Files.createDirectories(directory.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Path asked = directory.resolve("asked");
+        Path java = Files.writeString(
+                directory.resolve("java"),
+                "#!/bin/sh\necho \"$RDMA_VM ${RDMA_VM_NODES-one}\" >>" + asked + "\nexec "
+                        + Path.of(System.getProperty("java.home"), "bin", "java") + " \"$@\"\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        List<String> options = List.of(
+                "-Drdma.project=" + directory,
+                "-Drdma.java=" + java,
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
+        Path said = directory.resolve("said");
+        java(
+                said,
+                options,
+                Qualify.class.getName(),
+                List.of("--fabric", "microvm-2", "--scenario", "MachineDies*.dies"));
+        assertThat(asked).as(Files.readString(said)).hasContent("always 2\n");
+    }
+
     private int fork(String pattern, boolean die) throws IOException, InterruptedException {
         return java(
                 directory.resolve("said"),
@@ -204,10 +228,11 @@ class ReportTests {
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
         command.addAll(arguments);
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile())
-                .start();
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        // What the build was told about machines is not what these commands are to do.
+        builder.environment().keySet().removeAll(List.of("RDMA_VM", "RDMA_VM_NODES", "RDMA_NODE"));
+        Process process = builder.start();
         assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
         return process.exitValue();
     }

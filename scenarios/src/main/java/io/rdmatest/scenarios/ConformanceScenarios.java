@@ -29,7 +29,12 @@ public class ConformanceScenarios {
     void promises(FabricDevice device, DeviceContext context, RdmaReport report) {
         Promises promises = device.node().promises();
         report.parameter("promises", promises.equals(Promises.NONE) ? "none" : promises);
-        assertEquals(List.of(), promises.brokenBy(context.capabilities(), context.port(device.port())));
+        assertEquals(
+                List.of(),
+                promises.brokenBy(
+                        context.capabilities(),
+                        context.port(device.port()),
+                        device.gid().type()));
     }
 
     /** IBTA volume 1, section 10.10.2: the receiver of a message that does not fit has a local length error. */

@@ -88,11 +88,20 @@ public abstract class CheckedYaml {
                     + mark.map(m -> (m.getLine() + 1) + ":" + (m.getColumn() + 1))
                             .orElse("1:1")
                     + ": not YAML: "
-                    + (e.getProblem() == null ? "" : e.getProblem().replaceAll("\\s+", " "))));
+                    + because(e.getProblem())));
         } catch (YamlEngineException e) {
             throw failure(List.of(
                     source + ":1:1: not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " ")));
         }
+    }
+
+    private static String because(@Nullable String problem) {
+        if (problem == null) {
+            return "";
+        }
+        return problem.contains("(TAB)")
+                ? "there is a tab where only spaces may indent; replace it by spaces"
+                : problem.replaceAll("\\s+", " ");
     }
 
     /** Notes a problem at a node. */
@@ -165,6 +174,20 @@ public abstract class CheckedYaml {
         return from;
     }
 
+    /** Reads true or false; false, and a problem noted, for anything else. */
+    protected boolean flag(Node value, String what) {
+        if (value.getTag().equals(Tag.BOOL)) {
+            return Boolean.parseBoolean(text(value));
+        }
+        problem(value, what + " " + shown(value) + " is neither of the allowed: true, false");
+        return false;
+    }
+
+    /** Returns the line that a node begins in, from 1. */
+    protected static int line(Node node) {
+        return node.getStartMark().map(mark -> mark.getLine() + 1).orElse(1);
+    }
+
     /** Returns a scalar's text; empty for null and for everything that is not a scalar, which no check accepts. */
     protected static String text(Node value) {
         return value instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.NULL) ? scalar.getValue() : "";
@@ -186,31 +209,35 @@ public abstract class CheckedYaml {
         return String.join(", ", words);
     }
 
-    /** Says which of the allowed words was meant; empty if none is near. */
+    /** Says which of the allowed words was meant, the nearest one; empty if none is near. */
     protected static String didYouMean(String word, List<String> allowed) {
+        String lower = word.toLowerCase(Locale.ROOT);
         return allowed.stream()
-                .filter(other -> distance(word.toLowerCase(Locale.ROOT), other.toLowerCase(Locale.ROOT))
-                        <= Math.max(1, other.length() / 3))
-                .findFirst()
+                .filter(other -> distance(lower, other.toLowerCase(Locale.ROOT)) <= Math.max(1, other.length() / 3))
+                .min(Comparator.comparingInt(other -> distance(lower, other.toLowerCase(Locale.ROOT))))
                 .map(other -> " (did you mean '" + other + "'?)")
                 .orElse("");
     }
 
-    /** The number of insertions, deletions and replacements that turn one word into the other. */
+    /** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
     private static int distance(String from, String to) {
-        int[] row = new int[to.length() + 1];
-        for (int j = 0; j < row.length; j++) {
-            row[j] = j;
-        }
-        for (int i = 1; i <= from.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j < row.length; j++) {
-                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+        int[][] edits = new int[from.length() + 1][to.length() + 1];
+        for (int i = 0; i <= from.length(); i++) {
+            for (int j = 0; j <= to.length(); j++) {
+                if (i == 0 || j == 0) {
+                    edits[i][j] = i + j;
+                    continue;
+                }
+                int replaced = edits[i - 1][j - 1] + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                edits[i][j] = Math.min(replaced, 1 + Math.min(edits[i - 1][j], edits[i][j - 1]));
+                if (i > 1
+                        && j > 1
+                        && from.charAt(i - 1) == to.charAt(j - 2)
+                        && from.charAt(i - 2) == to.charAt(j - 1)) {
+                    edits[i][j] = Math.min(edits[i][j], edits[i - 2][j - 2] + 1);
+                }
             }
         }
-        return row[to.length()];
+        return edits[from.length()][to.length()];
     }
 }

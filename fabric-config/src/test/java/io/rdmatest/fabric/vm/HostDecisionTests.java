@@ -95,6 +95,16 @@ class HostDecisionTests {
     }
 
     @Test
+    void numbersOfMachinesThatThereCannotBeAreRefused() throws Exception {
+        Result result = scripts.with("RDMA_VM_NODES", "3")
+                .with("RDMA_JAVA_HOME", System.getProperty("java.home"))
+                .run("java", "Main");
+
+        assertThat(result.status()).isEqualTo(2);
+        assertThat(result.err()).contains("RDMA_VM_NODES takes 1 or 2, not '3'");
+    }
+
+    @Test
     void wrongJavaHomeIsNamed() throws Exception {
         Result result = scripts.with("RDMA_JAVA_HOME", "/nowhere").run("java", "-version");
 

@@ -250,6 +250,20 @@ class VirtualMachineTests {
         assertThat(result.text()).isEqualTo("truex y\n");
     }
 
+    @Test
+    void javaRunsOnTheFirstOfTwoMachinesAndReachesTheSecond() throws Exception {
+        Files.writeString(
+                work.resolve("Hello.java"),
+                "void main() throws Exception { IO.println(System.getenv(\"RDMA_NODE\"));"
+                        + " new ProcessBuilder(\"on-node\", \"b\", \"sh\", \"-c\", \"echo $RDMA_NODE\").inheritIO().start().waitFor(); }");
+
+        Result result = scripts.with("RDMA_JAVA_HOME", System.getProperty("java.home"))
+                .with("RDMA_VM_NODES", "2")
+                .run("java", "Hello.java");
+
+        assertThat(result.text()).isEqualTo("a\nb\n");
+    }
+
     private static void signal(String name, long pid) throws Exception {
         new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor();
     }

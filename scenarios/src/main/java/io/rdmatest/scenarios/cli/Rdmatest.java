@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, and what devices there are. */
+/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, and what devices and fabrics there are. */
 @Command(
         name = "./rdmatest",
         mixinStandardHelpOptions = true,
@@ -52,7 +52,8 @@ public final class Rdmatest implements Callable<Integer> {
             MckeyCommand::new,
             RstreamCommand::new,
             StreamCommand::new,
-            DevicesCommand::new);
+            DevicesCommand::new,
+            FabricCheckCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -135,9 +136,25 @@ public final class Rdmatest implements Callable<Integer> {
     static CommandLine commandLine(List<? extends ReportingCommand> commands) {
         CommandLine line = new CommandLine(new Rdmatest());
         for (ReportingCommand command : commands) {
-            line.addSubcommand(command);
+            command.group().map(group -> group(line, group)).orElse(line).addSubcommand(command);
         }
         return configure(line);
+    }
+
+    /** Finds the command that others are a part of, or makes it with the first of them. */
+    private static CommandLine group(CommandLine line, Object group) {
+        CommandLine made = new CommandLine(group);
+        CommandLine there = line.getSubcommands().get(made.getCommandName());
+        if (there != null) {
+            return there;
+        }
+        line.addSubcommand(made);
+        return made;
+    }
+
+    /** Returns what a command is called after {@code ./rdmatest}. */
+    static String name(CommandLine line) {
+        return line.getParent() == null ? "" : (name(line.getParent()) + " " + line.getCommandName()).strip();
     }
 
     static CommandLine commandLine() {
@@ -151,22 +168,26 @@ public final class Rdmatest implements Callable<Integer> {
         for (CommandLine each : line.getSubcommands().values()) {
             each.getCommandSpec().usageMessage().exitCodeListHeading("%nExit status:%n");
             each.getCommandSpec().usageMessage().exitCodeList(statuses);
+            each.getSubcommands().values().forEach(part -> {
+                part.getCommandSpec().usageMessage().exitCodeListHeading("%nExit status:%n");
+                part.getCommandSpec().usageMessage().exitCodeList(statuses);
+            });
         }
         return line.setOverwrittenOptionsAllowed(true)
                 .setPosixClusteredShortOptionsAllowed(true)
                 .setExpandAtFiles(false)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Rdmatest::wrongUsage)
-                .setExecutionExceptionHandler((e, command, parsed) -> new Printer(
-                                command.getCommandName(), false, command.getOut(), command.getErr())
-                        .failure(e, false)
-                        .code());
+                .setExecutionExceptionHandler(
+                        (e, command, parsed) -> new Printer(name(command), false, command.getOut(), command.getErr())
+                                .failure(e, false)
+                                .code());
     }
 
     private static int wrongUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
         boolean json = Arrays.asList(args).contains("--json");
-        String name = line.getParent() == null ? "" : line.getCommandName();
+        String name = name(line);
         new Printer(name, json, line.getOut(), line.getErr())
                 .complain(
                         ExitStatus.USAGE,

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import java.io.PrintWriter;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.BooleanSupplier;
 import picocli.CommandLine.Model.CommandSpec;
@@ -39,6 +40,19 @@ abstract class ReportingCommand implements Callable<Integer> {
      */
     abstract void check();
 
+    /** Returns the command that this one is a part of, as {@code fabric} of {@code fabric check}; empty for most. */
+    Optional<Object> group() {
+        return Optional.empty();
+    }
+
+    /**
+     * Says where the command is to run, as the status of the process that looks at the options only. Overridden by commands
+     * that do not just run where there is a device.
+     */
+    int place() {
+        return Rdmatest.OPTIONS_ARE_RIGHT;
+    }
+
     /** Does the work; a failure is judged by {@link Verdicts}. */
     abstract Outcome execute() throws Exception;
 
@@ -58,9 +72,10 @@ abstract class ReportingCommand implements Callable<Integer> {
     public final Integer call() {
         check();
         if (checkOnly) {
-            return Rdmatest.OPTIONS_ARE_RIGHT;
+            return place();
         }
-        Printer printer = new Printer(spec.name(), json(), spec.commandLine().getOut(), err());
+        Printer printer = new Printer(
+                Rdmatest.name(spec.commandLine()), json(), spec.commandLine().getOut(), err());
         Outcome outcome;
         try {
             outcome = execute();

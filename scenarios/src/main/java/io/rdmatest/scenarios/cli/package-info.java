@@ -1,5 +1,6 @@
 /**
- * The command line {@code ./rdmatest}: one command per program that rdmatest takes the place of, and {@code devices}.
+ * The command line {@code ./rdmatest}: one command per program that rdmatest takes the place of, {@code devices}
+ * and {@code fabric check}.
  *
  * <p>A command is a {@link io.rdmatest.scenarios.cli.ProgramCommand}. Its options are an
  * {@link io.rdmatest.scenarios.cli.Arguments} class with the letters of the program's man page and long names, which turns

@@ -163,6 +163,34 @@ class LaunchTests {
     }
 
     @Test
+    void aFabricOfOtherHostsIsTriedFromThisOne() throws Exception {
+        built();
+        Run run =
+                run(Map.of("RDMA_VM", "always", "CHECK", "101", "RDMA_VM_QEMU", "/nonexistent/qemu"), "fabric", "lab");
+        assertThat(run.output()).isEqualTo("ran lab\n");
+        assertThat(run.status()).isEqualTo(6);
+    }
+
+    @Test
+    void aFabricOfMachinesIsTriedInThem() throws Exception {
+        built();
+        script(
+                "project/fabric-config/rdma-jdk/bin/java",
+                "for last; do :; done",
+                "echo \"RDMA_VM=$RDMA_VM RDMA_VM_NODES=$RDMA_VM_NODES $last\"");
+        assertThat(run(Map.of("CHECK", "103", "RDMA_VM", "auto"), "fabric", "microvm-2")
+                        .output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=2 microvm-2\n");
+        assertThat(run(Map.of("CHECK", "102", "RDMA_VM", "auto"), "fabric", "microvm")
+                        .output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=1 microvm\n");
+        // Whoever forbids machines gets none; the command says what that means for such a fabric.
+        assertThat(run(Map.of("RDMA_VM", "never", "CHECK", "103"), "fabric", "microvm-2")
+                        .output())
+                .isEqualTo("RDMA_VM=never RDMA_VM_NODES= microvm-2\n");
+    }
+
+    @Test
     void whereNoMachineIsWantedTheOptionsAreReadOnce() throws Exception {
         built();
         assertThat(run(Map.of(), "devices").errors()).doesNotContain("checked");

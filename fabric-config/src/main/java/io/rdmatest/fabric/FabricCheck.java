@@ -1,0 +1,323 @@
+package io.rdmatest.fabric;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.GidType;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tries the nodes of a fabric before any test runs on them: whether each can be reached, has a JVM, the libraries, the device,
+ * port and GID that the file names, keeps what the file promises, and whether its address is reached from this host's device.
+ *
+ * <p>Changes nothing anywhere: devices are opened and closed, addresses are resolved, and a launched node runs a shell script
+ * that reads.
+ */
+public final class FabricCheck {
+
+    /** How long a launched node has for its answer unless something else is said: 30 seconds. */
+    public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
+
+    /** The variable by which a program knows that it runs in one of the project's virtual machines, and in which. */
+    private static final String MACHINE = "RDMA_NODE";
+
+    private static final int AT_ONCE = 16;
+    private static final Duration REACH = Duration.ofSeconds(5);
+
+    /** Any; nothing connects to it. */
+    private static final int PORT = 7471;
+
+    /** What a problem is about. */
+    public enum Kind {
+        /** The node can't be reached by its launch command. */
+        UNREACHABLE,
+        /** The node lacks a JVM, a library, the device, port or GID, or a permission. */
+        NOT_READY,
+        /** The node's address is not reached from this host's device. */
+        NO_ROUTE,
+        /** The device does not keep what the file promises. */
+        BROKEN_PROMISE
+    }
+
+    /**
+     * Something that is wrong with a node.
+     *
+     * @param kind what it is about
+     * @param text one sentence with the cause and the cure
+     */
+    public record Problem(Kind kind, String text) {}
+
+    /**
+     * A device that a node was found to have.
+     *
+     * @param rail the name of the rail; empty for a node without rails
+     * @param device the name of the device
+     * @param port its port, 1 … 255
+     * @param gidIndex the index of the GID
+     * @param gid the GID
+     * @param gidType its type
+     * @param address the address that peers connect to
+     * @param rateGbps the rate of the port in Gb/s; 0 if unknown
+     * @param mtu the active MTU in bytes; 0 if unknown
+     */
+    public record Place(
+            String rail,
+            String device,
+            int port,
+            int gidIndex,
+            Gid gid,
+            GidType gidType,
+            InetAddress address,
+            double rateGbps,
+            int mtu) {}
+
+    /**
+     * What was found out about a node.
+     *
+     * @param node the node
+     * @param host what its host says of itself: host, kernel, java; empty if it did not answer
+     * @param places the devices that were found, in the order of the rails
+     * @param problems what is wrong; empty if the node can be used
+     * @param notes what was not looked at, and why
+     */
+    public record Result(
+            Node node, Map<String, String> host, List<Place> places, List<Problem> problems, List<String> notes) {
+
+        /** Copies the lists. */
+        public Result {
+            host = Collections.unmodifiableMap(new LinkedHashMap<>(host));
+            places = List.copyOf(places);
+            problems = List.copyOf(problems);
+            notes = List.copyOf(notes);
+        }
+    }
+
+    private final Fabric fabric;
+    private final Duration timeout;
+    private final BooleanSupplier cancelled;
+
+    private FabricCheck(Fabric fabric, Duration timeout, BooleanSupplier cancelled) {
+        this.fabric = fabric;
+        this.timeout = timeout;
+        this.cancelled = cancelled;
+    }
+
+    /**
+     * Tries every node.
+     *
+     * @param fabric the fabric
+     * @param timeout how long each launched node has for its answer
+     * @param cancelled tells whether to give up
+     * @return one result per node, in the file's order
+     * @throws CancellationException if {@code cancelled} said so
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static List<Result> run(Fabric fabric, Duration timeout, BooleanSupplier cancelled)
+            throws InterruptedException {
+        return new FabricCheck(fabric, timeout, cancelled).run();
+    }
+
+    private List<Result> run() throws InterruptedException {
+        if (fabric.microvms() > 0 && System.getenv(MACHINE) == null) {
+            String text = "the fabric is made of the project's virtual machines, and this JVM does not run in one:"
+                    + " ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started by"
+                    + " fabric-config/rdma-jdk/bin/in-vm --nodes " + fabric.microvms();
+            return fabric.nodes().stream()
+                    .map(node -> new Result(
+                            node, Map.of(), List.of(), List.of(new Problem(Kind.NOT_READY, text)), List.of()))
+                    .toList();
+        }
+        Result local = local(fabric.local());
+        List<Result> results = new ArrayList<>();
+        // Whoever waits for one host that is off must not wait for each of a hundred.
+        try (ExecutorService workers =
+                Executors.newFixedThreadPool(Math.min(AT_ONCE, fabric.nodes().size()), work -> {
+                    Thread thread = new Thread(work, "rdmatest-check");
+                    thread.setDaemon(true);
+                    return thread;
+                })) {
+            List<Future<Result>> running = fabric.nodes().stream()
+                    .map(node -> workers.submit(() -> reached(
+                            node.equals(fabric.local()) ? local : node.isLocal() ? local(node) : launched(node),
+                            local)))
+                    .toList();
+            for (Future<Result> each : running) {
+                results.add(of(each));
+            }
+        }
+        if (cancelled.getAsBoolean()) {
+            throw new CancellationException("given up before every node was tried");
+        }
+        return List.copyOf(results);
+    }
+
+    private static Result of(Future<Result> running) throws InterruptedException {
+        try {
+            return running.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a node could not be tried", e.getCause());
+        }
+    }
+
+    private static Result local(Node node) {
+        List<Place> places = new ArrayList<>();
+        List<Problem> problems = new ArrayList<>();
+        Map<String, String> host = new LinkedHashMap<>();
+        for (Map.Entry<String, Node> rail : onRails(node).entrySet()) {
+            Node on = rail.getValue();
+            try {
+                FabricDevice found = on.resolve();
+                host.putIfAbsent("host", found.environment().getOrDefault("host", ""));
+                host.putIfAbsent("kernel", "Linux " + found.environment().getOrDefault("kernel", ""));
+                host.putIfAbsent("java", Runtime.version().toString());
+                places.add(new Place(
+                        rail.getKey(),
+                        found.device().name(),
+                        found.port(),
+                        found.gid().index(),
+                        found.gid().gid(),
+                        found.gid().type(),
+                        found.address(),
+                        found.portAttributes().rateGbps(),
+                        found.portAttributes().activeMtu().bytes()));
+                try (DeviceContext context = found.open()) {
+                    on.promises()
+                            .brokenBy(
+                                    context.capabilities(),
+                                    context.port(found.port()),
+                                    found.gid().type())
+                            .forEach(text -> problems.add(brokenPromise(rail.getKey(), text)));
+                }
+            } catch (FabricException | RdmaException e) {
+                problems.add(new Problem(Kind.NOT_READY, inRail(rail.getKey(), String.valueOf(e.getMessage()))));
+            }
+        }
+        return new Result(node, host, places, problems, notes(node, List.of()));
+    }
+
+    private Result launched(Node node) throws InterruptedException {
+        NodeProbe probe = NodeProbe.ask(node, timeout, cancelled);
+        List<Problem> problems = new ArrayList<>(probe.problems());
+        List<Place> places = new ArrayList<>();
+        List<String> unknown = new ArrayList<>();
+        if (probe.answered()) {
+            for (Map.Entry<String, Node> rail : onRails(node).entrySet()) {
+                Node on = rail.getValue();
+                try {
+                    Place place = probe.place(rail.getKey(), on);
+                    places.add(place);
+                    on.promises()
+                            .brokenBy(place.rateGbps(), place.mtu(), place.gidType())
+                            .forEach(text -> problems.add(brokenPromise(rail.getKey(), text)));
+                    if (on.promises().mtu() > 0 && place.mtu() == 0) {
+                        unknown.add(inRail(rail.getKey(), "the promised MTU: ibv_devinfo is not installed there"));
+                    }
+                } catch (FabricException e) {
+                    problems.add(new Problem(Kind.NOT_READY, inRail(rail.getKey(), String.valueOf(e.getMessage()))));
+                }
+            }
+            if (onRails(node).values().stream()
+                    .anyMatch(on -> !on.promises().capabilities().isEmpty())) {
+                unknown.add("the promised capabilities: a shell can't ask the device for them, a test does");
+            }
+        }
+        return new Result(node, probe.host(), places, problems, notes(node, unknown));
+    }
+
+    private static List<String> notes(Node node, List<String> unknown) {
+        List<String> notes = new ArrayList<>(unknown);
+        if (onRails(node).values().stream().anyMatch(on -> on.promises().lossless())) {
+            notes.add("the promise to be lossless: that shows under traffic, in the error counters of the tests");
+        }
+        return notes;
+    }
+
+    private static Map<String, Node> onRails(Node node) {
+        if (node.rails().isEmpty()) {
+            return Map.of("", node);
+        }
+        Map<String, Node> rails = new LinkedHashMap<>();
+        node.rails().keySet().forEach(rail -> rails.put(rail, node.onRail(rail)));
+        return rails;
+    }
+
+    private static Problem brokenPromise(String rail, String text) {
+        return new Problem(
+                Kind.BROKEN_PROMISE,
+                inRail(rail, text + "; correct the file if that is as it should be, or the port, cable or switch"));
+    }
+
+    private static String inRail(String rail, String text) {
+        return rail.isEmpty() ? text : "rail " + rail + ": " + text;
+    }
+
+    /** Adds whether the node's addresses are reached from this host's device. */
+    private Result reached(Result result, Result local) {
+        List<Problem> problems = new ArrayList<>(result.problems());
+        for (Map.Entry<String, Node> rail : onRails(result.node()).entrySet()) {
+            Place from = place(local, rail.getKey());
+            Place found = place(result, rail.getKey());
+            InetAddress to = found != null ? found.address() : rail.getValue().address();
+            // An address that was not found on its own host is not looked for from another; an unreachable host is.
+            boolean known =
+                    found != null || result.problems().stream().anyMatch(problem -> problem.kind() == Kind.UNREACHABLE);
+            if (from != null && to != null && known && !to.isLinkLocalAddress() && !cancelled.getAsBoolean()) {
+                String why = unreached(from, to);
+                if (why != null) {
+                    problems.add(new Problem(Kind.NO_ROUTE, inRail(rail.getKey(), why)));
+                }
+            }
+        }
+        return new Result(result.node(), result.host(), result.places(), problems, result.notes());
+    }
+
+    private static @Nullable Place place(Result result, String rail) {
+        return result.places().stream()
+                .filter(place -> place.rail().equals(rail))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Asks rdma_cm for the way, as each connection does; null if there is one. */
+    private static @Nullable String unreached(Place from, InetAddress to) {
+        String way = "its address " + to.getHostAddress() + " is not reached from this host's " + from.device() + "/"
+                + from.port() + " (" + from.address().getHostAddress() + "): ";
+        if (from.address() instanceof Inet4Address != to instanceof Inet4Address) {
+            return way + "one is IPv4 and the other IPv6; give both nodes a gid of the same family, or addresses of it";
+        }
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.resolveAddress(from.address(), new InetSocketAddress(to, PORT), REACH);
+            id.resolveRoute(REACH);
+            return null;
+        } catch (RdmaTimeoutException | UnexpectedCmEventException | RdmaException e) {
+            return way + firstLine(e)
+                    + "; to do: check the address, that the host is up, and that both are on one network"
+                    + " (ip route get, ping)";
+        }
+    }
+
+    private static String firstLine(RuntimeException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+    }
+}

@@ -1,0 +1,369 @@
+package io.rdmatest.fabric;
+
+import io.rdmatest.fabric.FabricCheck.Kind;
+import io.rdmatest.fabric.FabricCheck.Place;
+import io.rdmatest.fabric.FabricCheck.Problem;
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.PortState;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Asks a launched node what it has, by the script {@code probe.sh}, and judges the answer. */
+final class NodeProbe {
+
+    /** The least version of Java that the project's classes run on. */
+    private static final int JAVA = 25;
+
+    private static final String LINE = "rdmatest-probe ";
+    private static final Pattern VERSION = Pattern.compile("version \"(\\d+)[^\"]*\"");
+    private static final int LAST_LINES = 3;
+
+    /** What launch commands say, and what to do about it; ssh(1) for the most part. */
+    private static final Map<Pattern, String> CURES = new LinkedHashMap<>();
+
+    static {
+        // First: it repeats what the system says.
+        cure("was the VM started with --nodes 2", "start the machines by in-vm --nodes 2");
+        cure(
+                "Permission denied \\(|Permission denied, please try again|Too many authentication failures",
+                "let this host's user log in there: ssh-copy-id, or another user or key (-i) in launch");
+        cure(
+                "Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED",
+                "the key of that host is not known here, or another one than before: log in once by hand and check it");
+        cure(
+                "Could not resolve hostname|Name or service not known|name resolution",
+                "the host's name is not known here: check its spelling, DNS and /etc/hosts");
+        cure("Connection refused", "nobody listens there: start sshd, or give its port in launch (-p)");
+        cure(
+                "timed out|No route to host|Network is unreachable|Host is down",
+                "the host is off, or its address or a firewall is in the way: check it by ping");
+    }
+
+    private static void cure(String symptom, String cure) {
+        CURES.put(Pattern.compile(symptom), cure);
+    }
+
+    private final Node node;
+    private final List<Problem> problems = new ArrayList<>();
+    private final Map<String, String> host = new LinkedHashMap<>();
+    private final Map<String, String> drivers = new LinkedHashMap<>();
+    private final Map<String, String> forbidden = new HashMap<>();
+    private final List<PortSelector.Port> ports = new ArrayList<>();
+    private final Map<String, List<GidEntry>> gids = new HashMap<>();
+    private final Map<String, Double> rates = new HashMap<>();
+    private final Map<String, Integer> mtus = new HashMap<>();
+    private final List<InetAddress> addresses = new ArrayList<>();
+    private boolean answered;
+
+    private NodeProbe(Node node) {
+        this.node = node;
+    }
+
+    /** Asks a node. */
+    static NodeProbe ask(Node node, Duration timeout, BooleanSupplier cancelled) throws InterruptedException {
+        NodeProbe probe = new NodeProbe(node);
+        try {
+            probe.judge(LaunchedCommand.run(node.launch(), script(node), timeout, cancelled), timeout);
+        } catch (IOException e) {
+            throw new UncheckedIOException("the folder for temporary files can't be used", e);
+        }
+        return probe;
+    }
+
+    private static String script(Node node) {
+        StringBuilder script = new StringBuilder();
+        node.environment()
+                .forEach((name, value) -> script.append("export ")
+                        .append(name)
+                        .append('=')
+                        .append(quoted(value))
+                        .append('\n'));
+        script.append("LC_ALL=C\nexport LC_ALL\njava=")
+                .append(quoted(node.java()))
+                .append('\n');
+        try (InputStream probe = Objects.requireNonNull(NodeProbe.class.getResourceAsStream("probe.sh"), "probe.sh")) {
+            return script + new String(probe.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("the script that asks a node can't be read", e);
+        }
+    }
+
+    private static String quoted(String value) {
+        return "'" + value.replace("'", "'\\''") + "'";
+    }
+
+    /** Tells whether the node's shell came to the end of the script. */
+    boolean answered() {
+        return answered;
+    }
+
+    /** Returns what is wrong with the way to the node and with its host. */
+    List<Problem> problems() {
+        return problems;
+    }
+
+    /** Returns what the host says of itself. */
+    Map<String, String> host() {
+        return host;
+    }
+
+    private void judge(LaunchedCommand.Answer answer, Duration timeout) {
+        List<String> lines = answer.out()
+                .lines()
+                .filter(line -> line.startsWith(LINE))
+                .map(line -> line.substring(LINE.length()))
+                .toList();
+        answered = lines.contains("end");
+        if (!answered) {
+            problems.add(new Problem(Kind.UNREACHABLE, silence(answer, lines.contains("begin"), timeout)));
+            return;
+        }
+        read(lines);
+        judgeJava(lines);
+        List<String> missing = Stream.of("librdmacm.so.1", "libibverbs.so.1")
+                .filter(library -> !lines.contains("library " + library))
+                .toList();
+        if (!missing.isEmpty()) {
+            notReady(String.join(" and ", missing)
+                    + " not found there: install rdma-core's user-space libraries (Debian: librdmacm1 and"
+                    + " ibverbs-providers; Fedora: librdmacm and libibverbs), or name their folder in the node's"
+                    + " environment: LD_LIBRARY_PATH");
+        }
+    }
+
+    private void notReady(String text) {
+        problems.add(new Problem(Kind.NOT_READY, text));
+    }
+
+    /** Says why there is no answer. */
+    private String silence(LaunchedCommand.Answer answer, boolean begun, Duration timeout) {
+        String command = "its launch command '" + String.join(" ", node.launch()) + "'";
+        String program = node.launch().getFirst();
+        String wrote = lastLines(answer.err(), answer.out());
+        return switch (answer.end()) {
+            case NOT_STARTED -> {
+                if (errno(answer, 2)) {
+                    yield command + ": there is no program '" + program + "' on this host"
+                            + (program.contains("/") ? "" : "'s PATH")
+                            + "; to do: install it, or correct its name";
+                }
+                if (errno(answer, 13)) {
+                    yield command + ": '" + program + "' may not be executed; to do: chmod +x, or correct its name";
+                }
+                yield command + " can't be started: " + answer.err();
+            }
+            case TIMED_OUT ->
+                command + " gave no answer within " + timeout.toMillis() / 1e3 + " s" + said(wrote)
+                        + "; to do: check that the host is up, and that the command asks for nothing, such as a password"
+                        + " (ssh -o BatchMode=yes says at once what is missing)";
+            case FLOODED ->
+                command + " writes without end" + said(wrote)
+                        + "; to do: let it run the words that follow it, here sh, and write nothing of its own";
+            case CANCELLED -> command + " was given up";
+            case EXITED -> {
+                String how = command + " ended with status " + answer.status()
+                        + (begun ? " in the middle of the answer" : "") + said(wrote) + "; to do: ";
+                yield how
+                        + CURES.entrySet().stream()
+                                .filter(entry -> entry.getKey().matcher(wrote).find())
+                                .map(Map.Entry::getValue)
+                                .findFirst()
+                                .orElseGet(() -> switch (answer.status()) {
+                                    case 127 -> "a command is not there: install it, or correct its name";
+                                    case 126 -> "a command may not be executed: chmod +x, or correct its name";
+                                    default ->
+                                        "let it run the words that follow it, here sh, on the node, with its standard"
+                                                + " input and output";
+                                });
+            }
+        };
+    }
+
+    /** The JDK tells the errno of exec(3) in its message only, in one form or the other. */
+    private static boolean errno(LaunchedCommand.Answer answer, int errno) {
+        return Pattern.compile("error[=:] ?" + errno + "\\b")
+                .matcher(answer.err())
+                .find();
+    }
+
+    private static String said(String wrote) {
+        return wrote.isEmpty() ? ", and wrote nothing" : ", and wrote: " + wrote;
+    }
+
+    private static String lastLines(String err, String out) {
+        List<String> lines = Stream.of(err, out)
+                .flatMap(String::lines)
+                .map(String::strip)
+                .filter(line -> !line.isEmpty() && !line.startsWith(LINE.strip()))
+                .toList();
+        List<String> ofErr =
+                err.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
+        List<String> shown = ofErr.isEmpty() ? lines : ofErr;
+        return shown.stream()
+                .skip(Math.max(0, shown.size() - LAST_LINES))
+                .map(line -> line.length() > 300 ? line.substring(0, 300) + " …" : line)
+                .collect(Collectors.joining(" / "));
+    }
+
+    private void judgeJava(List<String> lines) {
+        String path = value(lines, "java ");
+        String named = node.java().equals(Node.DEFAULT_JAVA)
+                ? "no java is on the PATH there"
+                : "there is no program '" + node.java() + "' there";
+        String cure = "; to do: install a JDK " + JAVA + ", or name its java in the node's key java";
+        if (path.isEmpty()) {
+            String unusable = value(lines, "java-unusable ");
+            notReady(
+                    (unusable.isEmpty() ? named : "'" + unusable + "' is there, but is no program that may be executed")
+                            + cure);
+            return;
+        }
+        List<String> says = lines.stream()
+                .filter(line -> line.startsWith("java-says "))
+                .map(line -> line.substring("java-says ".length()))
+                .toList();
+        Optional<Matcher> version =
+                says.stream().map(VERSION::matcher).filter(Matcher::find).findFirst();
+        if (version.isEmpty()) {
+            notReady("'" + path + " -version' tells no version there" + said(String.join(" / ", says)) + cure);
+            return;
+        }
+        String text = version.get().group().replaceAll("version |\"", "");
+        host.put("java", text);
+        if (Integer.parseInt(version.get().group(1)) < JAVA) {
+            notReady(path + " is Java " + text + " there, and " + JAVA + " is needed" + cure);
+        }
+    }
+
+    private static String value(List<String> lines, String key) {
+        return lines.stream()
+                .filter(line -> line.startsWith(key))
+                .map(line -> line.substring(key.length()))
+                .findFirst()
+                .orElse("");
+    }
+
+    private void read(List<String> lines) {
+        host.put("host", value(lines, "host "));
+        host.put("kernel", value(lines, "kernel "));
+        // In the script's order: a GID follows its port.
+        for (String line : lines) {
+            String[] words = line.split(" ", 6);
+            switch (words[0]) {
+                case "device" -> drivers.put(words[1], words[2]);
+                case "no-access" -> forbidden.put(words[1], words[2]);
+                case "port" -> {
+                    List<GidEntry> ofPort = new ArrayList<>();
+                    gids.put(words[1] + "/" + words[2], ofPort);
+                    ports.add(new PortSelector.Port(
+                            words[1],
+                            drivers.getOrDefault(words[1], "unknown"),
+                            Integer.parseInt(words[2]),
+                            named(PortState.values(), line.replaceFirst(".*: ", ""), PortState.UNKNOWN),
+                            named(LinkLayer.values(), words[3], LinkLayer.UNKNOWN),
+                            ofPort));
+                }
+                case "rate" -> number(words[3]).ifPresent(rate -> rates.put(words[1] + "/" + words[2], rate));
+                case "mtu" -> number(words[3]).ifPresent(mtu -> mtus.put(words[1] + "/" + words[2], mtu.intValue()));
+                case "gid" -> gid(words);
+                case "address" -> addresses.add(InetAddress.ofLiteral(words[2]));
+                default -> {
+                    // Read elsewhere.
+                }
+            }
+        }
+    }
+
+    /** What a driver does not tell is empty. */
+    private static Optional<Double> number(String text) {
+        return text.matches("\\d{1,9}(\\.\\d{1,9})?") ? Optional.of(Double.valueOf(text)) : Optional.empty();
+    }
+
+    private void gid(String[] words) {
+        String port = words[1] + "/" + words[2];
+        boolean infiniband = ports.getLast().linkLayer() == LinkLayer.INFINIBAND;
+        GidType type = words[5].equals("RoCE v2")
+                ? GidType.ROCE_V2
+                : !words[5].contains("RoCE v1") ? GidType.UNKNOWN : infiniband ? GidType.IB : GidType.ROCE_V1;
+        gids.getOrDefault(port, new ArrayList<>())
+                .add(new GidEntry(
+                        Gid.parse(words[4]), Integer.parseInt(words[3]), Integer.parseInt(words[2]), type, 0));
+    }
+
+    private static <E extends Enum<E>> E named(E[] values, String name, E otherwise) {
+        return Stream.of(values)
+                .filter(value -> value.name().equalsIgnoreCase(name))
+                .findFirst()
+                .orElse(otherwise);
+    }
+
+    /**
+     * Finds the device of the node, or of one of its rails.
+     *
+     * @throws FabricException if the node does not have it
+     */
+    Place place(String rail, Node on) {
+        List<String> seen = new ArrayList<>();
+        List<PortSelector.Port> usable = new ArrayList<>();
+        for (PortSelector.Port port : ports) {
+            String file = forbidden.get(port.device());
+            if (file == null) {
+                usable.add(port);
+                seen.add(port.toString());
+            } else {
+                seen.add(port.device() + " (" + port.driver() + ", no permission for " + file
+                        + ": its user needs to be root or in the file's group)");
+            }
+        }
+        PortSelector.Choice choice = PortSelector.select(
+                on,
+                new PortSelector.Host(
+                        "there",
+                        PortSelector.LOAD_DRIVER + ", or " + PortSelector.MAKE_DEVICE,
+                        usable,
+                        seen,
+                        (port, gid) -> addresses.stream()
+                                .filter(address -> !address.isLoopbackAddress())
+                                .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address))))));
+        InetAddress address = on.address();
+        if (choice.port().linkLayer() == LinkLayer.INFINIBAND
+                && address != null
+                && !addresses.isEmpty()
+                && !addresses.contains(address)) {
+            throw new FabricException("address " + address.getHostAddress()
+                    + " is on no network interface there; seen: "
+                    + addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(", ")));
+        }
+        String port = choice.port().name();
+        return new Place(
+                rail,
+                choice.port().device(),
+                choice.port().number(),
+                choice.gid().index(),
+                choice.gid().gid(),
+                choice.gid().type(),
+                choice.address(),
+                rates.getOrDefault(port, 0.0),
+                mtus.getOrDefault(port, 0));
+    }
+}

@@ -1,0 +1,186 @@
+package io.rdmatest.fabric;
+
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.PortState;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+
+/** Chooses the port and GID of a node among those that its host has, wherever the host was looked at from. */
+final class PortSelector {
+
+    /** What to do where there is a device without its driver. */
+    static final String LOAD_DRIVER = "load the driver of the adapter and bring its link up";
+
+    /** What to do where there is no device. */
+    static final String MAKE_DEVICE =
+            "make a soft-RoCE device ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev" + " eth0', as root)";
+
+    /** One port as it was seen, with its usable GIDs. */
+    record Port(String device, String driver, int number, PortState state, LinkLayer linkLayer, List<GidEntry> gids) {
+
+        String name() {
+            return device + "/" + number;
+        }
+
+        @Override
+        public String toString() {
+            return name() + " " + state + " (" + driver + ")";
+        }
+    }
+
+    /** What was chosen. */
+    record Choice(Port port, GidEntry gid, InetAddress address) {}
+
+    /**
+     * What a host has.
+     *
+     * @param where the host, as the messages call it
+     * @param cure what to do where it has no active device
+     * @param ports its ports
+     * @param seen its ports and the devices that can't be used, for the messages
+     * @param ipoib finds the IP address of an InfiniBand port
+     */
+    record Host(
+            String where,
+            String cure,
+            List<Port> ports,
+            List<String> seen,
+            BiFunction<Port, GidEntry, Optional<InetAddress>> ipoib) {}
+
+    private final Node node;
+    private final Host host;
+    private final String who;
+
+    private PortSelector(Node node, Host host) {
+        this.node = node;
+        this.host = host;
+        this.who = "node " + node.name() + " of fabric " + node.fabric();
+    }
+
+    /**
+     * Chooses.
+     *
+     * @throws FabricException if nothing fits; says what was seen and what to do
+     */
+    static Choice select(Node node, Host host) {
+        return new PortSelector(node, host).select();
+    }
+
+    private Choice select() {
+        String list = host.seen().isEmpty() ? "no RDMA device at all" : String.join(", ", host.seen());
+        List<Port> active = host.ports().stream()
+                .filter(port -> port.state() == PortState.ACTIVE)
+                .toList();
+        if (node.device().equals(Node.AUTO)) {
+            List<Port> eligible = active.stream()
+                    .filter(port -> node.port() == 0 || node.port() == port.number())
+                    .toList();
+            if (eligible.isEmpty()) {
+                throw new FabricException("no active RDMA device " + host.where() + " for " + who
+                        + (node.port() == 0 ? "" : ", port " + node.port()) + "; seen: " + list + "; to do: "
+                        + host.cure());
+            }
+            return firstWithGid(eligible);
+        }
+        List<Port> named = host.ports().stream()
+                .filter(port -> port.device().equals(node.device()))
+                .toList();
+        if (named.isEmpty()) {
+            boolean present = host.seen().stream().anyMatch(text -> text.startsWith(node.device() + " ("));
+            throw new FabricException("device '" + node.device() + "' of " + who
+                    + (present ? " can't be used" : " is not " + host.where()) + "; seen: " + list
+                    + (host.seen().isEmpty() ? "; to do: " + host.cure() : "; allowed: auto or one of these names"));
+        }
+        List<Port> chosen = named.stream()
+                .filter(port -> node.port() == 0 || node.port() == port.number())
+                .toList();
+        if (chosen.isEmpty()) {
+            throw new FabricException("device '" + node.device() + "' has no port " + node.port() + ", which " + who
+                    + " asks for; allowed: 1 … " + named.size());
+        }
+        List<Port> usable = chosen.stream().filter(active::contains).toList();
+        if (usable.isEmpty()) {
+            throw new FabricException("device '" + node.device() + "' of " + who + " has no active port; seen: " + list
+                    + "; bring its link up (rdma link show, ip link set … up)");
+        }
+        return firstWithGid(usable);
+    }
+
+    private Choice firstWithGid(List<Port> eligible) {
+        List<String> reasons = new ArrayList<>();
+        for (Port port : eligible) {
+            Optional<GidEntry> gid = gid(port);
+            if (gid.isPresent()) {
+                Optional<InetAddress> address = address(port, gid.get());
+                if (address.isPresent()) {
+                    return new Choice(port, gid.get(), address.get());
+                }
+                reasons.add(port.name() + " has no network interface with an IP address; give the node an address");
+            } else {
+                reasons.add(port.name() + " has "
+                        + (port.gids().isEmpty()
+                                ? "none"
+                                : port.gids().stream().map(PortSelector::text).collect(Collectors.joining(", "))));
+            }
+        }
+        throw new FabricException("no GID for " + who + ", gid " + node.gid()
+                + (node.address() == null ? "" : ", address " + node.address().getHostAddress()) + "; "
+                + String.join("; ", reasons));
+    }
+
+    private static String text(GidEntry entry) {
+        return "{index: " + entry.index() + ", type: " + entry.type() + ", " + entry.gid() + "}";
+    }
+
+    private Optional<GidEntry> gid(Port port) {
+        GidSelector wanted = node.gid();
+        return port.gids().stream()
+                .filter(entry -> wanted.index().isEmpty() || wanted.index().getAsInt() == entry.index())
+                .filter(entry -> wanted.type() == null
+                        || wanted.type().name().equals(entry.type().name()))
+                .filter(entry -> wanted.family() == null
+                        || (wanted.family() == GidSelector.Family.IPV4)
+                                == entry.gid().isIpv4Mapped())
+                .filter(entry -> matchesAddress(port, entry))
+                .min(Comparator.comparingInt((GidEntry entry) -> typeRank(entry.type()))
+                        .thenComparingInt(entry -> familyRank(entry.gid()))
+                        .thenComparingInt(GidEntry::index));
+    }
+
+    /** On Ethernet a GID is an address of the interface; on InfiniBand the IP address is that of IPoIB. */
+    private boolean matchesAddress(Port port, GidEntry entry) {
+        InetAddress address = node.address();
+        return address == null
+                || port.linkLayer() == LinkLayer.INFINIBAND
+                || entry.gid().equals(Gid.of(address));
+    }
+
+    private static int typeRank(GidType type) {
+        return switch (type) {
+            case ROCE_V2 -> 0;
+            case ROCE_V1 -> 1;
+            default -> 2;
+        };
+    }
+
+    static int familyRank(Gid gid) {
+        return gid.isIpv4Mapped() ? 0 : gid.isLinkLocal() ? 2 : 1;
+    }
+
+    private Optional<InetAddress> address(Port port, GidEntry gid) {
+        if (node.address() != null) {
+            return Optional.of(node.address());
+        }
+        return port.linkLayer() == LinkLayer.INFINIBAND
+                ? host.ipoib().apply(port, gid)
+                : Optional.of(gid.gid().toInetAddress());
+    }
+}

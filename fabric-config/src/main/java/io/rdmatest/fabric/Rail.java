@@ -1,0 +1,36 @@
+package io.rdmatest.fabric;
+
+import java.net.InetAddress;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One of several devices of a node. Rails of the same name on different nodes belong together: they are cabled to the same
+ * plane of switches.
+ *
+ * @param name the name of the rail, unique in its node
+ * @param device the name of an RDMA device, for example {@code mlx5_0}
+ * @param port the port of the device, 1 … 255, or 0 for the first active one
+ * @param gid which GID of the port is used
+ * @param address the IP address that peers reach the node at on this rail; null for the address of the selected GID
+ * @param promises what the device has to be able to do
+ */
+public record Rail(
+        String name,
+        String device,
+        int port,
+        GidSelector gid,
+        @Nullable InetAddress address,
+        Promises promises) {
+
+    /** Checks the port. */
+    public Rail {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(device, "device");
+        Objects.requireNonNull(gid, "gid");
+        Objects.requireNonNull(promises, "promises");
+        if (port < 0 || port > 255) {
+            throw new IllegalArgumentException("port " + port + " is not in 1 … 255 (0: the first active port)");
+        }
+    }
+}

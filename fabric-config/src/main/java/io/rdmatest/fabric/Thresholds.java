@@ -1,0 +1,49 @@
+package io.rdmatest.fabric;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * How fast a fabric has to be, as its file says.
+ *
+ * @param roundTrip the most that the percentiles of a round trip may take; may be empty
+ * @param throughput the least throughput of a stream in Gb/s; 0 if none is demanded
+ */
+public record Thresholds(Map<Percentile, Duration> roundTrip, double throughput) {
+
+    /** Demands nothing. */
+    public static final Thresholds NONE = new Thresholds(Map.of(), 0);
+
+    /** A percentile of a distribution; {@link #toString()} is its name in fabric files and reports. */
+    public enum Percentile {
+        /** The median. */
+        P50("p50"),
+        /** 99 of 100 are at most this. */
+        P99("p99"),
+        /** 999 of 1000 are at most this. */
+        P99_9("p99.9"),
+        /** All are at most this. */
+        MAX("max");
+
+        private final String text;
+
+        Percentile(String text) {
+            this.text = text;
+        }
+
+        /** Returns the name that fabric files and reports use. */
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
+    /** Copies the percentiles. */
+    public Thresholds {
+        EnumMap<Percentile, Duration> copy = new EnumMap<>(Percentile.class);
+        copy.putAll(roundTrip);
+        roundTrip = Collections.unmodifiableMap(copy);
+    }
+}

@@ -1,0 +1,68 @@
+# What a node has, as lines for FabricCheck. Reads only. Runs in any POSIX shell, from its standard input; "java" is set
+# before it, so that a command here must not read standard input, which is this text.
+say() { printf 'rdmatest-probe %s\n' "$*"; }
+
+say begin
+say host "$(uname -n)"
+say kernel "$(uname -sr)"
+
+if path=$(command -v "$java" 2>/dev/null) && [ ! -d "$path" ]; then
+    say java "$path"
+    "$java" -version 2>&1 </dev/null | while IFS= read -r line; do say java-says "$line"; done
+elif [ -e "$java" ]; then
+    say java-unusable "$java"
+fi
+
+for library in librdmacm.so.1 libibverbs.so.1; do
+    found=
+    for folder in $(printf '%s' "${LD_LIBRARY_PATH-}" | tr ':' ' ') /lib /usr/lib /lib64 /usr/lib64 /usr/local/lib \
+        /lib/*-linux-gnu /usr/lib/*-linux-gnu; do
+        if [ -e "$folder/$library" ]; then
+            found=$folder
+            break
+        fi
+    done
+    [ -n "$found" ] || found=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null </dev/null | grep -m 1 "$library")
+    [ -n "$found" ] && say library "$library"
+done
+
+for device in /sys/class/infiniband/*; do
+    [ -d "$device/ports" ] || continue
+    name=${device##*/}
+    driver=$(readlink "$device/device/driver")
+    driver=${driver##*/}
+    # The software devices hang on no bus; soft-RoCE alone names the network interface that it runs on.
+    [ -z "$driver" ] && [ -e "$device/parent" ] && driver=rdma_rxe
+    say device "$name" "${driver:-unknown}"
+    for verbs in /sys/class/infiniband_verbs/uverbs*; do
+        { read -r owner <"$verbs/ibdev"; } 2>/dev/null || continue
+        [ "$owner" = "$name" ] || continue
+        file=/dev/infiniband/${verbs##*/}
+        { [ -r "$file" ] && [ -w "$file" ]; } || say no-access "$name" "$file"
+    done
+    for port in "$device"/ports/*; do
+        number=${port##*/}
+        read -r layer <"$port/link_layer"
+        read -r state <"$port/state"
+        read -r rate <"$port/rate"
+        say port "$name" "$number" "$layer" "$state"
+        say rate "$name" "$number" "$rate"
+        ibv_devinfo -d "$name" -i "$number" 2>/dev/null </dev/null | while read -r key value rest; do
+            [ "$key" = active_mtu: ] && say mtu "$name" "$number" "$value"
+        done
+        for gid in "$port"/gids/*; do
+            # The builtin: a table has up to 1024 entries, and a process for each would take seconds. Unused ones of some
+            # drivers can't be read.
+            { read -r value <"$gid"; } 2>/dev/null || continue
+            [ "$value" = 0000:0000:0000:0000:0000:0000:0000:0000 ] && continue
+            type=unknown
+            { read -r type <"$port/gid_attrs/types/${gid##*/}"; } 2>/dev/null
+            say gid "$name" "$number" "${gid##*/}" "$value" "$type"
+        done
+    done
+done
+
+ip -o addr show 2>/dev/null </dev/null | while read -r number interface family address rest; do
+    say address "$interface" "${address%%/*}"
+done
+say end

@@ -1,0 +1,242 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricCheck;
+import io.rdmatest.fabric.FabricCheck.Kind;
+import io.rdmatest.fabric.FabricCheck.Place;
+import io.rdmatest.fabric.FabricCheck.Problem;
+import io.rdmatest.fabric.FabricCheck.Result;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.Node;
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Reads a fabric file and tries every node in it. */
+@Command(
+        name = "check",
+        sortOptions = false,
+        description = {
+            "Reads a fabric file, and says all mistakes in it with line and column.",
+            "Then tries every node: the way to it, its java, libraries, device, GID and address, and what is promised of it.",
+            "Runs no test. Ends with 2 for a wrong file; else with the status of the first thing that is wrong."
+        })
+final class FabricCheckCommand extends ReportingCommand {
+
+    /** What {@code -Drdmatest.check=true} ends with where the fabric is to be tried on this very host, device or not. */
+    static final int ON_THIS_HOST = 101;
+
+    /** The same for a fabric of virtual machines, less their number. */
+    private static final int IN_MACHINES = 101;
+
+    /** The device of each of the project's virtual machines. */
+    private static final String DEVICE_OF_MACHINE = "rxe0";
+
+    private static final Pattern MISTAKE = Pattern.compile("(.*?):(\\d+):(\\d+): (.*)");
+
+    @Parameters(paramLabel = "FILE", description = "A fabric file, or the name of a fabric such as auto or microvm-2.")
+    private String file = "";
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "<duration>",
+            converter = CommonOptions.DurationConverter.class,
+            description = "How long each launched node has for its answer (default: 30s).")
+    private Duration timeout = FabricCheck.DEFAULT_TIMEOUT;
+
+    @Option(names = "--json", description = "Print one JSON object instead of text.")
+    private boolean json;
+
+    @Override
+    boolean json() {
+        return json;
+    }
+
+    @Override
+    Optional<Object> group() {
+        return Optional.of(new FabricGroup());
+    }
+
+    @Override
+    void check() {}
+
+    /** A wrong file needs no machine to be told; a right one says itself where it is to be tried. */
+    @Override
+    int place() {
+        try {
+            Fabric fabric = Fabric.load(file);
+            if (fabric.microvms() > 0) {
+                return IN_MACHINES + fabric.microvms();
+            }
+            // A machine has neither this host's adapters nor its network.
+            boolean anywhere = fabric.nodes().stream()
+                    .allMatch(node -> node.isLocal()
+                            && List.of(Node.AUTO, DEVICE_OF_MACHINE).contains(node.device()));
+            return anywhere ? Rdmatest.OPTIONS_ARE_RIGHT : ON_THIS_HOST;
+        } catch (FabricException e) {
+            return ON_THIS_HOST;
+        }
+    }
+
+    @Override
+    Outcome execute() throws InterruptedException {
+        Fabric fabric;
+        try {
+            fabric = Fabric.load(file);
+        } catch (FabricException e) {
+            return mistakes(e.problems());
+        }
+        List<Result> results = FabricCheck.run(fabric, timeout, cancelled());
+        List<String> lines = new ArrayList<>();
+        lines.add(fabric.name() + " (" + fabric.source() + "): " + count(results.size(), "node"));
+        List<Object> nodes = new ArrayList<>();
+        for (Result result : results) {
+            lines.addAll(lines(result));
+            nodes.add(json(result));
+        }
+        List<String> bad = results.stream()
+                .filter(result -> !result.problems().isEmpty())
+                .map(result -> result.node().name())
+                .toList();
+        String message = bad.isEmpty()
+                ? "fabric " + fabric.name() + " is ready"
+                : bad.size() + " of " + count(results.size(), "node") + " not ready: " + String.join(", ", bad);
+        if (bad.isEmpty()) {
+            lines.add(message);
+        }
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("fabric", fabric.name());
+        fields.put("source", fabric.source());
+        fields.put("mistakes", List.of());
+        fields.put("nodes", nodes);
+        return new Outcome(status(results), message, lines, fields);
+    }
+
+    private Outcome mistakes(List<String> problems) {
+        List<Object> described = new ArrayList<>();
+        for (String problem : problems) {
+            Map<String, Object> mistake = new LinkedHashMap<>();
+            Matcher matcher = MISTAKE.matcher(problem);
+            if (matcher.matches()) {
+                mistake.put("file", matcher.group(1));
+                mistake.put("line", Integer.parseInt(matcher.group(2)));
+                mistake.put("column", Integer.parseInt(matcher.group(3)));
+                mistake.put("message", matcher.group(4));
+            } else {
+                mistake.put("message", problem);
+            }
+            described.add(mistake);
+        }
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("source", file);
+        fields.put("mistakes", described);
+        fields.put("nodes", List.of());
+        return new Outcome(
+                ExitStatus.USAGE, count(problems.size(), "mistake") + "; no node was tried", problems, fields);
+    }
+
+    private static String count(int number, String what) {
+        return number + " " + what + (number == 1 ? "" : "s");
+    }
+
+    private static ExitStatus status(List<Result> results) {
+        return results.stream()
+                .flatMap(result -> result.problems().stream())
+                .map(problem -> status(problem.kind()))
+                .findFirst()
+                .orElse(ExitStatus.VERIFIED);
+    }
+
+    private static ExitStatus status(Kind kind) {
+        return switch (kind) {
+            case UNREACHABLE -> ExitStatus.PEER_ABSENT;
+            case NOT_READY -> ExitStatus.HOST_NOT_READY;
+            case NO_ROUTE -> ExitStatus.NO_ROUTE;
+            case BROKEN_PROMISE -> ExitStatus.FABRIC_FAILED;
+        };
+    }
+
+    private static List<String> lines(Result result) {
+        Node node = result.node();
+        List<String> lines = new ArrayList<>();
+        lines.add("node " + node.name() + ": "
+                + (node.isLocal() ? "this host" : "by '" + String.join(" ", node.launch()) + "'")
+                + (result.host().isEmpty()
+                        ? ""
+                        : ", "
+                                + String.join(
+                                        ", ",
+                                        result.host().entrySet().stream()
+                                                .map(fact -> fact.getKey().equals("java")
+                                                        ? "Java " + fact.getValue()
+                                                        : fact.getValue())
+                                                .toList())));
+        for (Place place : result.places()) {
+            lines.add("  %s%s/%d, GID %d %s (%s), address %s%s%s"
+                    .formatted(
+                            place.rail().isEmpty() ? "" : "rail " + place.rail() + ": ",
+                            place.device(),
+                            place.port(),
+                            place.gidIndex(),
+                            place.gid(),
+                            place.gidType(),
+                            place.address().getHostAddress(),
+                            place.rateGbps() > 0
+                                    ? ", "
+                                            + BigDecimal.valueOf(place.rateGbps())
+                                                    .stripTrailingZeros()
+                                                    .toPlainString() + " Gb/s"
+                                    : "",
+                            place.mtu() > 0 ? ", MTU " + place.mtu() : ""));
+        }
+        result.problems().forEach(problem -> lines.add("  WRONG: " + problem.text()));
+        result.notes().forEach(note -> lines.add("  not looked at: " + note));
+        return lines;
+    }
+
+    private static Map<String, Object> json(Result result) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("name", result.node().name());
+        fields.put("launch", result.node().launch());
+        fields.put("ready", result.problems().isEmpty());
+        fields.put("host", result.host());
+        fields.put(
+                "devices",
+                result.places().stream().map(FabricCheckCommand::json).toList());
+        fields.put(
+                "problems",
+                result.problems().stream().map(FabricCheckCommand::json).toList());
+        fields.put("notLookedAt", result.notes());
+        return fields;
+    }
+
+    private static Map<String, Object> json(Place place) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("rail", place.rail());
+        fields.put("device", place.device());
+        fields.put("port", place.port());
+        fields.put("gidIndex", place.gidIndex());
+        fields.put("gid", place.gid().toString());
+        fields.put("gidType", place.gidType().toString());
+        fields.put("address", place.address().getHostAddress());
+        fields.put("rateGbps", place.rateGbps());
+        fields.put("mtuBytes", place.mtu());
+        return fields;
+    }
+
+    private static Map<String, Object> json(Problem problem) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("status", status(problem.kind()).toString());
+        fields.put("message", problem.text());
+        return fields;
+    }
+}

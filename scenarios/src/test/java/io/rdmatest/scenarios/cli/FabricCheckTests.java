@@ -1,0 +1,368 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.junit.SkipReason;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code ./rdmatest fabric check} with launch commands that are processes of this host; their nodes need no device. */
+class FabricCheckTests {
+
+    /** Runs the words that follow it, as ssh does on another host. */
+    private static final String ANY_SHELL = "[env, '--']";
+
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        return Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), args);
+    }
+
+    private int check(String nodes, String... more) throws IOException {
+        List<String> args = new ArrayList<>(List.of("fabric", "check", write("lab", nodes)));
+        args.addAll(List.of(more));
+        return run(args.toArray(String[]::new));
+    }
+
+    private String write(String name, String nodes) throws IOException {
+        return Files.writeString(folder.resolve(name + ".yaml"), "fabric: " + name + "\nnodes:\n" + nodes)
+                .toString();
+    }
+
+    private JsonNode json() throws IOException {
+        return new ObjectMapper().readTree(out.toString());
+    }
+
+    /** Two nodes: this host, whatever it has, and one that is reached by a command. */
+    private JsonNode nodeB(String launch, String... more) throws IOException {
+        check(
+                "  - name: a\n  - name: b\n    launch: " + launch + "\n" + String.join("", more),
+                "--json",
+                "--timeout",
+                "60s");
+        return json().get("nodes").get(1);
+    }
+
+    private static List<String> problems(JsonNode node) {
+        List<String> problems = new ArrayList<>();
+        node.get("problems")
+                .forEach(problem -> problems.add(problem.get("message").asText()));
+        return problems;
+    }
+
+    private Path script(String name, String... lines) throws IOException {
+        Path file = Files.writeString(folder.resolve(name), "#!/bin/sh\n" + String.join("\n", lines) + "\n");
+        return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    @Test
+    void everyMistakeOfAFileIsPrintedAndNoNodeIsTried() throws Exception {
+        Path touched = folder.resolve("touched");
+        String file = write(
+                "lab",
+                "  - name: a\n    prot: 1\n  - name: b\n    port: 0\n    launch: [touch, " + touched
+                        + "]\n  - name: b\n");
+        assertThat(run("fabric", "check", file)).isEqualTo(2);
+        assertThat(out.toString().lines())
+                .containsExactly(
+                        file + ":4:5: unknown key 'prot' in a node; allowed: name, device, port, gid, address, rails,"
+                                + " launch, java, environment, promises (did you mean 'port'?)",
+                        file + ":6:11: port '0' is out of range; allowed: 1 … 255 or auto",
+                        file + ":8:11: name 'b' is taken by the node in line 5; names are unique in a fabric");
+        assertThat(err.toString())
+                .isEqualTo("./rdmatest fabric check: usage: 3 mistakes; no node was tried" + System.lineSeparator());
+        assertThat(touched).doesNotExist();
+    }
+
+    @Test
+    void mistakesAreObjectsWithLineAndColumnToo() throws Exception {
+        String file = write("lab", "  - name: a\n    port: 0\n");
+        assertThat(run("fabric", "check", file, "--json")).isEqualTo(2);
+        assertThat(json().get("program").asText()).isEqualTo("fabric check");
+        assertThat(json().get("status").asText()).isEqualTo("usage");
+        JsonNode mistake = json().get("mistakes").get(0);
+        assertThat(mistake.get("file").asText()).isEqualTo(file);
+        assertThat(mistake.get("line").asInt()).isEqualTo(4);
+        assertThat(mistake.get("column").asInt()).isEqualTo(11);
+        assertThat(mistake.get("message").asText()).isEqualTo("port '0' is out of range; allowed: 1 … 255 or auto");
+    }
+
+    @Test
+    void aFabricThatIsNotThereIsAnsweredWithThoseThatAre() {
+        assertThat(run("fabric", "check", "lab-rack-43")).isEqualTo(2);
+        assertThat(out.toString())
+                .contains("no fabric named 'lab-rack-43'; available: auto, loopback, microvm, microvm-2");
+    }
+
+    @Test
+    void wrongUsageNamesTheWholeCommand() {
+        assertThat(run("fabric", "check")).isEqualTo(2);
+        assertThat(run("fabric", "chekc", "auto")).isEqualTo(2);
+        assertThat(run("fabric")).isEqualTo(2);
+        assertThat(run("fabric", "check", "auto", "--timeout", "0s")).isEqualTo(2);
+        assertThat(err.toString().lines())
+                .hasSize(4)
+                .allMatch(line -> line.contains("--help lists the options"))
+                .anyMatch(
+                        line -> line.startsWith("./rdmatest fabric check: usage: Missing required parameter: 'FILE'"));
+    }
+
+    @Test
+    void helpSaysWhatIsTriedAndWhatTheStatusMeans() {
+        assertThat(run("fabric", "check", "--help")).isZero();
+        assertThat(out.toString()).contains("Runs no test", "Exit status:", "peer absent");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "auto,100",
+        "loopback,100",
+        "rxe-ipv6,100",
+        "adapter,101",
+        "two-hosts.example,101",
+        "microvm,102",
+        "microvm-2,103",
+        "no-such-fabric,101"
+    })
+    void aFabricSaysWhereItIsToBeTried(String fabric, int status) throws IOException {
+        String adapter = write("adapter", "  - name: a\n    device: mlx5_0\n");
+        assertThat(Rdmatest.execute(
+                        new PrintWriter(out, true),
+                        new PrintWriter(err, true),
+                        () -> false,
+                        true,
+                        "fabric",
+                        "check",
+                        fabric.equals("adapter") ? adapter : fabric))
+                .isEqualTo(status);
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void aNodeTellsItsHostAndItsJava() throws Exception {
+        JsonNode node = nodeB(ANY_SHELL, "    java: same\n    environment: { IGNORED: \"it's\" }\n");
+        assertThat(node.get("host").get("host").asText())
+                .isEqualTo(
+                        Files.readString(Path.of("/proc/sys/kernel/hostname")).strip());
+        assertThat(node.get("host").get("java").asText())
+                .startsWith(Integer.toString(Runtime.version().feature()));
+        assertThat(problems(node)).noneMatch(problem -> problem.contains("Java") || problem.contains("launch command"));
+    }
+
+    @Test
+    void theEnvironmentOfTheNodeIsThatOfTheFile() throws Exception {
+        Path java = script("java-of-node", "echo \"openjdk version \\\"25.$TWENTY_FIVE\\\"\" >&2");
+        JsonNode node = nodeB(ANY_SHELL, "    java: " + java + "\n    environment: { TWENTY_FIVE: \"1'2\" }\n");
+        assertThat(node.get("host").get("java").asText()).isEqualTo("25.1'2");
+    }
+
+    @Test
+    void aBannerOfTheShellThereDoesNoHarm() throws Exception {
+        JsonNode node = nodeB("[sh, -c, 'echo Welcome; echo Mail >&2; exec \"$@\"', sh]", "    java: same\n");
+        assertThat(problems(node)).noneMatch(problem -> problem.contains("launch command"));
+        assertThat(node.get("host").get("kernel").asText()).startsWith("Linux ");
+    }
+
+    @Test
+    void aJavaThatIsTooOldIsNamedWithItsVersion() throws Exception {
+        Path java = script(
+                "java-17",
+                "echo 'Picked up JAVA_TOOL_OPTIONS: -Dx'",
+                "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2");
+        assertThat(problems(nodeB(ANY_SHELL, "    java: " + java + "\n")))
+                .contains(
+                        java + " is Java 17.0.15 there, and 25 is needed; to do: install a JDK 25, or name its java in"
+                                + " the node's key java");
+    }
+
+    @Test
+    void aNodeWithoutJavaIsToldSo() throws Exception {
+        assertThat(problems(nodeB(ANY_SHELL, "    java: /opt/none/bin/java\n")))
+                .contains("there is no program '/opt/none/bin/java' there; to do: install a JDK 25, or name its java in"
+                        + " the node's key java");
+        out.getBuffer().setLength(0);
+        assertThat(problems(nodeB("[env, PATH=" + path("uname", "sh") + "]")))
+                .contains(
+                        "no java is on the PATH there; to do: install a JDK 25, or name its java in the node's key java");
+        out.getBuffer().setLength(0);
+        assertThat(problems(nodeB(ANY_SHELL, "    java: " + folder + "\n")))
+                .contains(
+                        "'" + folder + "' is there, but is no program that may be executed; to do: install a JDK 25, or"
+                                + " name its java in the node's key java");
+        out.getBuffer().setLength(0);
+        Path broken = script("broken-java", "echo 'Error: could not find libjvm.so' >&2", "exit 1");
+        assertThat(problems(nodeB(ANY_SHELL, "    java: " + broken + "\n")))
+                .contains(
+                        "'" + broken + " -version' tells no version there, and wrote: Error: could not find libjvm.so;"
+                                + " to do: install a JDK 25, or name its java in the node's key java");
+    }
+
+    /** A folder with some programs of this host only. */
+    private Path path(String... programs) throws IOException {
+        Path bin = Files.createDirectories(folder.resolve("bin"));
+        for (String program : programs) {
+            script("bin/" + program, "exec /bin/" + program + " \"$@\"");
+        }
+        return bin;
+    }
+
+    @Test
+    void aLaunchCommandThatIsNotThere() throws Exception {
+        JsonNode node = nodeB("[no-such-ssh, b]");
+        assertThat(problems(node))
+                .containsExactly("its launch command 'no-such-ssh b': there is no program 'no-such-ssh' on this host's"
+                        + " PATH; to do: install it, or correct its name");
+        assertThat(node.get("problems").get(0).get("status").asText()).isEqualTo("peer absent");
+        assertThat(node.get("ready").asBoolean()).isFalse();
+    }
+
+    @Test
+    void aLaunchCommandThatMayNotBeExecuted() throws Exception {
+        Path file = Files.writeString(folder.resolve("not-executable"), "");
+        assertThat(problems(nodeB("[" + file + "]")))
+                .containsExactly("its launch command '" + file + "': '" + file
+                        + "' may not be executed; to do: chmod +x, or correct its name");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "255|root@b: Permission denied (publickey).|let this host's user log in there: ssh-copy-id, or another user or key (-i) in launch",
+                "255|Host key verification failed.|the key of that host is not known here, or another one than before: log in once by hand and check it",
+                "255|ssh: Could not resolve hostname b: Name or service not known|the host's name is not known here: check its spelling, DNS and /etc/hosts",
+                "255|ssh: connect to host b port 22: Connection refused|nobody listens there: start sshd, or give its port in launch (-p)",
+                "255|ssh: connect to host b port 22: No route to host|the host is off, or its address or a firewall is in the way: check it by ping",
+                "125|on-node: node b does not answer (No route); was the VM started with --nodes 2?|start the machines by in-vm --nodes 2",
+                "127|sh: 1: srnu: not found|a command is not there: install it, or correct its name",
+                "126|sh: 1: /srun: Permission denied|a command may not be executed: chmod +x, or correct its name",
+                "1|no such pod|let it run the words that follow it, here sh, on the node, with its standard input and output",
+            })
+    void whatTheCommandSaysIsToldWithTheCure(int status, String says, String cure) throws Exception {
+        Path ssh = script("ssh", "echo '" + says.replace("'", "'\\''") + "' >&2", "exit " + status);
+        assertThat(problems(nodeB("[" + ssh + ", b]")))
+                .containsExactly("its launch command '" + ssh + " b' ended with status " + status + ", and wrote: "
+                        + says + "; to do: " + cure);
+    }
+
+    @Test
+    void aCommandThatRunsNothing() throws Exception {
+        assertThat(problems(nodeB("['true']")))
+                .containsExactly(
+                        "its launch command 'true' ended with status 0, and wrote nothing; to do: let it run the"
+                                + " words that follow it, here sh, on the node, with its standard input and output");
+    }
+
+    @Test
+    void aConnectionThatBreaksInMidAnswer() throws Exception {
+        Path cut = script(
+                "cut", "echo 'rdmatest-probe begin'", "echo 'Connection to b closed by remote host.' >&2", "exit 255");
+        assertThat(problems(nodeB("[" + cut + "]")))
+                .singleElement()
+                .asString()
+                .startsWith("its launch command '" + cut + "' ended with status 255 in the middle of the answer, and"
+                        + " wrote: Connection to b closed by remote host.");
+    }
+
+    @Test
+    void aCommandThatHangsIsKilledWithAllThatItStarted() throws Exception {
+        Path pids = folder.resolve("pids");
+        Path hanging = script("hanging", "echo $$ >>" + pids, "sleep 600 &", "echo $! >>" + pids, "wait");
+        assertThat(check("  - name: a\n  - name: b\n    launch: [" + hanging + "]\n", "--json", "--timeout", "2s"))
+                .isNotZero();
+        assertThat(problems(json().get("nodes").get(1)))
+                .containsExactly(
+                        "its launch command '" + hanging + "' gave no answer within 2.0 s, and wrote nothing; to"
+                                + " do: check that the host is up, and that the command asks for nothing, such as a password (ssh"
+                                + " -o BatchMode=yes says at once what is missing)");
+        List<String> started = Files.readAllLines(pids);
+        assertThat(started).hasSize(2);
+        for (String pid : started) {
+            assertGone(Long.parseLong(pid));
+        }
+    }
+
+    private static void assertGone(long pid) throws InterruptedException, ExecutionException {
+        Optional<ProcessHandle> process = ProcessHandle.of(pid);
+        if (process.isPresent()) {
+            assertThat(process.get()
+                            .onExit()
+                            .orTimeout(15, TimeUnit.SECONDS)
+                            .get()
+                            .isAlive())
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void aCommandThatWritesWithoutEndIsKilled() throws Exception {
+        assertThat(problems(nodeB("[sh, -c, 'yes']")))
+                .containsExactly(
+                        "its launch command 'sh -c yes' writes without end, and wrote: y / y / y; to do: let it run the"
+                                + " words that follow it, here sh, and write nothing of its own");
+    }
+
+    @Test
+    void ctrlCEndsTheCheckAndTheCommand() throws Exception {
+        Path pid = folder.resolve("pid");
+        Path hanging = script("hanging", "echo $$ >" + pid + ".new", "mv " + pid + ".new " + pid, "sleep 600");
+        String file = write("lab", "  - name: a\n  - name: b\n    launch: [" + hanging + "]\n");
+        AtomicBoolean interrupted = new AtomicBoolean();
+        CountDownLatch asked = new CountDownLatch(1);
+        int status = Rdmatest.execute(
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                () -> {
+                    asked.countDown();
+                    interrupted.compareAndSet(false, Files.exists(pid));
+                    return interrupted.get();
+                },
+                false,
+                "fabric",
+                "check",
+                file,
+                "--timeout",
+                Duration.ofMinutes(5).toSeconds() + "s");
+        assertThat(status).isEqualTo(130);
+        assertThat(asked.getCount()).isZero();
+        assertGone(Long.parseLong(Files.readString(pid).strip()));
+    }
+
+    @Test
+    void aFabricOfMachinesIsNotTriedOutsideOfThem() throws Exception {
+        assumeTrue(
+                System.getenv("RDMA_NODE") == null,
+                SkipReason.NOT_SELECTED.because("this is one of the project's virtual machines"));
+        assertThat(run("fabric", "check", "microvm-2", "--json")).isEqualTo(3);
+        for (JsonNode node : json().get("nodes")) {
+            assertThat(problems(node))
+                    .containsExactly(
+                            "the fabric is made of the project's virtual machines, and this JVM does not run in"
+                                    + " one: ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started"
+                                    + " by fabric-config/rdma-jdk/bin/in-vm --nodes 2");
+        }
+    }
+}
