@@ -1,12 +1,13 @@
 package io.rdmatest.scenarios.role;
 
+import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
+import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
@@ -14,6 +15,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.peer.FailureTypes;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
@@ -135,6 +137,11 @@ final class RoleTypes {
                     (message, details) -> new ScenarioException(
                             Reason.valueOf(details.getOrDefault("reason", "")),
                             Objects.requireNonNullElse(message, "")))
+            .with(
+                    FabricException.class,
+                    failure -> Map.of(),
+                    (message, details) -> new FabricException(
+                            Objects.requireNonNullElse(message, "").lines().toList()))
             .with(RoleCancelledException.class, failure -> Map.of(), (message, details) -> new RoleCancelledException())
             .with(PayloadMismatchError.class, RoleTypes::detailsOf, RoleTypes::mismatch)
             .with(DeliveryError.class, RoleTypes::detailsOf, RoleTypes::delivery);
@@ -290,7 +297,9 @@ final class RoleTypes {
         return JsonMapper.builder()
                 .addModule(module)
                 // Of a record, its components: isGood() is no property.
-                .disable(MapperFeature.AUTO_DETECT_IS_GETTERS, MapperFeature.AUTO_DETECT_GETTERS)
+                .visibility(PropertyAccessor.ALL, Visibility.NONE)
+                .visibility(PropertyAccessor.FIELD, Visibility.ANY)
+                .visibility(PropertyAccessor.CREATOR, Visibility.ANY)
                 .enable(
                         DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES,
                         DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
