@@ -63,6 +63,11 @@ class NodeRolesTests {
                 .withTimeout(STEP);
     }
 
+    /** The client's own port is any. */
+    private static RstreamOptions clientOptions() {
+        return options().withBindAddress(null);
+    }
+
     private void nothingIsLeft() {
         assertThat(Thread.getAllStackTraces().keySet().stream()
                         .map(Thread::getName)
@@ -86,10 +91,10 @@ class NodeRolesTests {
         try (Place here = child(a);
                 Place there = child(b)) {
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(options()), SCENARIO));
+                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(clientOptions()), SCENARIO));
             // The same processes once more, with the sides exchanged.
             verified(NodeRoles.runPair(
-                    here, new StreamRoles.Server(options()), there, new StreamRoles.Client(options()), SCENARIO));
+                    here, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
         }
         nothingIsLeft();
     }
@@ -98,7 +103,7 @@ class NodeRolesTests {
     void bothSidesInOneProcess() {
         try (Place there = child(b)) {
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(options()), SCENARIO));
+                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
         }
     }
 
@@ -123,7 +128,7 @@ class NodeRolesTests {
             assertThat(there.peer().orElseThrow().pid())
                     .isNotEqualTo(here.peer().orElseThrow().pid());
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(options()), SCENARIO));
+                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(clientOptions()), SCENARIO));
         }
         nothingIsLeft();
     }
@@ -133,7 +138,7 @@ class NodeRolesTests {
         try (Place there = child(b);
                 NodeRoles roles = new NodeRoles()) {
             Running<StreamRoles.Result> server = roles.start("server", there, new StreamRoles.Server(options()));
-            Running<StreamRoles.Result> client = roles.start("client", there, new StreamRoles.Client(options()));
+            Running<StreamRoles.Result> client = roles.start("client", there, new StreamRoles.Client(clientOptions()));
             client.tell(server.hear("port", STEP));
 
             assertThat(client.join(STEP).bytesVerified()).isPositive();
@@ -149,7 +154,7 @@ class NodeRolesTests {
             }
             assertThat(there.peer().orElseThrow().isAlive()).isTrue();
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(options()), SCENARIO));
+                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
         }
     }
 
@@ -163,7 +168,7 @@ class NodeRolesTests {
                     there,
                     new StreamRoles.Server(options()),
                     here,
-                    new StreamRoles.Client(options().withFault(Fault.FLIP_PAYLOAD_BYTE)),
+                    new StreamRoles.Client(clientOptions().withFault(Fault.FLIP_PAYLOAD_BYTE)),
                     SCENARIO));
 
             assertThat(failure).isInstanceOf(PayloadMismatchError.class).hasMessageContaining("wrong byte at offset");
