@@ -59,8 +59,8 @@ class NodesTests {
     void nothingIsLeftOnTheOtherNodeWhenThisSideIsKilled() throws Exception {
         String said = onTwoNodes("""
                 replace=exec
-                across wait "$jar" >"$TMPDIR/said" & parent=$!
-                await grep -q '^serving' "$TMPDIR/said"
+                across wait "$jar" >"$scratch/said" & parent=$!
+                await grep -q '^serving' "$scratch/said"
                 echo "before: $(on-node b pgrep -fc '[r]dmatest-agent.jar') processes"
                 kill -KILL $parent
                 wait $parent
@@ -74,7 +74,7 @@ class NodesTests {
         String java = System.getProperty("java.home") + "/bin/java";
         String whole = """
                 jar=%s replace=''
-                TMPDIR=$(mktemp -d); export TMPDIR
+                scratch=$(mktemp -d)
                 across() {
                     $replace %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED \\
                         -cp %s:"$jar" io.rdmatest.acceptance.AcrossNodes "$@"
