@@ -67,7 +67,9 @@ final class Bootstrap {
             throw new UncheckedIOException("The script that starts the agent can't be read", e);
         }
         Map<String, String> values = Map.of(
-                "JAVA", quote(Path.of(System.getProperty("java.home"), "bin", "java").toString()),
+                "JAVA",
+                        quote(Path.of(System.getProperty("java.home"), "bin", "java")
+                                .toString()),
                 "VERSION", "25",
                 "JAR", quote(jar.toString()),
                 "SHA256", sha256,

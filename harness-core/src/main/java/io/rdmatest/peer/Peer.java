@@ -225,15 +225,16 @@ public final class Peer implements AutoCloseable {
         public void received(PeerMessage message) {
             switch (message) {
                 case PeerMessage.Tell tell -> role(tell.role(), false).add(new RemoteRole.Told(tell.text()));
-                case PeerMessage.Line line -> role(line.role(), false).add(new RemoteRole.Said(line.kind(), line.text()));
-                case PeerMessage.Diagnosis diagnosis -> role(diagnosis.role(), false).diagnosed(diagnosis.text());
-                case PeerMessage.Result result ->
-                    role(result.role(), true).add(new RemoteRole.Done(result.value()));
+                case PeerMessage.Line line ->
+                    role(line.role(), false).add(new RemoteRole.Said(line.kind(), line.text()));
+                case PeerMessage.Diagnosis diagnosis ->
+                    role(diagnosis.role(), false).diagnosed(diagnosis.text());
+                case PeerMessage.Result result -> role(result.role(), true).add(new RemoteRole.Done(result.value()));
                 case PeerMessage.Failure failure -> {
                     RemoteRole role = role(failure.role(), true);
                     Throwable rebuilt = failureTypes.rebuild(failure.failure());
-                    rebuilt.addSuppressed(new RemoteOrigin(
-                            describe(), failure.failure().stack(), role.diagnosis() + logText()));
+                    rebuilt.addSuppressed(
+                            new RemoteOrigin(describe(), failure.failure().stack(), role.diagnosis() + logText()));
                     role.add(new RemoteRole.Failed(rebuilt));
                 }
                 case PeerMessage.Bye bye -> note("(the agent says goodbye: " + bye.reason() + ")");

@@ -95,13 +95,7 @@ final class Wire {
      *
      * @param follows whether the times are those of the other side, once it has said hello
      */
-    Wire(
-            String name,
-            InputStream in,
-            OutputStream out,
-            PeerSettings settings,
-            boolean follows,
-            Listener listener) {
+    Wire(String name, InputStream in, OutputStream out, PeerSettings settings, boolean follows, Listener listener) {
         this.name = name;
         this.follows = follows;
         this.heartbeatMillis = settings.heartbeat().toMillis();

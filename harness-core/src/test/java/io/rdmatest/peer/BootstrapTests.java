@@ -123,7 +123,9 @@ class BootstrapTests {
         try (Peer peer = launch(withOtherFiles())) {
             works(peer);
 
-            assertThat(commandLine(peer)).contains(temporary + "/rdmatest-agent.").doesNotContain(jar.toString());
+            assertThat(commandLine(peer))
+                    .contains(temporary + "/rdmatest-agent.")
+                    .doesNotContain(jar.toString());
             assertThat(temporary).isEmptyDirectory();
         }
     }
@@ -141,8 +143,8 @@ class BootstrapTests {
     @Test
     void aLaunchCommandMayHandItsArgumentsToAnotherShell() throws Exception {
         Path remote = script("bin/remote", "exec sh -c \"echo Last login: today; $*\"");
-        try (Peer peer = Peer.launch(
-                "b", List.of(remote.toString()), jar, PeerSettings.defaults(), FailureTypes.core())) {
+        try (Peer peer =
+                Peer.launch("b", List.of(remote.toString()), jar, PeerSettings.defaults(), FailureTypes.core())) {
             works(peer);
 
             assertThat(peer.log()).contains("Last login: today");
@@ -208,8 +210,7 @@ class BootstrapTests {
         Bootstrap bootstrap = Bootstrap.of(jar);
         ProcessBuilder builder = new ProcessBuilder("sh");
         builder.environment().put("TMPDIR", temporary.toString());
-        builder.environment()
-                .put("PATH", withOtherFiles()[0].substring("PATH=".length()));
+        builder.environment().put("PATH", withOtherFiles()[0].substring("PATH=".length()));
         Process node = builder.start();
         try (OutputStream out = node.getOutputStream()) {
             out.write(bootstrap.script());

@@ -59,7 +59,8 @@ class FailureTypesTests {
 
     @Test
     void aCauseSurvives() {
-        assertThat(over(new IllegalStateException("state", new RdmaException("c", "", 12, ""))).getCause())
+        assertThat(over(new IllegalStateException("state", new RdmaException("c", "", 12, "")))
+                        .getCause())
                 .isExactlyInstanceOf(RdmaException.class)
                 .hasMessageContaining("ENOMEM");
     }

@@ -259,8 +259,8 @@ class PeerTests {
 
     @Test
     void aCommandThatIsNotThere() {
-        PeerLostException loss = lost(
-                () -> Peer.start(node, List.of("no-such-command", "x"), SETTINGS, FailureTypes.core()));
+        PeerLostException loss =
+                lost(() -> Peer.start(node, List.of("no-such-command", "x"), SETTINGS, FailureTypes.core()));
 
         assertThat(loss.reason()).isEqualTo(Reason.NOT_STARTED);
         assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("no-such-command x");
@@ -403,8 +403,8 @@ class PeerTests {
         long pid;
         long child;
         PeerSettings settings = SETTINGS.withGrace(Duration.ofMillis(500));
-        List<String> command = new ArrayList<>(
-                List.of("sh", "-c", "sleep 600 >/dev/null & echo child $! >&2; \"$@\"; wait", "sh"));
+        List<String> command =
+                new ArrayList<>(List.of("sh", "-c", "sleep 600 >/dev/null & echo child $! >&2; \"$@\"; wait", "sh"));
         command.addAll(TestAgent.command());
         try (Peer peer = Peer.start(node, command, settings, FailureTypes.core())) {
             pid = peer.pid();

@@ -28,8 +28,7 @@ final class AcrossNodes {
     private static final Duration SCENARIO = Duration.ofMinutes(2);
     private static final InetAddress A = InetAddress.ofLiteral("10.77.0.1");
     private static final InetAddress B = InetAddress.ofLiteral("10.77.0.2");
-    private static final Node NODE_B =
-            new Node("two", "b", Node.AUTO, 0, GidSelector.AUTO, B, List.of("on-node", "b"));
+    private static final Node NODE_B = new Node("two", "b", Node.AUTO, 0, GidSelector.AUTO, B, List.of("on-node", "b"));
 
     /** An emulated machine may be busy for seconds, and loads classes slowly. */
     private static final PeerSettings SETTINGS = PeerSettings.defaults()
@@ -116,7 +115,11 @@ final class AcrossNodes {
                 server.hear("port", STEP);
                 long began = System.nanoTime();
                 Process kill = new ProcessBuilder(
-                                "on-node", "b", "kill", "-" + signal, Long.toString(b.peer().orElseThrow().pid()))
+                                "on-node",
+                                "b",
+                                "kill",
+                                "-" + signal,
+                                Long.toString(b.peer().orElseThrow().pid()))
                         .inheritIO()
                         .start();
                 try {

@@ -66,7 +66,8 @@ class NodesTests {
                 wait $parent
                 """);
 
-        assertThat(said).contains("before: 1 processes", "ended with 137", "left on b: 0 processes, 0 folders, 0 connections");
+        assertThat(said)
+                .contains("before: 1 processes", "ended with 137", "left on b: 0 processes, 0 folders, 0 connections");
     }
 
     /** Runs a shell script on node a, and tells what is left of agents on node b afterwards. */

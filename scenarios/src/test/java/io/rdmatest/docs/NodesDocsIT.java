@@ -27,7 +27,11 @@ class NodesDocsIT {
             RpingOptions options =
                     RpingOptions.defaults().withPort(0).withCount(10).withValidation();
             var results = NodeRoles.runPair(
-                    there, new RpingRoles.Server(options), here, new RpingRoles.Client(options), Duration.ofSeconds(60));
+                    there,
+                    new RpingRoles.Server(options),
+                    here,
+                    new RpingRoles.Client(options),
+                    Duration.ofSeconds(60));
             assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);
             assertThat(results.client().pings()).isEqualTo(10);
         }

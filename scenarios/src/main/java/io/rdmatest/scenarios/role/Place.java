@@ -50,7 +50,8 @@ public final class Place implements AutoCloseable {
      */
     public static Place inChildProcess(Node node, PeerSettings settings) {
         // Where this is a module, its path is the module path; the child has one for everything.
-        String classPath = Stream.of(System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
+        String classPath = Stream.of(
+                        System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
                 .filter(path -> !path.isEmpty())
                 .collect(Collectors.joining(File.pathSeparator));
         List<String> command = List.of(

@@ -45,8 +45,7 @@ record PlacedNode(
                 name,
                 device,
                 port,
-                new GidSelector(
-                        gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily),
+                new GidSelector(gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily),
                 address,
                 List.of());
     }

@@ -24,8 +24,7 @@ record RemoteRun<R>(String title, Peer peer, Node node, Role<R> role) implements
     @Override
     public R run(RoleContext context) {
         RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
-        RemoteRole remote =
-                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node)));
+        RemoteRole remote = peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node)));
         Thread ears = Thread.ofPlatform()
                 .name(Thread.currentThread().getName() + "-to-" + node.name())
                 .daemon(true)

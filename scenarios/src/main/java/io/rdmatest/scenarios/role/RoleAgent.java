@@ -65,7 +65,8 @@ public final class RoleAgent {
     /** What is broken may not let itself be looked at; the rest is told nevertheless. */
     private static void part(List<String> lines, String title, Supplier<List<String>> text) {
         try {
-            List<String> found = text.get().stream().filter(line -> !line.isBlank()).toList();
+            List<String> found =
+                    text.get().stream().filter(line -> !line.isBlank()).toList();
             lines.add(title + (found.isEmpty() ? ": none" : ":"));
             found.forEach(line -> lines.add("  " + line));
         } catch (RuntimeException e) {
@@ -139,14 +140,20 @@ public final class RoleAgent {
                 lines.add("device: the role did not get as far as to use one");
                 return;
             }
-            part(lines, "device as the role found it", () -> used.environment().entrySet().stream()
-                    .map(entry -> entry.getKey() + ": " + entry.getValue())
-                    .toList());
-            part(lines, "port now", () -> List.of(RoleTypes.read("node", task.place(), PlacedNode.class)
-                    .toNode()
-                    .resolve()
-                    .portAttributes()
-                    .toString()));
+            part(
+                    lines,
+                    "device as the role found it",
+                    () -> used.environment().entrySet().stream()
+                            .map(entry -> entry.getKey() + ": " + entry.getValue())
+                            .toList());
+            part(
+                    lines,
+                    "port now",
+                    () -> List.of(RoleTypes.read("node", task.place(), PlacedNode.class)
+                            .toNode()
+                            .resolve()
+                            .portAttributes()
+                            .toString()));
             if (before != null) {
                 part(lines, "counters of the port that grew meanwhile", before::growth);
             }

@@ -273,17 +273,15 @@ final class RoleTypes {
         // Numeric addresses only: a name would be looked up, and mean something else there.
         text(module, InetAddress.class, InetAddress::getHostAddress, InetAddress::ofLiteral);
         text(module, Histogram.class, RoleTypes::encode, RoleTypes::decode);
-        module.addSerializer(
-                UnexpectedCmEventException.class, new StdSerializer<>(UnexpectedCmEventException.class) {
-                    private static final long serialVersionUID = 1L;
+        module.addSerializer(UnexpectedCmEventException.class, new StdSerializer<>(UnexpectedCmEventException.class) {
+            private static final long serialVersionUID = 1L;
 
-                    @Override
-                    public void serialize(
-                            UnexpectedCmEventException value, JsonGenerator out, SerializerProvider provider)
-                            throws IOException {
-                        out.writeTree(FailureTypes.core().write(value));
-                    }
-                });
+            @Override
+            public void serialize(UnexpectedCmEventException value, JsonGenerator out, SerializerProvider provider)
+                    throws IOException {
+                out.writeTree(FailureTypes.core().write(value));
+            }
+        });
         module.addDeserializer(
                 UnexpectedCmEventException.class, new StdDeserializer<>(UnexpectedCmEventException.class) {
                     private static final long serialVersionUID = 1L;

@@ -103,7 +103,11 @@ class NodeRolesTests {
     void bothSidesInOneProcess() {
         try (Place there = child(b)) {
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
+                    there,
+                    new StreamRoles.Server(options()),
+                    there,
+                    new StreamRoles.Client(clientOptions()),
+                    SCENARIO));
         }
     }
 
@@ -154,7 +158,11 @@ class NodeRolesTests {
             }
             assertThat(there.peer().orElseThrow().isAlive()).isTrue();
             verified(NodeRoles.runPair(
-                    there, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
+                    there,
+                    new StreamRoles.Server(options()),
+                    there,
+                    new StreamRoles.Client(clientOptions()),
+                    SCENARIO));
         }
     }
 
@@ -185,7 +193,9 @@ class NodeRolesTests {
                     "server", there, new StreamRoles.Server(options().withFirstWait(Duration.ofMillis(200))));
             Throwable failure = catchThrowable(() -> server.join(STEP));
 
-            assertThat(failure).isInstanceOf(ScenarioException.class).hasMessageContaining("No rstream client connected");
+            assertThat(failure)
+                    .isInstanceOf(ScenarioException.class)
+                    .hasMessageContaining("No rstream client connected");
             assertThat(((ScenarioException) failure).reason()).isEqualTo(Reason.PEER_ABSENT);
             assertThat(origin(failure).diagnosis())
                     .contains("device: the role did not get as far as to use one", "kernel log since the role began");

@@ -112,9 +112,13 @@ class RoleTypesTests {
             JsonNode written = type.write(role);
             different.add(written);
 
-            T read = type.read(JsonNodeFactory.instance.objectNode().set("x", written).path("x"), NOBODY);
+            T read = type.read(
+                    JsonNodeFactory.instance.objectNode().set("x", written).path("x"), NOBODY);
             assertThat(read).isExactlyInstanceOf(type.role());
-            assertThat(type.take().apply(read)).usingRecursiveComparison().withEqualsForType(Histogram::equals, Histogram.class).isEqualTo(parameters);
+            assertThat(type.take().apply(read))
+                    .usingRecursiveComparison()
+                    .withEqualsForType(Histogram::equals, Histogram.class)
+                    .isEqualTo(parameters);
         }
         assertThat(different).as("different parameters").hasSizeGreaterThan(ROUNDS / 4);
     }
@@ -131,7 +135,10 @@ class RoleTypesTests {
                 assertThat(read).isInstanceOf(UnexpectedCmEventException.class).hasToString(event.toString());
                 assertThat(((UnexpectedCmEventException) read).privateData()).isEqualTo(event.privateData());
             } else {
-                assertThat(read).usingRecursiveComparison().withEqualsForType(Histogram::equals, Histogram.class).isEqualTo(result);
+                assertThat(read)
+                        .usingRecursiveComparison()
+                        .withEqualsForType(Histogram::equals, Histogram.class)
+                        .isEqualTo(result);
             }
         }
     }
