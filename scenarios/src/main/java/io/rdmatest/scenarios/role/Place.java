@@ -6,6 +6,7 @@ import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
 import java.io.File;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -54,7 +55,7 @@ public final class Place implements AutoCloseable {
                         System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
                 .filter(path -> !path.isEmpty())
                 .collect(Collectors.joining(File.pathSeparator));
-        List<String> command = List.of(
+        List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-Xshare:auto",
@@ -62,10 +63,12 @@ public final class Place implements AutoCloseable {
                 "-XX:+DisplayVMOutputToStderr",
                 "-Xlog:disable",
                 "-Xlog:all=warning:stderr",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                classPath,
-                RoleAgent.class.getName());
+                "--enable-native-access=ALL-UNNAMED"));
+        if (System.getenv("RDMA_NODE") != null) {
+            // In an emulated machine the second compiler costs more than it saves, as its java knows by itself.
+            command.add("-XX:TieredStopAtLevel=1");
+        }
+        command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
         return remote(Peer.start(node.name(), command, settings, RoleTypes.failures()), node);
     }
 

@@ -1,8 +1,6 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.GidSelector;
-import io.rdmatest.fabric.GidSelector.Family;
-import io.rdmatest.fabric.GidSelector.Type;
 import io.rdmatest.fabric.Node;
 import java.net.InetAddress;
 import java.util.List;
@@ -22,8 +20,8 @@ record PlacedNode(
         String device,
         int port,
         @Nullable Integer gidIndex,
-        @Nullable Type gidType,
-        @Nullable Family gidFamily,
+        GidSelector.@Nullable Type gidType,
+        GidSelector.@Nullable Family gidFamily,
         @Nullable InetAddress address) {
 
     static PlacedNode of(Node node) {

@@ -28,18 +28,18 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 
 /** One side of a scenario in this JVM, the other in a JVM of its own on the same host, over the device. */
-@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 400, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExclusiveDevice
 class NodeRolesIT {
 
-    private static final Duration STEP = Duration.ofSeconds(30);
-    private static final Duration SCENARIO = Duration.ofSeconds(90);
+    private static final Duration STEP = Duration.ofSeconds(90);
+    private static final Duration SCENARIO = Duration.ofSeconds(150);
 
     /** An emulated machine may be busy for seconds. */
     private static final PeerSettings SETTINGS = PeerSettings.defaults()
             .withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(20))
-            .withStart(Duration.ofSeconds(90));
+            .withStart(Duration.ofSeconds(180));
 
     private final FabricDevice device = Fabric.load("auto").local().resolve();
     private final Place here = Place.here(device);
