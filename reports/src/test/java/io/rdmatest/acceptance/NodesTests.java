@@ -2,6 +2,7 @@ package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,7 +96,7 @@ class NodesTests {
                 echo "left on b: $(on-node b pgrep -fc '[r]dmatest-agent.jar') processes," \\
                     "$(on-node b sh -c 'ls -d /tmp/rdmatest-agent.* 2>/dev/null | wc -l') folders," \\
                     "$(on-node b rdma resource show cm_id | grep -c LISTEN) connections"
-                """.formatted(AGENT, java, Path.of("target/test-classes").toAbsolutePath(), script);
+                """.formatted(AGENT, java, classes(), script);
         Path said = folder.resolve("said");
         ProcessBuilder builder = new ProcessBuilder(
                         List.of(SCRIPTS.resolve("in-vm").toString(), "--nodes", "2", "--", "sh", "-c", whole))
@@ -113,6 +114,14 @@ class NodesTests {
             process.destroy();
         }
         return read(said);
+    }
+
+    private static Path classes() throws URISyntaxException {
+        return Path.of(AcrossNodes.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
     }
 
     private static String read(Path file) {
