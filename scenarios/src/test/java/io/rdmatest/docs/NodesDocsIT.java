@@ -23,18 +23,15 @@ class NodesDocsIT {
         // begin places
         Node other = new Node("mine", "other", Node.AUTO, 0, GidSelector.AUTO, null, List.of());
         try (Place here = Place.here(device);
-                Place there = Place.inChildProcess(other, PeerSettings.defaults().withStart(Duration.ofMinutes(3)))) {
+                Place there =
+                        Place.inChildProcess(other, PeerSettings.defaults().withStart(Duration.ofMinutes(3)))) {
             RpingOptions options = RpingOptions.defaults()
                     .withPort(0)
                     .withCount(10)
                     .withValidation()
                     .withTimeout(Duration.ofMinutes(1));
             var results = NodeRoles.runPair(
-                    there,
-                    new RpingRoles.Server(options),
-                    here,
-                    new RpingRoles.Client(options),
-                    Duration.ofMinutes(2));
+                    there, new RpingRoles.Server(options), here, new RpingRoles.Client(options), Duration.ofMinutes(2));
             assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);
             assertThat(results.client().pings()).isEqualTo(10);
         }
