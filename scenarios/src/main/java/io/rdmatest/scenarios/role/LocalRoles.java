@@ -11,6 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,7 +59,7 @@ public final class LocalRoles implements AutoCloseable {
 
         private Running(
                 String name,
-                FabricDevice device,
+                Supplier<FabricDevice> device,
                 Role<R> role,
                 BlockingQueue<String> inbox,
                 BlockingQueue<String> outbox) {
@@ -115,11 +116,11 @@ public final class LocalRoles implements AutoCloseable {
 
     private final class Context implements RoleContext {
 
-        private final FabricDevice device;
+        private final Supplier<FabricDevice> device;
         private final BlockingQueue<String> inbox;
         private final BlockingQueue<String> outbox;
 
-        private Context(FabricDevice device, BlockingQueue<String> inbox, BlockingQueue<String> outbox) {
+        private Context(Supplier<FabricDevice> device, BlockingQueue<String> inbox, BlockingQueue<String> outbox) {
             this.device = device;
             this.inbox = inbox;
             this.outbox = outbox;
@@ -127,7 +128,7 @@ public final class LocalRoles implements AutoCloseable {
 
         @Override
         public FabricDevice device() {
-            return device;
+            return device.get();
         }
 
         @Override
@@ -157,12 +158,21 @@ public final class LocalRoles implements AutoCloseable {
      * @throws RuntimeException the failure of the side that failed first
      */
     public static <A, B> Pair<A, B> runPair(FabricDevice device, Role<A> server, Role<B> client, Duration timeout) {
+        return runPair(() -> device, server, () -> device, client, timeout);
+    }
+
+    static <A, B> Pair<A, B> runPair(
+            Supplier<FabricDevice> serverDevice,
+            Role<A> server,
+            Supplier<FabricDevice> clientDevice,
+            Role<B> client,
+            Duration timeout) {
         long deadline = System.nanoTime() + timeout.toNanos();
         try (LocalRoles roles = new LocalRoles()) {
             BlockingQueue<String> toServer = new LinkedBlockingQueue<>();
             BlockingQueue<String> toClient = new LinkedBlockingQueue<>();
-            Running<A> first = roles.start(roles.new Running<>("server", device, server, toServer, toClient));
-            Running<B> second = roles.start(roles.new Running<>("client", device, client, toClient, toServer));
+            Running<A> first = roles.start(roles.new Running<>("server", serverDevice, server, toServer, toClient));
+            Running<B> second = roles.start(roles.new Running<>("client", clientDevice, client, toClient, toServer));
             try {
                 B clientResult = second.join(Waits.remaining(deadline));
                 return new Pair<>(first.join(Waits.remaining(deadline)), clientResult);
@@ -181,6 +191,10 @@ public final class LocalRoles implements AutoCloseable {
      * @param role the role
      */
     public <R> Running<R> start(String name, FabricDevice device, Role<R> role) {
+        return start(name, () -> device, role);
+    }
+
+    <R> Running<R> start(String name, Supplier<FabricDevice> device, Role<R> role) {
         return start(new Running<>(name, device, role, new LinkedBlockingQueue<>(), new LinkedBlockingQueue<>()));
     }
 

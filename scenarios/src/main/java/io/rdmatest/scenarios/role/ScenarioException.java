@@ -47,7 +47,8 @@ public final class ScenarioException extends RuntimeException {
      * @param message one sentence that names the cause and the cure
      */
     public ScenarioException(Reason reason, String message) {
-        this(reason, message, null);
+        super(message);
+        this.reason = reason;
     }
 
     /**

@@ -1,0 +1,113 @@
+package io.rdmatest.peer;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Brings the agent's jar to a node and starts it there. All that a node needs is a shell, which gets its script on its
+ * standard input: unlike an argument, this passes unchanged through {@code ssh}, which hands arguments to another shell.
+ */
+final class Bootstrap {
+
+    /** What the script exits with. */
+    private static final int NO_JAVA = 97;
+
+    private static final int OLD_JAVA = 98;
+    private static final int NO_SPACE = 99;
+    private static final int NO_COMMAND = 127;
+
+    private static final String SEND = "rdmatest-agent: send";
+
+    private final Path jar;
+    private final long length;
+    private final String sha256;
+
+    private Bootstrap(Path jar, long length, String sha256) {
+        this.jar = jar;
+        this.length = length;
+        this.sha256 = sha256;
+    }
+
+    static Bootstrap of(Path jar) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            byte[] content = Files.readAllBytes(jar);
+            return new Bootstrap(
+                    jar.toAbsolutePath(), content.length, HexFormat.of().formatHex(digest.digest(content)));
+        } catch (IOException e) {
+            throw new UncheckedIOException("The agent's jar " + jar + " can't be read: build it with mvn package", e);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("Every JDK has SHA-256", e);
+        }
+    }
+
+    static List<String> command(List<String> launch) {
+        List<String> command = new ArrayList<>(launch);
+        command.add("sh");
+        return command;
+    }
+
+    byte[] script() {
+        String script;
+        try (InputStream in = Objects.requireNonNull(Bootstrap.class.getResourceAsStream("bootstrap.sh"))) {
+            script = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("The script that starts the agent can't be read", e);
+        }
+        Map<String, String> values = Map.of(
+                "JAVA",
+                        quote(Path.of(System.getProperty("java.home"), "bin", "java")
+                                .toString()),
+                "VERSION", "25",
+                "JAR", quote(jar.toString()),
+                "SHA256", sha256,
+                "LENGTH", Long.toString(length),
+                "SEND", SEND,
+                "NO_JAVA", Integer.toString(NO_JAVA),
+                "OLD_JAVA", Integer.toString(OLD_JAVA),
+                "NO_SPACE", Integer.toString(NO_SPACE));
+        for (Map.Entry<String, String> value : values.entrySet()) {
+            script = script.replace("@" + value.getKey() + "@", value.getValue());
+        }
+        return script.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String quote(String text) {
+        return "'" + text.replace("'", "'\\''") + "'";
+    }
+
+    /** Sends the jar if that is what a line asks for. */
+    boolean answer(String line, OutputStream out) throws IOException {
+        if (!line.equals(SEND)) {
+            return false;
+        }
+        try (InputStream in = Files.newInputStream(jar)) {
+            in.transferTo(out);
+        }
+        out.flush();
+        return true;
+    }
+
+    /** Says in words what an exit status means, where it means something. */
+    String explain(int status) {
+        return switch (status) {
+            case NO_JAVA -> ": there is no java on the node";
+            case OLD_JAVA -> ": the node's java is too old";
+            case NO_SPACE -> ": the node has no space for the agent's jar";
+            case NO_COMMAND -> ": a command is not there";
+            default -> "";
+        };
+    }
+}

@@ -1,0 +1,268 @@
+package io.rdmatest.peer;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.NativeAccessException;
+import io.rdmatest.NativeLibraryException;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WorkCompletionException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The failures that keep their type on the way from one node to another. Immutable.
+ *
+ * <p>Types are registered here by their names; a name that comes over the channel is looked up and never loaded. A failure of a
+ * type that is not registered becomes the nearest of its superclasses that is, or else a {@link RemoteFailureException}.
+ */
+public final class FailureTypes {
+
+    private static final int DEEPEST_CAUSE = 8;
+    private static final int LONGEST_STACK = 64 << 10;
+
+    private static final FailureTypes CORE = new FailureTypes(new LinkedHashMap<>())
+            .with(Exception.class, null)
+            .with(RuntimeException.class, (message, details) -> new RuntimeException(message))
+            .with(IllegalStateException.class, (message, details) -> new IllegalStateException(message))
+            .with(IllegalArgumentException.class, (message, details) -> new IllegalArgumentException(message))
+            .with(UnsupportedOperationException.class, (message, details) -> new UnsupportedOperationException(message))
+            .with(NullPointerException.class, (message, details) -> new NullPointerException(message))
+            .with(AssertionError.class, (message, details) -> new AssertionError(message))
+            .with(
+                    NativeLibraryException.class,
+                    (message, details) -> new NativeLibraryException(Objects.requireNonNullElse(message, ""), null))
+            .with(
+                    NativeAccessException.class,
+                    (message, details) -> new NativeAccessException(Objects.requireNonNullElse(message, ""), null))
+            .with(RdmaException.class, FailureTypes::detailsOf, FailureTypes::rdma)
+            .with(RdmaTimeoutException.class, FailureTypes::detailsOf, FailureTypes::timeout)
+            .with(WorkCompletionException.class, FailureTypes::detailsOf, FailureTypes::completion)
+            .with(UnexpectedCmEventException.class, FailureTypes::detailsOf, FailureTypes::event);
+
+    private record Type(
+            Function<Throwable, Map<String, String>> details,
+            @Nullable BiFunction<@Nullable String, Map<String, String>, ? extends Throwable> rebuild) {}
+
+    private final Map<String, Type> types;
+
+    private FailureTypes(Map<String, Type> types) {
+        this.types = types;
+    }
+
+    /** Returns those of this module, and the usual ones of Java. */
+    public static FailureTypes core() {
+        return CORE;
+    }
+
+    private <T extends Throwable> FailureTypes with(
+            Class<T> type, @Nullable BiFunction<@Nullable String, Map<String, String>, T> rebuild) {
+        return with(type, failure -> Map.of(), rebuild);
+    }
+
+    /**
+     * Returns a copy that knows one type more.
+     *
+     * @param type the class
+     * @param details takes from a failure what it is rebuilt from, by name
+     * @param rebuild makes a failure from message and details; null for a type that no failure is rebuilt as
+     * @param <T> the class
+     */
+    public <T extends Throwable> FailureTypes with(
+            Class<T> type,
+            Function<T, Map<String, String>> details,
+            @Nullable BiFunction<@Nullable String, Map<String, String>, T> rebuild) {
+        Map<String, Type> more = new LinkedHashMap<>(types);
+        more.put(type.getName(), new Type(failure -> details.apply(type.cast(failure)), rebuild));
+        return new FailureTypes(more);
+    }
+
+    /**
+     * Writes a failure that is not the end of a role but a part of its results.
+     *
+     * @param failure any failure
+     * @return what {@link #read} takes
+     */
+    public JsonNode write(Throwable failure) {
+        return Wire.MAPPER.valueToTree(describe(failure));
+    }
+
+    /**
+     * Reads a failure.
+     *
+     * @param written by {@link #write}
+     * @return a failure of the nearest registered type, with the same message
+     * @throws IllegalArgumentException if it was not written so
+     */
+    public Throwable read(JsonNode written) {
+        try {
+            return rebuild(Wire.MAPPER.treeToValue(written, PeerFailure.class));
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("This is no failure: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    // ---- there ----
+
+    PeerFailure describe(Throwable failure) {
+        return describe(failure, 0);
+    }
+
+    private PeerFailure describe(Throwable failure, int depth) {
+        String known = null;
+        Map<String, String> details = Map.of();
+        for (Class<?> type = failure.getClass(); type != null; type = type.getSuperclass()) {
+            Type found = types.get(type.getName());
+            if (found != null) {
+                known = found.rebuild() == null ? null : type.getName();
+                details = found.details().apply(failure);
+                break;
+            }
+        }
+        Throwable cause = failure.getCause();
+        return new PeerFailure(
+                failure.getClass().getName(),
+                known,
+                failure.getMessage(),
+                details,
+                depth == 0 ? stack(failure) : "",
+                cause == null || depth == DEEPEST_CAUSE ? null : describe(cause, depth + 1));
+    }
+
+    private static String stack(Throwable failure) {
+        StringWriter text = new StringWriter();
+        failure.printStackTrace(new PrintWriter(text, true));
+        return text.getBuffer().length() <= LONGEST_STACK
+                ? text.toString()
+                : text.getBuffer().substring(0, LONGEST_STACK) + "…";
+    }
+
+    // ---- here ----
+
+    Throwable rebuild(PeerFailure failure) {
+        Type type = failure.known() == null ? null : types.get(failure.known());
+        Throwable rebuilt = null;
+        if (type != null && type.rebuild() != null) {
+            try {
+                rebuilt = type.rebuild().apply(failure.message(), failure.details());
+            } catch (RuntimeException e) {
+                // Details that the type does not take: the message and the stack say what there is to say.
+                rebuilt = null;
+            }
+        }
+        if (rebuilt == null) {
+            rebuilt = new RemoteFailureException(failure.type(), Objects.requireNonNullElse(failure.message(), ""));
+        }
+        if (failure.cause() != null && rebuilt.getCause() == null) {
+            try {
+                rebuilt.initCause(rebuild(failure.cause()));
+            } catch (IllegalStateException e) {
+                // Its constructor has said that there is none.
+                rebuilt.addSuppressed(rebuild(failure.cause()));
+            }
+        }
+        return rebuilt;
+    }
+
+    // ---- the types of this module; what their constructors compose is taken apart, so that the message stays the same
+    // ----
+
+    private static Map<String, String> detailsOf(RdmaException failure) {
+        return Map.of("call", failure.call(), "errno", Integer.toString(failure.errno()));
+    }
+
+    private static RdmaException rdma(@Nullable String message, Map<String, String> details) {
+        String text = Objects.requireNonNullElse(message, "");
+        String call = details.getOrDefault("call", "");
+        int errno = Integer.parseInt(details.getOrDefault("errno", "0"));
+        if (call.isEmpty()) {
+            return new RdmaException(text);
+        }
+        String said = new RdmaException(call, "", errno, "").getMessage();
+        // What follows the operands, for example ") failed: ENOMEM (Cannot allocate memory)".
+        String afterOperands = said.substring(call.length() + 1);
+        int at = text.indexOf(afterOperands);
+        if (at <= call.length() || !text.startsWith(call + "(")) {
+            return new RdmaException(call, text, errno, "");
+        }
+        String cure = text.substring(at + afterOperands.length());
+        return new RdmaException(
+                call, text.substring(call.length() + 1, at), errno, cure.startsWith(". ") ? cure.substring(2) : cure);
+    }
+
+    private static Map<String, String> detailsOf(RdmaTimeoutException failure) {
+        return Map.of("awaited", failure.awaited(), "waited", failure.waited().toString());
+    }
+
+    private static RdmaTimeoutException timeout(@Nullable String message, Map<String, String> details) {
+        String awaited = details.getOrDefault("awaited", "");
+        Duration waited = Duration.parse(details.getOrDefault("waited", "PT0S"));
+        String start = new RdmaTimeoutException(awaited, waited, "").getMessage() + "; ";
+        String text = Objects.requireNonNullElse(message, "");
+        return new RdmaTimeoutException(awaited, waited, text.startsWith(start) ? text.substring(start.length()) : "");
+    }
+
+    private static Map<String, String> detailsOf(WorkCompletionException failure) {
+        return Map.of(
+                "status", failure.statusName(),
+                "statusCode", Integer.toString(failure.statusCode()),
+                "vendorError", Integer.toString(failure.vendorError()),
+                "opcode", failure.opcode(),
+                "wrId", Long.toString(failure.wrId()),
+                "qpNumber", Integer.toString(failure.qpNumber()));
+    }
+
+    private static WorkCompletionException completion(@Nullable String message, Map<String, String> details) {
+        Function<String, WorkCompletionException> make = explanation -> new WorkCompletionException(
+                details.getOrDefault("status", ""),
+                Integer.parseInt(details.getOrDefault("statusCode", "0")),
+                explanation,
+                Integer.parseInt(details.getOrDefault("vendorError", "0")),
+                details.getOrDefault("opcode", ""),
+                Long.parseLong(details.getOrDefault("wrId", "0")),
+                Integer.parseInt(details.getOrDefault("qpNumber", "0")));
+        return make.apply(variable(make.andThen(Throwable::getMessage), Objects.requireNonNullElse(message, "")));
+    }
+
+    private static Map<String, String> detailsOf(UnexpectedCmEventException failure) {
+        return Map.of(
+                "wanted", failure.wanted(),
+                "got", failure.got(),
+                "status", Integer.toString(failure.status()),
+                "privateData", HexFormat.of().formatHex(failure.privateData()));
+    }
+
+    private static UnexpectedCmEventException event(@Nullable String message, Map<String, String> details) {
+        Function<String, UnexpectedCmEventException> make = explanation -> new UnexpectedCmEventException(
+                details.getOrDefault("wanted", ""),
+                details.getOrDefault("got", ""),
+                Integer.parseInt(details.getOrDefault("status", "0")),
+                explanation,
+                HexFormat.of().parseHex(details.getOrDefault("privateData", "")));
+        String text = Objects.requireNonNullElse(message, "");
+        return text.equals(make.apply("").getMessage())
+                ? make.apply("")
+                : make.apply(variable(make.andThen(Throwable::getMessage), text));
+    }
+
+    /** Finds what a message has in the place of its only variable part. */
+    private static String variable(Function<String, String> template, String message) {
+        String mark = "\0";
+        String composed = template.apply(mark);
+        int at = composed.indexOf(mark);
+        int after = composed.length() - at - mark.length();
+        boolean fits = message.length() >= at + after
+                && message.startsWith(composed.substring(0, at))
+                && message.endsWith(composed.substring(at + mark.length()));
+        return fits ? message.substring(at, message.length() - after) : message;
+    }
+}

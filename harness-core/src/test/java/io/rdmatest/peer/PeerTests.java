@@ -1,0 +1,495 @@
+package io.rdmatest.peer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.rdmatest.RdmaException;
+import io.rdmatest.peer.PeerLostException.Reason;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The channel between two JVMs, when all is well and when one of them, or what is between them, is not. */
+@Timeout(120)
+class PeerTests {
+
+    private static final Duration STEP = Duration.ofSeconds(60);
+    private static final PeerSettings SETTINGS =
+            PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(3));
+    private static final AtomicInteger NAMES = new AtomicInteger();
+
+    /** Threads have the node's name: it is one of its own for each. */
+    private final String node = "n" + NAMES.incrementAndGet();
+
+    private Peer peer() {
+        return Peer.start(node, TestAgent.command(), SETTINGS, FailureTypes.core());
+    }
+
+    private Peer shell(String script) {
+        List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
+        command.addAll(TestAgent.command());
+        return Peer.start(node, command, SETTINGS, FailureTypes.core());
+    }
+
+    private static RemoteRole start(Peer peer, String kind, int count) {
+        return peer.start(
+                kind + "-1",
+                kind,
+                JsonNodeFactory.instance.objectNode().put("count", count),
+                JsonNodeFactory.instance.objectNode().put("device", "rxe0"));
+    }
+
+    private static RemoteRole.Event next(RemoteRole role) throws InterruptedException {
+        RemoteRole.@Nullable Event event = role.next(STEP);
+        assertThat(event).as("something came from the role").isNotNull();
+        return event;
+    }
+
+    private static JsonNode result(RemoteRole role) throws InterruptedException {
+        RemoteRole.Event event = next(role);
+        assertThat(event).isInstanceOf(RemoteRole.Done.class);
+        return ((RemoteRole.Done) event).result();
+    }
+
+    private static Throwable failure(RemoteRole role) throws InterruptedException {
+        RemoteRole.Event event = next(role);
+        assertThat(event).isInstanceOf(RemoteRole.Failed.class);
+        return ((RemoteRole.Failed) event).failure();
+    }
+
+    private static PeerLostException lost(RemoteRole role) throws InterruptedException {
+        Throwable failure = failure(role);
+        assertThat(failure).isInstanceOf(PeerLostException.class);
+        return (PeerLostException) failure;
+    }
+
+    private static PeerLostException lost(org.assertj.core.api.ThrowableAssert.ThrowingCallable start) {
+        PeerLostException loss = catchThrowableOfType(PeerLostException.class, start);
+        assertThat(loss).as("the agent did not come up").isNotNull();
+        return loss;
+    }
+
+    private static void signal(String signal, long pid) throws Exception {
+        Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid)).start();
+        assertThat(kill.waitFor()).isZero();
+    }
+
+    private static void awaitEnd(long pid) throws Exception {
+        long deadline = System.nanoTime() + STEP.toNanos();
+        var process = ProcessHandle.of(pid);
+        while (process.isPresent() && !isZombie(pid)) {
+            assertThat(System.nanoTime() - deadline).as("process %d ended", pid).isNegative();
+            try {
+                process.get().onExit().get(50, TimeUnit.MILLISECONDS);
+                return;
+            } catch (TimeoutException e) {
+                continue;
+            }
+        }
+    }
+
+    /** Whoever has become process 1's child is gone, also where process 1 does not collect its children. */
+    private static boolean isZombie(long pid) throws IOException {
+        try {
+            String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+            return stat.startsWith("Z", stat.lastIndexOf(')') + 2);
+        } catch (NoSuchFileException e) {
+            return true;
+        }
+    }
+
+    private void nothingIsLeft() {
+        assertThat(Thread.getAllStackTraces().keySet().stream()
+                        .map(Thread::getName)
+                        .filter(name -> name.startsWith("rdma-peer-" + node + "-")))
+                .isEmpty();
+    }
+
+    // ---- all is well ----
+
+    @Test
+    void runsRolesWithTheirParametersAndGivesTheirResults() throws Exception {
+        long pid;
+        try (Peer peer = peer()) {
+            pid = peer.pid();
+            JsonNode result = result(start(peer, "echo", 0));
+
+            assertThat(result.path("place").path("device").asText()).isEqualTo("rxe0");
+            assertThat(peer.isAlive()).isTrue();
+            assertThat(peer.describe()).startsWith(node).contains("process " + pid);
+        }
+        assertThat(ProcessHandle.of(pid)).isEmpty();
+        nothingIsLeft();
+    }
+
+    @Test
+    void manyMessagesKeepTheirOrderInBothDirectionsAtOnce() throws Exception {
+        int count = 20_000;
+        try (Peer peer = peer()) {
+            RemoteRole echo = start(peer, "echo", count);
+            RemoteRole flood = start(peer, "flood", count);
+            for (int i = 0; i < count; i++) {
+                echo.tell("message " + i);
+            }
+            for (int i = 0; i < count; i++) {
+                assertThat(next(echo)).isEqualTo(new RemoteRole.Told("message " + i));
+                assertThat(next(flood)).isEqualTo(new RemoteRole.Told(Integer.toString(i)));
+            }
+            result(echo);
+            result(flood);
+        }
+    }
+
+    @Test
+    void messagesMayBeLargeAndOfAnyCharacters() throws Exception {
+        String large = "ä\n\r\"\\\u0000\ud83d\ude00 lone \ud800 " + "y".repeat(8 << 20);
+        try (Peer peer = peer()) {
+            RemoteRole echo = start(peer, "echo", 1);
+            echo.tell(large);
+
+            assertThat(((RemoteRole.Told) next(echo)).text().equals(large)).isTrue();
+
+            RemoteRole big = start(peer, "big", 30 << 20);
+            assertThat(((RemoteRole.Told) next(big)).text()).hasSize(30 << 20);
+        }
+    }
+
+    @Test
+    void linesForPeopleComeWithTheirKind() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole role = start(peer, "say", 0);
+
+            assertThat(next(role)).isEqualTo(new RemoteRole.Said(LineKind.PRINTED, "printed"));
+            assertThat(next(role)).isEqualTo(new RemoteRole.Said(LineKind.TRACED, "traced"));
+        }
+    }
+
+    @Test
+    void aCancelledRoleEndsAndTheOthersGoOn() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole first = start(peer, "wait", 0);
+            RemoteRole second = start(peer, "wait", 0);
+            next(first);
+            next(second);
+            first.cancel();
+
+            result(first);
+            RemoteRole third = start(peer, "echo", 1);
+            third.tell("still there");
+            assertThat(next(third)).isEqualTo(new RemoteRole.Told("still there"));
+            second.cancel();
+            result(second);
+        }
+    }
+
+    @Test
+    void silenceOfARoleIsNoSilenceOfItsNode() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole role = start(peer, "wait", 0);
+            next(role);
+
+            assertThat(role.next(SETTINGS.patience().plusSeconds(2))).isNull();
+            assertThat(peer.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void whatIsPrintedOnTheNodeGoesToItsLog() throws Exception {
+        try (Peer peer = peer()) {
+            result(start(peer, "print", 0));
+            // The log has a pipe of its own: each answer gives it time.
+            long deadline = System.nanoTime() + STEP.toNanos();
+            while (peer.log().isEmpty() && System.nanoTime() - deadline < 0) {
+                result(start(peer, "echo", 0));
+            }
+            assertThat(peer.log()).contains("printed by a library");
+            assertThat(failure(start(peer, "fail", 0)).getSuppressed()[0])
+                    .isInstanceOf(RemoteOrigin.class)
+                    .hasMessageContaining("printed by a library");
+        }
+    }
+
+    // ---- failures of roles ----
+
+    @Test
+    void aFailureKeepsItsTypeAndTellsWhereItCameFrom() throws Exception {
+        try (Peer peer = peer()) {
+            Throwable failure = failure(start(peer, "fail", 0));
+
+            RdmaException expected = new RdmaException("ibv_reg_mr", "4096 bytes", 12);
+            assertThat(failure).isExactlyInstanceOf(RdmaException.class).hasMessage(expected.getMessage());
+            assertThat(((RdmaException) failure).errnoName()).isEqualTo("ENOMEM");
+            RemoteOrigin origin = (RemoteOrigin) failure.getSuppressed()[0];
+            assertThat(origin.node()).startsWith(node).contains("process " + peer.pid());
+            assertThat(origin.stack()).contains("TestAgent.run");
+            assertThat(origin.diagnosis()).contains("diagnosis of fail");
+            assertThat(peer.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void anUnknownRoleIsAFailure() throws Exception {
+        try (Peer peer = peer()) {
+            assertThat(failure(start(peer, "no-such-role", 0)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("no-such-role");
+        }
+    }
+
+    // ---- no agent ----
+
+    @Test
+    void aCommandThatIsNotThere() {
+        PeerLostException loss =
+                lost(() -> Peer.start(node, List.of("no-such-command", "x"), SETTINGS, FailureTypes.core()));
+
+        assertThat(loss.reason()).isEqualTo(Reason.NOT_STARTED);
+        assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("no-such-command x");
+    }
+
+    @Test
+    void aCommandThatEndsBeforeTheHelloIsNamedWithItsStatusAndLog() {
+        PeerLostException loss = lost(() -> shell("echo on stdout; echo Permission denied >&2; exit 255"));
+
+        assertThat(loss.reason()).isEqualTo(Reason.ENDED);
+        assertThat(loss.exitStatus()).hasValue(255);
+        assertThat(loss.log()).contains("on stdout", "Permission denied");
+        assertThat(loss)
+                .hasMessageContaining("node " + node)
+                .hasMessageContaining("exit status 255 before its agent said hello")
+                .hasMessageContaining("Permission denied");
+        nothingIsLeft();
+    }
+
+    @Test
+    void anotherVersionIsNamedTogetherWithThisOne() {
+        PeerLostException loss =
+                lost(() -> shell("echo '{\"type\":\"hello\",\"version\":99,\"more\":true}'; exec sleep 60"));
+
+        assertThat(loss.reason()).isEqualTo(Reason.VERSION);
+        assertThat(loss).hasMessageContaining("version 99").hasMessageContaining("version " + Wire.VERSION);
+        nothingIsLeft();
+    }
+
+    @Test
+    void aBannerBeforeTheHelloIsSkippedAndKept() throws Exception {
+        try (Peer peer = shell("printf 'Welcome to b\\n{\"not\": \"ours\"}\\n{broken\\n'; exec \"$@\"")) {
+            result(start(peer, "echo", 0));
+
+            assertThat(peer.log()).containsSequence("Welcome to b", "{\"not\": \"ours\"}", "{broken");
+        }
+    }
+
+    @Test
+    void aBannerWithoutEndIsGarbage() {
+        PeerLostException loss = lost(() -> shell("exec yes and so on"));
+
+        assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
+        assertThat(loss).hasMessageContaining("\"and so on\"");
+        assertThat(loss.log()).hasSizeLessThanOrEqualTo(200);
+        nothingIsLeft();
+    }
+
+    @Test
+    void whoeverSaysNothingIsNotWaitedForForEver() throws Exception {
+        PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(1));
+        // The shell waits for its child, which is killed, too.
+        String script = "sleep 600 & echo $! >&2; wait; exit 0";
+        PeerLostException loss =
+                lost(() -> Peer.start(node, List.of("sh", "-c", script), settings, FailureTypes.core()));
+
+        assertThat(loss.reason()).isEqualTo(Reason.SILENT);
+        assertThat(loss).hasMessageContaining("did not say hello within");
+        awaitEnd(Long.parseLong(loss.log().getFirst()));
+        nothingIsLeft();
+    }
+
+    // ---- an agent that goes away ----
+
+    @Test
+    void anAgentThatEndsInMidRoleIsNamedWithItsStatusAndLog() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole other = start(peer, "wait", 0);
+            next(other);
+            PeerLostException loss = lost(start(peer, "halt", 7));
+
+            assertThat(loss.reason()).isEqualTo(Reason.ENDED);
+            assertThat(loss.exitStatus()).hasValue(7);
+            assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("about to go");
+            assertThat(lost(other).exitStatus()).hasValue(7);
+            assertThat(lost(start(peer, "echo", 0)).exitStatus()).hasValue(7);
+            assertThat(peer.isAlive()).isFalse();
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void anAgentThatIsKilledIsMissedAtOnce() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole role = start(peer, "wait", 0);
+            next(role);
+            signal("KILL", peer.pid());
+
+            PeerLostException loss = lost(role);
+            assertThat(loss.exitStatus()).hasValue(137);
+            assertThat(loss).hasMessageContaining("signal 9");
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void anAgentThatHangsIsMissedAndKilled() throws Exception {
+        long pid;
+        try (Peer peer = peer()) {
+            pid = peer.pid();
+            RemoteRole role = start(peer, "wait", 0);
+            next(role);
+            signal("STOP", pid);
+
+            PeerLostException loss = lost(role);
+            assertThat(loss.reason()).isEqualTo(Reason.SILENT);
+            assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("has said nothing for");
+        }
+        awaitEnd(pid);
+        nothingIsLeft();
+    }
+
+    @Test
+    void anAgentThatHangsWhileMuchIsToldIsMissedToo() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole role = start(peer, "wait", 0);
+            next(role);
+            signal("STOP", peer.pid());
+            // More than a pipe takes: whoever writes is stuck.
+            role.tell("z".repeat(1 << 20));
+
+            assertThat(lost(role).reason()).isEqualTo(Reason.SILENT);
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void garbageOnTheChannelIsQuoted() throws Exception {
+        try (Peer peer = peer()) {
+            PeerLostException loss = lost(start(peer, "garbage", 0));
+
+            assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
+            assertThat(loss).hasMessageContaining("\"segmentation fault in libfoo\"");
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void closingKillsWhoeverDoesNotEndWithAllItsChildren() throws Exception {
+        long pid;
+        long child;
+        PeerSettings settings = SETTINGS.withGrace(Duration.ofMillis(500));
+        List<String> command =
+                new ArrayList<>(List.of("sh", "-c", "sleep 600 >/dev/null & echo child $! >&2; \"$@\"; wait", "sh"));
+        command.addAll(TestAgent.command());
+        try (Peer peer = Peer.start(node, command, settings, FailureTypes.core())) {
+            pid = peer.pid();
+            next(start(peer, "stubborn", 0));
+            child = Long.parseLong(peer.log().stream()
+                    .filter(line -> line.startsWith("child "))
+                    .findFirst()
+                    .orElseThrow()
+                    .substring("child ".length()));
+        }
+        awaitEnd(pid);
+        awaitEnd(child);
+        nothingIsLeft();
+    }
+
+    @Test
+    void aClosedPeerTakesNoRolesAndEndsThoseItHas() throws Exception {
+        Peer peer = peer();
+        RemoteRole role = start(peer, "wait", 0);
+        next(role);
+        peer.close();
+        peer.close();
+
+        assertThat(next(role)).isInstanceOfAny(RemoteRole.Done.class, RemoteRole.Failed.class);
+        assertThatThrownBy(() -> start(peer, "echo", 0)).isInstanceOf(IllegalStateException.class);
+        nothingIsLeft();
+    }
+
+    // ---- a parent that goes away ----
+
+    private static long[] launchParent(Process[] started, String role) throws IOException {
+        List<String> command = new ArrayList<>(TestAgent.java(TestParent.class.getName()));
+        command.add(role);
+        Process parent = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        started[0] = parent;
+        BufferedReader lines =
+                new BufferedReader(new InputStreamReader(parent.getInputStream(), StandardCharsets.UTF_8));
+        Matcher matcher = Pattern.compile("Told\\[text=waiting] in (\\d+)").matcher(String.valueOf(lines.readLine()));
+        assertThat(matcher.matches()).isTrue();
+        return Stream.concat(
+                        Stream.of(Long.parseLong(matcher.group(1))),
+                        parent.descendants().map(ProcessHandle::pid))
+                .mapToLong(Long::longValue)
+                .toArray();
+    }
+
+    @Test
+    void nothingIsLeftOfAnAgentWhoseParentIsKilled() throws Exception {
+        for (String role : new String[] {"wait", "stubborn"}) {
+            Process[] parent = new Process[1];
+            long[] left = launchParent(parent, role);
+            assertThat(left).hasSizeGreaterThan(2);
+            parent[0].destroyForcibly();
+
+            for (long pid : left) {
+                awaitEnd(pid);
+            }
+        }
+    }
+
+    @Test
+    void anAgentWhoseParentHangsEnds() throws Exception {
+        Process[] parent = new Process[1];
+        long[] left = launchParent(parent, "wait");
+        try {
+            signal("STOP", parent[0].pid());
+            awaitEnd(left[0]);
+        } finally {
+            parent[0].destroyForcibly();
+        }
+        for (long pid : left) {
+            awaitEnd(pid);
+        }
+    }
+
+    @Test
+    void noDescriptorNoThreadAndNoProcessIsLeft() throws Exception {
+        List<String> command = new ArrayList<>(TestAgent.java(TestParent.class.getName()));
+        command.add("count");
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(said).contains("descriptors +0, threads +0, children 0");
+        assertThat(process.waitFor()).isZero();
+    }
+}

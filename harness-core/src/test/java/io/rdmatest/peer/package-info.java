@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.peer;
+
+import org.jspecify.annotations.NullMarked;

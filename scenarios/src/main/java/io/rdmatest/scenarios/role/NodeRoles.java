@@ -1,0 +1,64 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.scenarios.role.LocalRoles.Pair;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import java.time.Duration;
+
+/**
+ * Runs the roles of a scenario wherever they are to run: each in a {@link Place}.
+ *
+ * <p>It is as with {@link LocalRoles}: the first role that fails decides, every other ends at its next wait, and {@link #close}
+ * throws that first failure. One of a role on another node has the type it had there, and tells by its suppressed
+ * {@link io.rdmatest.peer.RemoteOrigin} where it came from and what that node looked like. A node that dies or hangs is a
+ * {@link io.rdmatest.peer.PeerLostException} of each of its roles.
+ */
+public final class NodeRoles implements AutoCloseable {
+
+    private final LocalRoles roles = new LocalRoles();
+
+    /**
+     * Runs the two sides of a scenario, their messages going to each other, until both ended.
+     *
+     * @param serverPlace where the server runs
+     * @param server started first
+     * @param clientPlace where the client runs; may be the same place
+     * @param client the other side
+     * @param timeout how long both may take together
+     * @param <A> the results of the server
+     * @param <B> the results of the client
+     * @return the results of both
+     * @throws RuntimeException the failure of the side that failed first
+     */
+    public static <A, B> Pair<A, B> runPair(
+            Place serverPlace, Role<A> server, Place clientPlace, Role<B> client, Duration timeout) {
+        return LocalRoles.runPair(
+                serverPlace.device(),
+                serverPlace.placed("server", server),
+                clientPlace.device(),
+                clientPlace.placed("client", client),
+                timeout);
+    }
+
+    /**
+     * Starts a role whose messages go to and come from the caller.
+     *
+     * @param name for thread names and messages, such as {@code receiver-1}
+     * @param place where it runs
+     * @param role the role; for a place that is not this JVM, one of this package's
+     * @param <R> its results
+     * @return the running role
+     */
+    public <R> Running<R> start(String name, Place place, Role<R> role) {
+        return roles.start(name, place.device(), place.placed(name, role));
+    }
+
+    /**
+     * Ends and joins every role. The places stay open.
+     *
+     * @throws RuntimeException the failure of the role that failed first, the others suppressed
+     */
+    @Override
+    public void close() {
+        roles.close();
+    }
+}

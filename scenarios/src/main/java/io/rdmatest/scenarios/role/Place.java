@@ -1,0 +1,128 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.peer.Peer;
+import io.rdmatest.peer.PeerSettings;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where roles run: in this JVM, in another process of this host, or on another node. One place takes any number of roles, one
+ * after the other or at once; closing it ends its process, if it has one of its own.
+ */
+public final class Place implements AutoCloseable {
+
+    private final String name;
+    private final Supplier<FabricDevice> device;
+    private final @Nullable Peer peer;
+    private final @Nullable Node node;
+
+    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable Node node) {
+        this.name = name;
+        this.device = device;
+        this.peer = peer;
+        this.node = node;
+    }
+
+    /**
+     * Returns this JVM.
+     *
+     * @param device the device that roles use
+     */
+    public static Place here(FabricDevice device) {
+        return new Place(device.node().name(), () -> device, null, null);
+    }
+
+    /**
+     * Starts another JVM on this host, with this one's JDK and class path.
+     *
+     * @param node which device its roles use; how it is launched does not matter
+     * @param settings how long to wait
+     * @return the place, ready for roles
+     * @throws io.rdmatest.peer.PeerLostException if it does not come up
+     */
+    public static Place inChildProcess(Node node, PeerSettings settings) {
+        // Where this is a module, its path is the module path; the child has one for everything.
+        String classPath = Stream.of(
+                        System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
+                .filter(path -> !path.isEmpty())
+                .collect(Collectors.joining(File.pathSeparator));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
+                // Standard output belongs to the channel.
+                "-XX:+DisplayVMOutputToStderr",
+                "-Xlog:disable",
+                "-Xlog:all=warning:stderr",
+                "--enable-native-access=ALL-UNNAMED"));
+        if (System.getenv("RDMA_NODE") != null) {
+            // In an emulated machine the second compiler costs more than it saves, as its java knows by itself.
+            command.add("-XX:TieredStopAtLevel=1");
+        }
+        command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
+        return remote(Peer.start(node.name(), command, settings, RoleTypes.failures()), node);
+    }
+
+    /**
+     * Brings the agent to a node by its launch command and starts it there.
+     *
+     * @param node the node, with {@link Node#launch()}; a node of this host gets a process of its own
+     * @param agent {@code rdmatest-agent.jar} on this host
+     * @param settings how long to wait
+     * @return the place, ready for roles
+     * @throws io.rdmatest.peer.PeerLostException if it does not come up; says what is missing there
+     */
+    public static Place on(Node node, Path agent, PeerSettings settings) {
+        return remote(Peer.launch(node.name(), node.launch(), agent, settings, RoleTypes.failures()), node);
+    }
+
+    private static Place remote(Peer peer, Node node) {
+        return new Place(
+                node.name(),
+                () -> {
+                    throw new IllegalStateException("The device of node " + node.name() + " is not this JVM's");
+                },
+                peer,
+                node);
+    }
+
+    /** Returns the node's name. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the agent that runs the roles; empty for this JVM. */
+    public Optional<Peer> peer() {
+        return Optional.ofNullable(peer);
+    }
+
+    Supplier<FabricDevice> device() {
+        return device;
+    }
+
+    /** Returns what is to run in this JVM, so that the role runs here or there. */
+    <R> Role<R> placed(String title, Role<R> role) {
+        return peer == null || node == null ? role : new RemoteRun<>(title, peer, node, role);
+    }
+
+    @Override
+    public void close() {
+        if (peer != null) {
+            peer.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return peer == null ? name + " (this JVM)" : peer.describe();
+    }
+}

@@ -1,0 +1,50 @@
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an agent is told of the node that it runs on. Not how it was launched: from there, the node is this host.
+ *
+ * @param gidIndex null for any
+ * @param gidType null for any
+ * @param gidFamily null for any
+ */
+record PlacedNode(
+        String fabric,
+        String name,
+        String device,
+        int port,
+        @Nullable Integer gidIndex,
+        GidSelector.@Nullable Type gidType,
+        GidSelector.@Nullable Family gidFamily,
+        @Nullable InetAddress address) {
+
+    static PlacedNode of(Node node) {
+        OptionalInt index = node.gid().index();
+        return new PlacedNode(
+                node.fabric(),
+                node.name(),
+                node.device(),
+                node.port(),
+                index.isPresent() ? index.getAsInt() : null,
+                node.gid().type(),
+                node.gid().family(),
+                node.address());
+    }
+
+    Node toNode() {
+        return new Node(
+                fabric,
+                name,
+                device,
+                port,
+                new GidSelector(gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily),
+                address,
+                List.of());
+    }
+}

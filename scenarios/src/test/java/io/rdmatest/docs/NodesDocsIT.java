@@ -1,0 +1,40 @@
+package io.rdmatest.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.role.NodeRoles;
+import io.rdmatest.scenarios.role.Place;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import java.time.Duration;
+import java.util.List;
+
+/** What the page about nodes and roles shows. */
+@RdmaTest(timeout = "400 s")
+class NodesDocsIT {
+
+    @RdmaTest(timeout = "400 s")
+    void rolesRunInTheirPlaces(FabricDevice device) {
+        // begin places
+        Node other = new Node("mine", "other", Node.AUTO, 0, GidSelector.AUTO, null, List.of());
+        try (Place here = Place.here(device);
+                Place there =
+                        Place.inChildProcess(other, PeerSettings.defaults().withStart(Duration.ofMinutes(3)))) {
+            RpingOptions options = RpingOptions.defaults()
+                    .withPort(0)
+                    .withCount(10)
+                    .withValidation()
+                    .withTimeout(Duration.ofMinutes(1));
+            var results = NodeRoles.runPair(
+                    there, new RpingRoles.Server(options), here, new RpingRoles.Client(options), Duration.ofMinutes(2));
+            assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);
+            assertThat(results.client().pings()).isEqualTo(10);
+        }
+        // end places
+    }
+}
