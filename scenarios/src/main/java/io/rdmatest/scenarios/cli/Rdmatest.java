@@ -19,7 +19,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, and what devices there are. */
+/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices there are, and how
+ * fast it is beside the C programs. */
 @Command(
         name = "./rdmatest",
         mixinStandardHelpOptions = true,
@@ -52,7 +53,8 @@ public final class Rdmatest implements Callable<Integer> {
             MckeyCommand::new,
             RstreamCommand::new,
             StreamCommand::new,
-            DevicesCommand::new);
+            DevicesCommand::new,
+            BenchCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

@@ -39,6 +39,11 @@ abstract class ReportingCommand implements Callable<Integer> {
      */
     abstract void check();
 
+    /** Tells whether the work needs a device; if not, no machine is booted for it. */
+    boolean needsDevice() {
+        return true;
+    }
+
     /** Does the work; a failure is judged by {@link Verdicts}. */
     abstract Outcome execute() throws Exception;
 
@@ -57,7 +62,7 @@ abstract class ReportingCommand implements Callable<Integer> {
     @Override
     public final Integer call() {
         check();
-        if (checkOnly) {
+        if (checkOnly && needsDevice()) {
             return Rdmatest.OPTIONS_ARE_RIGHT;
         }
         Printer printer = new Printer(spec.name(), json(), spec.commandLine().getOut(), err());

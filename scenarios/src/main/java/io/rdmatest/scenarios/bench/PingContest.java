@@ -1,0 +1,95 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Verified pings per second. rping(1) tells no time: that of its client's whole run is taken, less that of a run with one ping,
+ * so that neither starting nor connecting counts. Ours measures its pings alone.
+ */
+final class PingContest implements Contest {
+
+    private static final int SIZE = RpingOptions.DEFAULT_SIZE;
+
+    private final BenchContext context;
+    private final int count;
+    private String command = "";
+
+    PingContest(BenchContext context, int count) {
+        this.context = context;
+        this.count = count;
+    }
+
+    @Override
+    public Sample theirs() throws IOException, InterruptedException {
+        long one = run(1);
+        long all = run(count);
+        if (all <= one) {
+            throw new NotMeasuredException("rping took %d us for %d pings and %d us for one: allow more pings with --scale"
+                    .formatted(all / 1000, count, one / 1000));
+        }
+        return new Sample((count - 1) * 1e9 / (all - one), Map.of("pings", count, "nanosOfOnePing", one, "nanos", all));
+    }
+
+    private long run(int pings) throws IOException, InterruptedException {
+        int port = Ports.next();
+        try (TimedProgram server = TimedProgram.start(
+                context.step(), false, "rping", "-s", "-a", context.address(), "-p", port, "-S", SIZE)) {
+            server.awaitListening();
+            try (TimedProgram client = TimedProgram.start(
+                    context.step(),
+                    false,
+                    "rping",
+                    "-c",
+                    "-a",
+                    context.address(),
+                    "-p",
+                    port,
+                    "-S",
+                    SIZE,
+                    "-C",
+                    pings,
+                    "-V")) {
+                command = client.command();
+                return client.awaitSuccess();
+            }
+        }
+    }
+
+    @Override
+    public Sample ours() {
+        RpingOptions options = RpingOptions.defaults()
+                .withPort(0)
+                .withSize(SIZE)
+                .withCount(count)
+                .withValidation()
+                .withTimeout(context.step());
+        RpingRoles.ClientResult result = LocalRoles.runPair(
+                        context.device(),
+                        new RpingRoles.Server(options),
+                        new RpingRoles.Client(options),
+                        context.step())
+                .client();
+        Map<String, Object> details = new LinkedHashMap<>();
+        details.put("pings", result.pings());
+        details.put("bytesVerified", result.bytesVerified());
+        details.put("latencyUs", Percentiles.micros(result.latencies()));
+        return new Sample(result.pings() * 1e9 / result.nanos(), details);
+    }
+
+    @Override
+    public Map<String, Object> parameters() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("command", command);
+        all.put("sizeBytes", SIZE);
+        all.put("pings", count);
+        all.put("verify", true);
+        all.put("theirTime", "whole run less a run with one ping");
+        return all;
+    }
+}
