@@ -10,7 +10,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Measures rows: the C program and ours in turns, so that what changes on the host meets both alike.
@@ -27,7 +29,8 @@ public final class Bench {
     private static final int MOST_WARM_UP_ROUNDS = 30;
     private static final Duration MOST_WARM_UP = Duration.ofSeconds(45);
 
-    private final BenchContext context;
+    private final Function<BenchRow, Contest> contests;
+    private final BooleanSupplier cancelled;
     private final int pairs;
     private final Consumer<String> progress;
 
@@ -39,10 +42,19 @@ public final class Bench {
      * @param progress takes a line about each step
      */
     public Bench(BenchContext context, int pairs, Consumer<String> progress) {
+        this(row -> row.contest().open(context), context.cancelled(), pairs, progress);
+    }
+
+    Bench(
+            Function<BenchRow, Contest> contests,
+            BooleanSupplier cancelled,
+            int pairs,
+            Consumer<String> progress) {
         if (pairs < 1) {
             throw new IllegalArgumentException("A row is measured in at least 1 pair, not " + pairs);
         }
-        this.context = context;
+        this.contests = contests;
+        this.cancelled = cancelled;
         this.pairs = pairs;
         this.progress = progress;
     }
@@ -64,7 +76,7 @@ public final class Bench {
             }
         }
         Map<String, Object> parameters = new LinkedHashMap<>();
-        try (Contest contest = row.contest().open(context)) {
+        try (Contest contest = contests.apply(row)) {
             try {
                 return measure(row, contest);
             } finally {
@@ -111,7 +123,7 @@ public final class Bench {
     }
 
     private void requireGoingOn() {
-        if (context.cancelled().getAsBoolean()) {
+        if (cancelled.getAsBoolean()) {
             throw new CancellationException("the bench was ended before this row was measured");
         }
     }

@@ -62,8 +62,7 @@ final class BenchCommand extends ReportingCommand {
     @Option(
             names = "--json",
             paramLabel = "<file>",
-            description = "Write {\"rows\": [...]} to this file; in the virtual machine it has to be below the project or the"
-                    + " current folder.")
+            description = "Write {\"rows\": [...]} to this file, anew after each row.")
     private @Nullable Path file;
 
     @Option(
