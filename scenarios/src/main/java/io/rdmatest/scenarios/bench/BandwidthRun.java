@@ -26,8 +26,8 @@ final class BandwidthRun {
     private final int list;
     private final Duel duel;
     private long nanos;
-    private long clientAllocated;
-    private long serverAllocated;
+    private final JvmCounters clientCounters = new JvmCounters();
+    private final JvmCounters serverCounters = new JvmCounters();
     private long received;
     private long receivedBytes;
 
@@ -89,8 +89,7 @@ final class BandwidthRun {
         details.put("messagesReceived", received);
         details.put("bytesMoved", expected);
         details.put("seconds", seconds);
-        details.put("allocatedBytes", clientAllocated + serverAllocated);
-        details.put("collections", collections);
+        JvmCounters.put(details, clientCounters, serverCounters, collections);
         return new Sample(
                 messages ? parameters.iterations() / seconds : expected / seconds / (1 << 20), details);
     }
@@ -115,7 +114,7 @@ final class BandwidthRun {
         int posted = 0;
         int completed = 0;
         int polls = 0;
-        long allocated = JvmCounters.allocatedBytes();
+        clientCounters.begin();
         long start = System.nanoTime();
         while (completed < count) {
             int left = count - posted;
@@ -139,7 +138,7 @@ final class BandwidthRun {
             }
         }
         nanos = System.nanoTime() - start;
-        clientAllocated = JvmCounters.allocatedBytes() - allocated;
+        clientCounters.end();
     }
 
     private void receive(End end, ReceiveRequests receives) {
@@ -151,7 +150,7 @@ final class BandwidthRun {
         int least = Math.min(BATCH, receives.capacity());
         long bytes = 0;
         int total = 0;
-        long allocated = JvmCounters.allocatedBytes();
+        serverCounters.begin();
         while (total < count) {
             int came = duel.await(end.receives(), batch, "a SEND");
             for (int i = 0; i < came; i++) {
@@ -168,7 +167,7 @@ final class BandwidthRun {
                 consumed = 0;
             }
         }
-        serverAllocated = JvmCounters.allocatedBytes() - allocated;
+        serverCounters.end();
         received = total;
         receivedBytes = bytes;
     }

@@ -31,8 +31,8 @@ final class LatencyRun {
     private final int count;
     private final Duel duel;
     private final long[] stamps;
-    private long clientAllocated;
-    private long serverAllocated;
+    private final JvmCounters clientCounters = new JvmCounters();
+    private final JvmCounters serverCounters = new JvmCounters();
     private long clientMessages;
     private long serverMessages;
 
@@ -87,8 +87,7 @@ final class LatencyRun {
         details.put("messagesOfClient", clientMessages);
         details.put("messagesOfServer", serverMessages);
         details.put("bytesMoved", (clientMessages + serverMessages) * size);
-        details.put("allocatedBytes", clientAllocated + serverAllocated);
-        details.put("collections", collections);
+        JvmCounters.put(details, clientCounters, serverCounters, collections);
         return new Sample(nanos.getValueAtPercentile(50) / 1e3, details);
     }
 
@@ -108,7 +107,7 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         Completions received = end.receives().newCompletions(1);
         int posted = receives.capacity();
-        long allocated = JvmCounters.allocatedBytes();
+        clientCounters.begin();
         for (int i = 0; i < count; i++) {
             stamps[i] = System.nanoTime();
             queuePair.post(ping, 0, 1);
@@ -120,7 +119,7 @@ final class LatencyRun {
             int ignored = duel.await(end.sends(), sent, "the completion of a SEND");
         }
         stamps[count] = System.nanoTime();
-        clientAllocated = JvmCounters.allocatedBytes() - allocated;
+        clientCounters.end();
     }
 
     private void answerSends(End end, SendRequests pong, ReceiveRequests receives) {
@@ -128,7 +127,7 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         Completions received = end.receives().newCompletions(1);
         int posted = receives.capacity();
-        long allocated = JvmCounters.allocatedBytes();
+        serverCounters.begin();
         for (int i = 0; i < count; i++) {
             serverMessages += duel.await(end.receives(), received, "a SEND");
             queuePair.post(pong, 0, 1);
@@ -138,7 +137,7 @@ final class LatencyRun {
             }
             int ignored = duel.await(end.sends(), sent, "the completion of the answer to a SEND");
         }
-        serverAllocated = JvmCounters.allocatedBytes() - allocated;
+        serverCounters.end();
     }
 
     private void write() throws InterruptedException {
@@ -157,7 +156,7 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         long outMark = size - 1L;
         long inMark = end.incoming() + size - 1;
-        long allocated = JvmCounters.allocatedBytes();
+        clientCounters.begin();
         for (int i = 0; i < count; i++) {
             memory.set(JAVA_BYTE, outMark, mark(i));
             stamps[i] = System.nanoTime();
@@ -167,7 +166,7 @@ final class LatencyRun {
             int ignored = duel.await(end.sends(), sent, "the completion of a WRITE");
         }
         stamps[count] = System.nanoTime();
-        clientAllocated = JvmCounters.allocatedBytes() - allocated;
+        clientCounters.end();
     }
 
     private void answerWrites(End end, SendRequests back) {
@@ -176,7 +175,7 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         long outMark = size - 1L;
         long inMark = end.incoming() + size - 1;
-        long allocated = JvmCounters.allocatedBytes();
+        serverCounters.begin();
         for (int i = 0; i < count; i++) {
             awaitMark(memory, inMark, mark(i));
             serverMessages++;
@@ -184,7 +183,7 @@ final class LatencyRun {
             queuePair.post(back, 0, 1);
             int ignored = duel.await(end.sends(), sent, "the completion of the answer to a WRITE");
         }
-        serverAllocated = JvmCounters.allocatedBytes() - allocated;
+        serverCounters.end();
     }
 
     /** Never twice the same in a row, and not what the memory begins with. */
@@ -208,14 +207,14 @@ final class LatencyRun {
     private void driveReads(End end, SendRequests requests) {
         QueuePair queuePair = end.queuePair();
         Completions sent = end.sends().newCompletions(1);
-        long allocated = JvmCounters.allocatedBytes();
+        clientCounters.begin();
         for (int i = 0; i < count; i++) {
             stamps[i] = System.nanoTime();
             queuePair.post(requests, 0, 1);
             clientMessages += duel.await(end.sends(), sent, "the completion of a READ");
         }
         stamps[count] = System.nanoTime();
-        clientAllocated = JvmCounters.allocatedBytes() - allocated;
+        clientCounters.end();
     }
 
     private SendRequests sends(End from, End to) {
