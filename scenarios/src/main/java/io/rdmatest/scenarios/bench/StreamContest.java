@@ -6,6 +6,7 @@ import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.scenarios.role.RmaStreamRoles;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.stream.StreamOptions;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -116,6 +117,9 @@ final class StreamContest implements Contest {
         RmaStreamOptions options = RmaStreamOptions.defaults()
                 .withTransfers(size, transfers, iterations)
                 .withVerify(verify)
+                .withStream(StreamOptions.defaults()
+                        .withSendBufferBytes(RstreamOptions.DEFAULT_BUFFER)
+                        .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
                 .withPort(0)
                 .withTimeout(context.step(), context.step());
         RmaStreamRoles.Result result = LocalRoles.runPair(
@@ -136,6 +140,7 @@ final class StreamContest implements Contest {
         all.put("transfers", transfers);
         all.put("iterations", iterations);
         all.put("verify", verify);
+        all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
         all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
         return all;
     }
