@@ -90,8 +90,7 @@ final class BandwidthRun {
         details.put("bytesMoved", expected);
         details.put("seconds", seconds);
         JvmCounters.put(details, clientCounters, serverCounters, collections);
-        return new Sample(
-                messages ? parameters.iterations() / seconds : expected / seconds / (1 << 20), details);
+        return new Sample(messages ? parameters.iterations() / seconds : expected / seconds / (1 << 20), details);
     }
 
     /** A list must not reach over the end of the ring more often than necessary, and the ring repeats the moderation. */

@@ -45,11 +45,7 @@ public final class Bench {
         this(row -> row.contest().open(context), context.cancelled(), pairs, progress);
     }
 
-    Bench(
-            Function<BenchRow, Contest> contests,
-            BooleanSupplier cancelled,
-            int pairs,
-            Consumer<String> progress) {
+    Bench(Function<BenchRow, Contest> contests, BooleanSupplier cancelled, int pairs, Consumer<String> progress) {
         if (pairs < 1) {
             throw new IllegalArgumentException("A row is measured in at least 1 pair, not " + pairs);
         }

@@ -25,10 +25,14 @@ public final class BenchRows {
 
     /** Repetitions of a stream's row by its size: iterations of the latency row, transfers of the bandwidth row. */
     private static final Map<Integer, int[]> STREAM_REPETITIONS = Map.of(
-            64, new int[] {2000, 20_000},
-            4 * KIB, new int[] {2000, 5000},
-            64 * KIB, new int[] {500, 500},
-            MIB, new int[] {50, 50});
+            64,
+            new int[] {2000, 20_000},
+            4 * KIB,
+            new int[] {2000, 5000},
+            64 * KIB,
+            new int[] {500, 500},
+            MIB,
+            new int[] {50, 50});
 
     private BenchRows() {}
 
@@ -42,8 +46,7 @@ public final class BenchRows {
                     "us",
                     Target.atMost(1.05),
                     List.of(operation.latencyProgram()),
-                    context -> new PerftestContest(
-                            context, operation, Kind.LATENCY, options(context, 64, 2000), 1)));
+                    context -> new PerftestContest(context, operation, Kind.LATENCY, options(context, 64, 2000), 1)));
         }
         for (Operation operation : Operation.values()) {
             rows.add(bandwidth(operation, 64 * KIB, 1000));
@@ -55,8 +58,7 @@ public final class BenchRows {
                 "msg/s",
                 Target.atLeast(1.2),
                 List.of(Operation.SEND.bandwidthProgram()),
-                context -> new PerftestContest(
-                        context, Operation.SEND, Kind.MESSAGE_RATE, List.of("-s", "64"), LIST)));
+                context -> new PerftestContest(context, Operation.SEND, Kind.MESSAGE_RATE, List.of("-s", "64"), LIST)));
         rows.add(new BenchRow(
                 "rping-verified",
                 "verified ping-pong, round trips per second",
@@ -119,8 +121,8 @@ public final class BenchRows {
             for (int size : StreamRow.STANDARD_SIZES) {
                 rows.add(new BenchRow(
                         (rma ? "rma-stream-" : "rstream-") + label(size) + (latency ? "-lat" : "-bw"),
-                        (rma ? "stream over RDMA WRITE" : "stream over rsockets") + ", "
-                                + label(size) + (latency ? ", one transfer at a time" : ", all transfers at once"),
+                        (rma ? "stream over RDMA WRITE" : "stream over rsockets") + ", " + label(size)
+                                + (latency ? ", one transfer at a time" : ", all transfers at once"),
                         "Gb/s",
                         Target.atLeast(rma ? 1.2 : 1),
                         List.of("rstream"),

@@ -50,8 +50,7 @@ final class ConnectionContest implements Contest {
                 long ignored = client.awaitSuccess();
                 command = client.command();
                 CmtimeOutput output = CmtimeOutput.of(client.output());
-                return new Sample(
-                        connections * 1e3 / output.setUpMillis(), Map.of("stepMillis", output.totalMillis()));
+                return new Sample(connections * 1e3 / output.setUpMillis(), Map.of("stepMillis", output.totalMillis()));
             }
         }
     }
@@ -63,8 +62,7 @@ final class ConnectionContest implements Contest {
             throw new NotMeasuredException("ucmatose took %d us for %d connections and %d us for one"
                     .formatted(all / 1000, connections, one / 1000));
         }
-        return new Sample(
-                (connections - 1) * 1e9 / (all - one), Map.of("nanosOfOneConnection", one, "nanos", all));
+        return new Sample((connections - 1) * 1e9 / (all - one), Map.of("nanosOfOneConnection", one, "nanos", all));
     }
 
     private long ucmatose(int count) throws IOException, InterruptedException {
@@ -96,7 +94,8 @@ final class ConnectionContest implements Contest {
                         new UcmatoseRoles.Client(options),
                         context.step())
                 .client();
-        long nanos = steps ? result.setUpNanos() : result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
+        long nanos =
+                steps ? result.setUpNanos() : result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("connections", result.times().size());
         details.put("setUpNanos", result.setUpNanos());

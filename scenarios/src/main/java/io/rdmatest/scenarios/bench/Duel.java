@@ -15,6 +15,12 @@ final class Duel {
     /** How often an end polls in vain before it looks at the clock. */
     private static final int POLLS_PER_LOOK = 1 << 12;
 
+    /**
+     * How often before it lets others run. The kernel's part of a software device waits for the processor that polls, and
+     * would get it at the next tick of the clock only, milliseconds later.
+     */
+    private static final int POLLS_PER_YIELD = 1 << 6;
+
     private static final Duration GRACE = Duration.ofSeconds(10);
 
     private final long deadline;
@@ -100,6 +106,9 @@ final class Duel {
 
     /** Looks now and then whether the wait has to end. */
     void look(int polls, String what) {
+        if ((polls & (POLLS_PER_YIELD - 1)) == 0) {
+            Thread.yield();
+        }
         if ((polls & (POLLS_PER_LOOK - 1)) == 0) {
             if (over) {
                 throw new OtherEndFailedException();
@@ -107,8 +116,6 @@ final class Duel {
             if (System.nanoTime() - deadline >= 0) {
                 throw new RdmaTimeoutException(what, limit, "nothing came any more");
             }
-            // With fewer processors than pollers the one that has something to do must get one.
-            Thread.yield();
         }
     }
 

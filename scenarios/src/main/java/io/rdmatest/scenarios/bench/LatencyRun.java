@@ -25,6 +25,9 @@ final class LatencyRun {
     private static final long LONGEST = Duration.ofMinutes(10).toNanos();
     private static final int DIGITS = 3;
 
+    /** Receives that are posted again with one downcall; the queue has many more. */
+    private static final int REPOSTED = 16;
+
     private final QueuePairs pairs;
     private final Operation operation;
     private final int size;
@@ -82,8 +85,8 @@ final class LatencyRun {
         // Had messages been due at the pace of the median, those behind a slow one would have waited as well.
         details.put(
                 "latencyUsAtPaceOfMedian",
-                Percentiles.micros(nanos.copyCorrectedForCoordinatedOmission(
-                        Math.max(1, nanos.getValueAtPercentile(50)))));
+                Percentiles.micros(
+                        nanos.copyCorrectedForCoordinatedOmission(Math.max(1, nanos.getValueAtPercentile(50)))));
         details.put("messagesOfClient", clientMessages);
         details.put("messagesOfServer", serverMessages);
         details.put("bytesMoved", (clientMessages + serverMessages) * size);
@@ -107,16 +110,19 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         Completions received = end.receives().newCompletions(1);
         int posted = receives.capacity();
+        int consumed = 0;
         clientCounters.begin();
         for (int i = 0; i < count; i++) {
             stamps[i] = System.nanoTime();
             queuePair.post(ping, 0, 1);
-            clientMessages += duel.await(end.receives(), received, "the answer to a SEND");
-            if (posted < count) {
-                queuePair.post(receives, 0, 1);
-                posted++;
-            }
+            // While the other end is busy: none of this is in the answer's way.
             int ignored = duel.await(end.sends(), sent, "the completion of a SEND");
+            if (consumed == REPOSTED) {
+                posted += repost(queuePair, receives, posted);
+                consumed = 0;
+            }
+            clientMessages += duel.await(end.receives(), received, "the answer to a SEND");
+            consumed++;
         }
         stamps[count] = System.nanoTime();
         clientCounters.end();
@@ -127,17 +133,28 @@ final class LatencyRun {
         Completions sent = end.sends().newCompletions(1);
         Completions received = end.receives().newCompletions(1);
         int posted = receives.capacity();
+        int consumed = 0;
         serverCounters.begin();
         for (int i = 0; i < count; i++) {
             serverMessages += duel.await(end.receives(), received, "a SEND");
             queuePair.post(pong, 0, 1);
-            if (posted < count) {
-                queuePair.post(receives, 0, 1);
-                posted++;
-            }
+            consumed++;
             int ignored = duel.await(end.sends(), sent, "the completion of the answer to a SEND");
+            if (consumed == REPOSTED) {
+                posted += repost(queuePair, receives, posted);
+                consumed = 0;
+            }
         }
         serverCounters.end();
+    }
+
+    /** Posts again what was consumed, no more than there are messages to come; returns how many. */
+    private int repost(QueuePair queuePair, ReceiveRequests receives, int posted) {
+        int again = Math.min(Math.min(REPOSTED, receives.capacity()), count - posted);
+        if (again > 0) {
+            queuePair.post(receives, 0, again);
+        }
+        return again;
     }
 
     private void write() throws InterruptedException {

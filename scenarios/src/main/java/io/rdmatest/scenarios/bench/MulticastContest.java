@@ -54,7 +54,8 @@ final class MulticastContest implements Contest {
                 long end = receiver.awaitLine("data transfers complete").nanos();
                 long ended = sender.awaitSuccess();
                 command = sender.command();
-                return new Sample(messages * 1e9 / (end - start), Map.of("messagesReceived", messages, "nanos", end - start));
+                return new Sample(
+                        messages * 1e9 / (end - start), Map.of("messagesReceived", messages, "nanos", end - start));
             }
         }
     }

@@ -26,8 +26,8 @@ record PerftestOutput(
             "#bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec] 99% percentile[usec]"
                     + " 99.9% percentile[usec]";
 
-    private static final Pattern LATENCY_ROW = Pattern.compile(
-            "(\\d+) (\\d+) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s)".formatted(NUMBER));
+    private static final Pattern LATENCY_ROW =
+            Pattern.compile("(\\d+) (\\d+) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s) (%1$s)".formatted(NUMBER));
 
     /** The columns of ib_*_bw; MB are 2^20 bytes as well, which newer versions say. */
     private static final String BANDWIDTH_HEADING =
@@ -120,12 +120,13 @@ record PerftestOutput(
                 return row;
             }
         }
-        throw new NotMeasuredException("perftest printed no table; its last line is '%s'"
-                .formatted(lines.isEmpty() ? "" : lines.getLast()));
+        throw new NotMeasuredException(
+                "perftest printed no table; its last line is '%s'".formatted(lines.isEmpty() ? "" : lines.getLast()));
     }
 
     private static NotMeasuredException changed(String what, String line) {
-        return new NotMeasuredException("perftest printed %s in a format that is not known: '%s'".formatted(what, line));
+        return new NotMeasuredException(
+                "perftest printed %s in a format that is not known: '%s'".formatted(what, line));
     }
 
     private static Parameters parameters(List<String> lines, Matcher row) {

@@ -30,8 +30,9 @@ final class PingContest implements Contest {
         long one = runTheirs(1);
         long all = runTheirs(count);
         if (all <= one) {
-            throw new NotMeasuredException("rping took %d us for %d pings and %d us for one: allow more pings with --scale"
-                    .formatted(all / 1000, count, one / 1000));
+            throw new NotMeasuredException(
+                    "rping took %d us for %d pings and %d us for one: allow more pings with --scale"
+                            .formatted(all / 1000, count, one / 1000));
         }
         return new Sample((count - 1) * 1e9 / (all - one), Map.of("pings", count, "nanosOfOnePing", one, "nanos", all));
     }
@@ -70,8 +71,9 @@ final class PingContest implements Contest {
         long one = between - start;
         long all = System.nanoTime() - between;
         if (all <= one) {
-            throw new NotMeasuredException("ours took %d us for %d pings and %d us for one: allow more pings with --scale"
-                    .formatted(all / 1000, count, one / 1000));
+            throw new NotMeasuredException(
+                    "ours took %d us for %d pings and %d us for one: allow more pings with --scale"
+                            .formatted(all / 1000, count, one / 1000));
         }
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("pings", result.pings());

@@ -105,7 +105,8 @@ final class QueuePairs implements AutoCloseable {
                 resources.pop().close();
             } catch (Exception e) {
                 if (failure == null) {
-                    failure = new IllegalStateException("What the measurement used cannot be released: " + e.getMessage(), e);
+                    failure = new IllegalStateException(
+                            "What the measurement used cannot be released: " + e.getMessage(), e);
                 } else {
                     failure.addSuppressed(e);
                 }

@@ -19,8 +19,7 @@ final class Receives {
         int depth = Math.min(parameters.rxDepth(), parameters.iterations());
         ReceiveRequests requests = ReceiveRequests.allocate(depth);
         for (int i = 0; i < depth; i++) {
-            ReceiveRequests ignored =
-                    requests.receive(i, i, end.memory(), end.incoming(), parameters.sizeBytes());
+            ReceiveRequests ignored = requests.receive(i, i, end.memory(), end.incoming(), parameters.sizeBytes());
         }
         end.queuePair().post(requests);
         return requests;

@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 record RstreamOutput(double microsPerTransfer) {
 
     private static final String HEADING = "name bytes xfers iters total time Gb/sec usec/xfer";
-    private static final Pattern ROW = Pattern.compile(
-            "custom (\\S+) (\\S+) (\\S+) (\\S+) (\\d+\\.\\d+)s (\\d+\\.\\d+) (\\d+\\.\\d+)");
+    private static final Pattern ROW =
+            Pattern.compile("custom (\\S+) (\\S+) (\\S+) (\\S+) (\\d+\\.\\d+)s (\\d+\\.\\d+) (\\d+\\.\\d+)");
 
     /**
      * Reads the output of a client.

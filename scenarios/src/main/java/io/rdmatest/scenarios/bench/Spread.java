@@ -29,8 +29,7 @@ public record Spread(double min, double lowerQuartile, double median, double upp
         if (!Arrays.stream(sorted).allMatch(Double::isFinite)) {
             throw new IllegalArgumentException("A value is not a finite number: " + values);
         }
-        return new Spread(
-                sorted[0], at(sorted, 0.25), at(sorted, 0.5), at(sorted, 0.75), sorted[sorted.length - 1]);
+        return new Spread(sorted[0], at(sorted, 0.25), at(sorted, 0.5), at(sorted, 0.75), sorted[sorted.length - 1]);
     }
 
     private static double at(double[] sorted, double share) {

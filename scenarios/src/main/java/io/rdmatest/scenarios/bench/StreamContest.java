@@ -49,8 +49,8 @@ final class StreamContest implements Contest {
 
     @Override
     public Sample theirs() throws IOException, InterruptedException {
-        List<Object> words = new ArrayList<>(
-                List.of("-p", Ports.next(), "-S", size, "-C", transfers, "-I", iterations));
+        List<Object> words =
+                new ArrayList<>(List.of("-p", Ports.next(), "-S", size, "-C", transfers, "-I", iterations));
         if (verify) {
             words.addAll(List.of("-T", "v"));
         }
@@ -60,8 +60,7 @@ final class StreamContest implements Contest {
             server.awaitListening();
             List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
             connecting.addAll(words);
-            try (TimedProgram client =
-                    TimedProgram.start(context.step(), false, "rstream", connecting.toArray())) {
+            try (TimedProgram client = TimedProgram.start(context.step(), false, "rstream", connecting.toArray())) {
                 long ignored = client.awaitSuccess();
                 ignored = server.awaitSuccess();
                 command = client.command();
@@ -128,8 +127,7 @@ final class StreamContest implements Contest {
                         new RmaStreamRoles.Client(options),
                         context.step())
                 .client();
-        return sample(
-                result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
+        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
 
     @Override

@@ -44,10 +44,8 @@ final class TimedProgram implements AutoCloseable {
         this.step = step;
         this.startNanos = startNanos;
         this.process = process;
-        this.reader = Thread.ofPlatform()
-                .name("rdmatest-bench-reader")
-                .daemon(true)
-                .start(this::read);
+        this.reader =
+                Thread.ofPlatform().name("rdmatest-bench-reader").daemon(true).start(this::read);
     }
 
     /**
@@ -108,7 +106,8 @@ final class TimedProgram implements AutoCloseable {
                 throw new NotMeasuredException("the server ended before its client came: " + describe());
             }
             if (System.nanoTime() - deadline >= 0) {
-                throw new NotMeasuredException("the server does not listen after " + step.toSeconds() + " s: " + describe());
+                throw new NotMeasuredException(
+                        "the server does not listen after " + step.toSeconds() + " s: " + describe());
             }
         }
     }
@@ -131,7 +130,8 @@ final class TimedProgram implements AutoCloseable {
                 long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
                 if (ended || millis <= 0) {
                     throw new NotMeasuredException("no line with '%s' %s: %s"
-                            .formatted(part, ended ? "until the end" : "within " + step.toSeconds() + " s", describe()));
+                            .formatted(
+                                    part, ended ? "until the end" : "within " + step.toSeconds() + " s", describe()));
                 }
                 lines.wait(millis);
             }
@@ -172,7 +172,8 @@ final class TimedProgram implements AutoCloseable {
         String state = process.isAlive() ? "still running" : "ended with " + process.exitValue();
         List<String> said = output().stream().filter(line -> !line.isBlank()).toList();
         List<String> tail = said.subList(Math.max(0, said.size() - 8), said.size());
-        return command + " [" + state + "]" + (tail.isEmpty() ? " printed nothing" : " printed: " + String.join(" | ", tail));
+        return command + " [" + state + "]"
+                + (tail.isEmpty() ? " printed nothing" : " printed: " + String.join(" | ", tail));
     }
 
     /** Kills the program if it still runs, and waits until it and its reader are gone. */

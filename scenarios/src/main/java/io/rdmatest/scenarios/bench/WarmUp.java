@@ -24,8 +24,9 @@ public final class WarmUp {
      */
     public WarmUp(int window, double tolerance, int most) {
         if (window < 2 || !(tolerance > 0) || most < window) {
-            throw new IllegalArgumentException("A warm-up has a window of at least 2, a positive tolerance and at least as many"
-                    + " rounds as the window, not %d, %s and %d".formatted(window, tolerance, most));
+            throw new IllegalArgumentException(
+                    "A warm-up has a window of at least 2, a positive tolerance and at least as many"
+                            + " rounds as the window, not %d, %s and %d".formatted(window, tolerance, most));
         }
         this.window = window;
         this.tolerance = tolerance;

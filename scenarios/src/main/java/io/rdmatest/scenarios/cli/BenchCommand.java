@@ -55,8 +55,9 @@ final class BenchCommand extends ReportingCommand {
     @Option(
             names = "--scale",
             paramLabel = "<x>",
-            description = "By what the repetitions of a run are multiplied, more than 0 to 1000 (default: 1, about a second on"
-                    + " soft-RoCE in emulation).")
+            description =
+                    "By what the repetitions of a run are multiplied, more than 0 to 1000 (default: 1, about a second on"
+                            + " soft-RoCE in emulation).")
     private double scale = 1;
 
     @Option(

@@ -71,8 +71,8 @@ class BenchTests {
     @Test
     void bothSidesTakeTurnsAfterTheWarmUpAndTheMedianOfTheRatiosIsJudged() throws InterruptedException {
         // Two rounds of ours are cold; three close ones end the warm-up.
-        Script script = new Script(
-                List.of(9.0, 10.0, 20.0, 10.0), List.of(90.0, 30.0, 11.0, 11.0, 11.0, 11.0, 20.0, 30.0));
+        Script script =
+                new Script(List.of(9.0, 10.0, 20.0, 10.0), List.of(90.0, 30.0, 11.0, 11.0, 11.0, 11.0, 20.0, 30.0));
         RowResult result = measure(script, row(Target.atMost(1.1)), 3);
         assertThat(script.turns).hasToString("ABBBBBABABAB");
         assertThat(result.pairs().stream().map(RowResult.Pair::ratio)).containsExactly(1.1, 1.0, 3.0);
@@ -96,8 +96,7 @@ class BenchTests {
 
     @Test
     void aProgramThatIsNotInstalledIsSaidInTheRow() throws InterruptedException {
-        RowResult result = measure(
-                new Script(List.of(), List.of()), row(Target.atMost(1), "ib_no_such_program"), 1);
+        RowResult result = measure(new Script(List.of(), List.of()), row(Target.atMost(1), "ib_no_such_program"), 1);
         assertThat(result.isMeasured()).isFalse();
         assertThat(result.holds()).isFalse();
         assertThat(result.notMeasured()).contains("ib_no_such_program is not installed", "perftest");

@@ -19,7 +19,9 @@ class OutputTests {
     private static List<String> recorded(String name) throws IOException {
         try (InputStream stream = OutputTests.class.getResourceAsStream(name + ".txt")) {
             assertThat(stream).as(name).isNotNull();
-            return new String(stream.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .toList();
         }
     }
 
@@ -87,7 +89,11 @@ class OutputTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"BW peak[MB/sec], BW peak[Gb/sec], BW peak[Gb/sec]", "0.015279, '', 2.78", "CQ Moderation   : 100, CQ Moderation   : on, on"})
+    @CsvSource({
+        "BW peak[MB/sec], BW peak[Gb/sec], BW peak[Gb/sec]",
+        "0.015279, '', 2.78",
+        "CQ Moderation   : 100, CQ Moderation   : on, on"
+    })
     void aBandwidthInAnotherFormatIsQuoted(String from, String to, String quoted) throws IOException {
         assertRefused(PerftestOutput::bandwidth, changed(recorded("ib_send_bw_defaults"), from, to), quoted);
     }
@@ -106,7 +112,10 @@ class OutputTests {
     void rstream() throws IOException {
         assertThat(RstreamOutput.of(recorded("rstream")).microsPerTransfer()).isEqualTo(2577.51);
         assertRefused(RstreamOutput::of, changed(recorded("rstream"), "usec/xfer", "ns/xfer"), "ns/xfer");
-        assertRefused(RstreamOutput::of, changed(recorded("rstream"), "2577.51", "verification failed"), "verification failed");
+        assertRefused(
+                RstreamOutput::of,
+                changed(recorded("rstream"), "2577.51", "verification failed"),
+                "verification failed");
     }
 
     @Test

@@ -40,11 +40,12 @@ class BenchIT {
                 "0.1",
                 "--json",
                 file.toString());
-        assertThat(status)
-                .as("%s\n%s", out, err)
-                .isIn(ExitStatus.VERIFIED.code(), ExitStatus.TARGET_MISSED.code());
+        assertThat(status).as("%s\n%s", out, err).isIn(ExitStatus.VERIFIED.code(), ExitStatus.TARGET_MISSED.code());
         Map<String, JsonNode> rows = new HashMap<>();
-        new ObjectMapper().readTree(file.toFile()).get("rows").forEach(row -> rows.put(row.get("name").asText(), row));
+        new ObjectMapper()
+                .readTree(file.toFile())
+                .get("rows")
+                .forEach(row -> rows.put(row.get("name").asText(), row));
         assertThat(rows).containsOnlyKeys("send-lat-64", "send-bw-64k");
 
         JsonNode latency = onlyPair(rows.get("send-lat-64"));
