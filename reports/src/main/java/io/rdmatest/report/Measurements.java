@@ -107,6 +107,7 @@ final class Measurements {
         percentiles.put("p90", 90.0);
         percentiles.put("p99", 99.0);
         percentiles.put("p99.9", 99.9);
+        percentiles.put("p99.99", 99.99);
         percentiles.put("max", 100.0);
         return percentiles;
     }

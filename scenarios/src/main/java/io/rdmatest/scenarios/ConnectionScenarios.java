@@ -23,6 +23,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -281,27 +282,24 @@ public class ConnectionScenarios {
             }
             report.bytesVerified(side.bytesVerified());
         }
-        Histogram connects = new Histogram(3);
-        long resolve = 0;
-        long route = 0;
-        long connect = 0;
-        long disconnect = 0;
-        for (UcmatoseRoles.Times times : results.client().times()) {
-            resolve += times.resolve();
-            route += times.route();
-            connect += times.connect();
-            connects.recordValue(times.connect());
+        step(report, "resolve address", results.client(), UcmatoseRoles.Times::resolve);
+        step(report, "resolve route", results.client(), UcmatoseRoles.Times::route);
+        step(report, "connect", results.client(), UcmatoseRoles.Times::connect);
+        step(report, "disconnect", results.server(), UcmatoseRoles.Times::disconnect);
+    }
+
+    /** Reports the mean of a step, and of many connections how it is distributed. */
+    private static void step(
+            RdmaReport report, String name, UcmatoseRoles.Result side, ToLongFunction<UcmatoseRoles.Times> time) {
+        Histogram nanos = new Histogram(3);
+        long total = 0;
+        for (UcmatoseRoles.Times times : side.times()) {
+            total += time.applyAsLong(times);
+            nanos.recordValue(time.applyAsLong(times));
         }
-        for (UcmatoseRoles.Times times : results.server().times()) {
-            disconnect += times.disconnect();
-        }
-        int count = options.connections();
-        ReportText.phase(report, "resolve address", resolve / count);
-        ReportText.phase(report, "resolve route", route / count);
-        ReportText.phase(report, "connect", connect / count);
-        ReportText.phase(report, "disconnect", disconnect / count);
-        if (count > 1) {
-            report.histogram("connect", "ns", connects);
+        ReportText.phase(report, name, total / side.times().size());
+        if (side.times().size() > 1) {
+            ReportText.latency(report, name, nanos);
         }
     }
 

@@ -13,8 +13,10 @@ final class ReportText {
         report.histogram(name, "ns", histogram);
         report.measurement(name + " min", histogram.getMinValue() / 1e3, "us");
         report.measurement(name + " p50", histogram.getValueAtPercentile(50) / 1e3, "us");
+        report.measurement(name + " p90", histogram.getValueAtPercentile(90) / 1e3, "us");
         report.measurement(name + " p99", histogram.getValueAtPercentile(99) / 1e3, "us");
         report.measurement(name + " p99.9", histogram.getValueAtPercentile(99.9) / 1e3, "us");
+        report.measurement(name + " p99.99", histogram.getValueAtPercentile(99.99) / 1e3, "us");
         report.measurement(name + " max", histogram.getMaxValue() / 1e3, "us");
     }
 

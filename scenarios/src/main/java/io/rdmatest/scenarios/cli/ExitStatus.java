@@ -35,6 +35,12 @@ public enum ExitStatus {
     /** The peer, or the path's MTU, takes no message of this size. */
     SIZE_REFUSED(9, "the peer, or the MTU, takes no message of this size"),
 
+    /** Of a bench: a program is not installed or failed, so that there is nothing to compare with. */
+    NOT_MEASURED(10, "bench: at least one row could not be measured; it says why"),
+
+    /** Of a bench: all rows were measured, and not all targets hold. */
+    TARGET_MISSED(11, "bench: every row was measured, and at least one misses its target"),
+
     /** SIGINT or SIGTERM. */
     INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");
 

@@ -29,6 +29,7 @@ final class Latency {
         fields.put("p90Us", nanos.getValueAtPercentile(90) / 1e3);
         fields.put("p99Us", nanos.getValueAtPercentile(99) / 1e3);
         fields.put("p999Us", nanos.getValueAtPercentile(99.9) / 1e3);
+        fields.put("p9999Us", nanos.getValueAtPercentile(99.99) / 1e3);
         fields.put("maxUs", nanos.getMaxValue() / 1e3);
         return fields;
     }

@@ -19,7 +19,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, and what devices and fabrics there are. */
+/**
+ * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, and how
+ * fast it is beside the C programs.
+ */
 @Command(
         name = "./rdmatest",
         mixinStandardHelpOptions = true,
@@ -53,7 +56,8 @@ public final class Rdmatest implements Callable<Integer> {
             RstreamCommand::new,
             StreamCommand::new,
             DevicesCommand::new,
-            FabricCheckCommand::new);
+            FabricCheckCommand::new,
+            BenchCommand::new);
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

@@ -91,8 +91,10 @@ final class RstreamCommand extends ProgramCommand {
             Histogram latency = timing.latency();
             if (latency != null) {
                 test.put("microsP50", latency.getValueAtPercentile(50) / 1e3);
+                test.put("microsP90", latency.getValueAtPercentile(90) / 1e3);
                 test.put("microsP99", latency.getValueAtPercentile(99) / 1e3);
                 test.put("microsP999", latency.getValueAtPercentile(99.9) / 1e3);
+                test.put("microsP9999", latency.getValueAtPercentile(99.99) / 1e3);
                 test.put("microsMax", latency.getMaxValue() / 1e3);
             }
             tests.add(test);

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,9 @@ public final class PingPongRoles {
     private static final SendFlag[] SIGNALED_INLINE = {SendFlag.SIGNALED, SendFlag.INLINE};
     private static final byte FIRST_MARK = 1;
     private static final int DEPTH = 1;
+
+    /** Longer ones count as this long: a histogram that grows would allocate while it measures. */
+    private static final long LONGEST_NANOS = TimeUnit.HOURS.toNanos(1);
 
     private PingPongRoles() {}
 
@@ -177,7 +181,7 @@ public final class PingPongRoles {
 
         private final Plan plan;
         private final String side;
-        private final Histogram latencies = new Histogram(3);
+        private final Histogram latencies = new Histogram(LONGEST_NANOS, 3);
         private @Nullable MemoryRegion out;
         private @Nullable MemoryRegion in;
         private @Nullable MemoryRegion control;
@@ -231,7 +235,7 @@ public final class PingPongRoles {
                 long start = System.nanoTime();
                 post(link, i);
                 await(link, i);
-                latencies.recordValue(System.nanoTime() - start);
+                latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
                 verify(i, number(i, false));
                 repost(link, i);
                 link.progress().awaitSends(requests);
@@ -372,7 +376,7 @@ public final class PingPongRoles {
                     default -> throw new IllegalStateException("not one-sided");
                 }
                 link.progress().awaitSends(++requests);
-                latencies.recordValue(System.nanoTime() - start);
+                latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
                 if (plan.operation() == Operation.READ) {
                     Payload.verify(data, 0, "RDMA READ at the client");
                 } else {

@@ -27,6 +27,9 @@ public final class RmaStreamRoles {
     /** What one wait takes at most before it looks whether the scenario was given up. */
     private static final Duration SLICE = Duration.ofMillis(200);
 
+    /** How often a side tries in vain before it sleeps: to be woken costs more than most answers take. */
+    private static final int TRIES = 2000;
+
     private RmaStreamRoles() {}
 
     /**
@@ -216,6 +219,7 @@ public final class RmaStreamRoles {
         private void move(int toSend, int toReceive) {
             int sent = 0;
             int received = 0;
+            int tries = 0;
             out.position(out.limit());
             in.clear();
             while (sent < toSend || received < toReceive) {
@@ -244,7 +248,12 @@ public final class RmaStreamRoles {
                         received++;
                     }
                 }
-                if (!moved) {
+                if (moved) {
+                    tries = 0;
+                } else if (++tries < TRIES) {
+                    Thread.onSpinWait();
+                } else {
+                    tries = 0;
                     await(sent < toSend, received < toReceive);
                 }
             }

@@ -6,6 +6,7 @@ import io.rdmatest.verbs.MemoryRegion;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,10 @@ final class RpingClient {
     private final RoleContext context;
     private final RpingOptions options;
     private final Consumer<String> printed;
-    private final Histogram latencies = new Histogram(3);
+    /** Longer ones count as this long: a histogram that grows would allocate while it measures. */
+    private static final long LONGEST_NANOS = TimeUnit.HOURS.toNanos(1);
+
+    private final Histogram latencies = new Histogram(LONGEST_NANOS, 3);
 
     private @Nullable RpingLink messages;
     private @Nullable MemoryRegion source;
@@ -111,7 +115,7 @@ final class RpingClient {
             advertise(link, from, AFTER_READ);
             advertise(link, to, AFTER_WRITE);
             long elapsed = System.nanoTime() - start;
-            latencies.recordValue(elapsed);
+            latencies.recordValue(Math.min(elapsed, LONGEST_NANOS));
             nanos += elapsed;
             if (options.validate()) {
                 RpingPattern.verify(to.bytes(), ping, "client after RDMA WRITE");

@@ -299,9 +299,12 @@ final class RpingServer {
                 link.receiveNext();
                 damage(data, length);
                 for (long done = 0; done < length; done += chunk) {
-                    link.postWrite(data, done, (int) Math.min(chunk, length - done), remote + done, rkey);
+                    // All but the last, whose completion is that of the go-ahead.
                     link.awaitRequests();
+                    link.postWrite(data, done, (int) Math.min(chunk, length - done), remote + done, rkey);
                 }
+                // A SEND never overtakes a WRITE on the same connection: the client finds the data when it has the
+                // message.
                 link.postMessage();
                 link.awaitRequests();
                 pings++;

@@ -196,6 +196,8 @@ class VerdictsTests {
                         "7 no route",
                         "8 peer lost",
                         "9 size refused",
+                        "10 not measured",
+                        "11 target missed",
                         "130 interrupted");
     }
 }

@@ -1,0 +1,132 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.bench.RowResult.Pair;
+import io.rdmatest.scenarios.interop.CProgram;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Measures rows: the C program and ours in turns, so that what changes on the host meets both alike.
+ *
+ * <p>Before the pairs each side runs untimed: the C program once, ours until its last rounds are close to each other.
+ */
+public final class Bench {
+
+    /** The least number of pairs whose median is worth a verdict. */
+    public static final int DEFAULT_PAIRS = 5;
+
+    private static final int WARM_UP_WINDOW = 3;
+    private static final double WARM_UP_TOLERANCE = 0.1;
+    private static final int MOST_WARM_UP_ROUNDS = 30;
+    private static final Duration MOST_WARM_UP = Duration.ofSeconds(45);
+
+    private final Function<BenchRow, Contest> contests;
+    private final BooleanSupplier cancelled;
+    private final int pairs;
+    private final Consumer<String> progress;
+
+    /**
+     * Creates a bench.
+     *
+     * @param context the device and the limits
+     * @param pairs how often each side is measured, at least 1
+     * @param progress takes a line about each step
+     */
+    public Bench(BenchContext context, int pairs, Consumer<String> progress) {
+        this(row -> row.contest().open(context), context.cancelled(), pairs, progress);
+    }
+
+    Bench(Function<BenchRow, Contest> contests, BooleanSupplier cancelled, int pairs, Consumer<String> progress) {
+        if (pairs < 1) {
+            throw new IllegalArgumentException("A row is measured in at least 1 pair, not " + pairs);
+        }
+        this.contests = contests;
+        this.cancelled = cancelled;
+        this.pairs = pairs;
+        this.progress = progress;
+    }
+
+    /**
+     * Measures a row. One that cannot be measured has the reason in its result.
+     *
+     * @throws CancellationException if the bench is to end
+     * @throws InterruptedException if this thread is interrupted
+     */
+    public RowResult measure(BenchRow row) throws InterruptedException {
+        for (String program : row.programs()) {
+            if (CProgram.find(program).isEmpty()) {
+                return notMeasured(
+                        row,
+                        Map.of(),
+                        "the program " + program + " is not installed (Debian: apt-get install "
+                                + (program.startsWith("ib_") ? "perftest" : "rdmacm-utils") + ")");
+            }
+        }
+        Map<String, Object> parameters = new LinkedHashMap<>();
+        try (Contest contest = contests.apply(row)) {
+            try {
+                return measure(row, contest);
+            } finally {
+                parameters.putAll(contest.parameters());
+            }
+        } catch (InterruptedException | CancellationException | RoleCancelledException e) {
+            throw e;
+        } catch (NotMeasuredException e) {
+            return notMeasured(row, parameters, String.valueOf(e.getMessage()));
+        } catch (IOException | RuntimeException | AssertionError e) {
+            // Ours failed, or what it stands on: the other rows are measured all the same, and this one says why not.
+            return notMeasured(row, parameters, e.getClass().getSimpleName() + ": " + e.getMessage());
+        }
+    }
+
+    private RowResult measure(BenchRow row, Contest contest) throws IOException, InterruptedException {
+        progress.accept(row.name() + ": warming up");
+        Sample ignored = contest.theirs();
+        WarmUp warmUp = new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
+        long deadline = System.nanoTime() + MOST_WARM_UP.toNanos();
+        boolean over;
+        do {
+            requireGoingOn();
+            over = warmUp.add(contest.ours().value());
+        } while (!over && System.nanoTime() - deadline < 0);
+        List<Pair> measured = new ArrayList<>();
+        for (int i = 0; i < pairs; i++) {
+            requireGoingOn();
+            Sample theirs = contest.theirs();
+            requireGoingOn();
+            Pair pair = new Pair(theirs, contest.ours());
+            measured.add(pair);
+            progress.accept("%s: pair %d of %d: ours %.3f, theirs %.3f %s, ratio %.3f"
+                    .formatted(
+                            row.name(),
+                            i + 1,
+                            pairs,
+                            pair.ours().value(),
+                            pair.theirs().value(),
+                            row.unit(),
+                            pair.ratio()));
+        }
+        return new RowResult(row, measured, contest.parameters(), null, warmUp.rounds(), warmUp.isSettled());
+    }
+
+    private void requireGoingOn() {
+        if (cancelled.getAsBoolean()) {
+            throw new CancellationException("the bench was ended before this row was measured");
+        }
+    }
+
+    private RowResult notMeasured(BenchRow row, Map<String, Object> parameters, String reason) {
+        String sentence = reason.strip().replaceAll("\\s*\\R\\s*", "; ");
+        progress.accept(row.name() + ": not measured: " + sentence);
+        return new RowResult(row, List.of(), parameters, sentence, 0, false);
+    }
+}

@@ -1,0 +1,73 @@
+package io.rdmatest.scenarios.bench;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The results of a bench, for people and for machines.
+ *
+ * @param results one for each row, in order
+ */
+public record BenchReport(List<RowResult> results) {
+
+    /** Copies the list. */
+    public BenchReport {
+        results = List.copyOf(results);
+    }
+
+    /** Returns the table: a heading, and a line for each row. */
+    public List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        lines.add(RowResult.heading());
+        results.forEach(result -> lines.add(result.line()));
+        return lines;
+    }
+
+    /** Returns how many rows were not measured. */
+    public long notMeasured() {
+        return results.stream().filter(result -> !result.isMeasured()).count();
+    }
+
+    /** Returns how many rows were measured and miss their target. */
+    public long missed() {
+        return results.stream()
+                .filter(result -> result.isMeasured() && !result.holds())
+                .count();
+    }
+
+    /** Returns {@code {"rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...]}}. */
+    public Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("rows", results.stream().map(RowResult::json).toList());
+        return json;
+    }
+
+    /**
+     * Writes the JSON as a file that is either there as a whole or not at all.
+     *
+     * @throws IOException if it cannot be written
+     */
+    public void write(Path file) throws IOException {
+        Path whole = file.toAbsolutePath();
+        Path part = whole.resolveSibling(whole.getFileName() + ".part");
+        try {
+            Files.writeString(
+                    part,
+                    new ObjectMapper()
+                                    .enable(SerializationFeature.INDENT_OUTPUT)
+                                    .writeValueAsString(json())
+                            + "\n");
+            Path ignored = Files.move(part, whole, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            boolean ignored = Files.deleteIfExists(part);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.bench.PerftestContest.Kind;
+import io.rdmatest.scenarios.role.StreamRow;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The comparisons of the bench. Their repetitions are such that a run takes about a second on soft-RoCE in emulation; a scale
+ * multiplies them.
+ */
+public final class BenchRows {
+
+    private static final int KIB = 1 << 10;
+    private static final int MIB = 1 << 20;
+
+    /** Requests of one downcall, where messages are small. */
+    private static final int LIST = 32;
+
+    /** Requests of one downcall, where a message is many packets anyway. */
+    private static final int SHORT_LIST = 4;
+
+    private static final int CONNECTIONS = 1000;
+
+    /** Repetitions of a stream's row by its size: iterations of the latency row, transfers of the bandwidth row. */
+    private static final Map<Integer, int[]> STREAM_REPETITIONS = Map.of(
+            64,
+            new int[] {2000, 20_000},
+            4 * KIB,
+            new int[] {2000, 5000},
+            64 * KIB,
+            new int[] {500, 500},
+            MIB,
+            new int[] {50, 50});
+
+    private BenchRows() {}
+
+    /** Returns all rows, in the order in which they are measured. */
+    public static List<BenchRow> all() {
+        List<BenchRow> rows = new ArrayList<>();
+        for (Operation operation : Operation.values()) {
+            rows.add(new BenchRow(
+                    operation.lower() + "-lat-64",
+                    operation + " latency, 64 B, p50",
+                    "us",
+                    Target.atMost(1.05),
+                    List.of(operation.latencyProgram()),
+                    context -> new PerftestContest(context, operation, Kind.LATENCY, options(context, 64, 2000), 1)));
+        }
+        for (Operation operation : Operation.values()) {
+            rows.add(bandwidth(operation, 64 * KIB, 1000));
+            rows.add(bandwidth(operation, MIB, 100));
+        }
+        rows.add(new BenchRow(
+                "send-rate-64",
+                "SEND message rate, 64 B, with the program's defaults",
+                "msg/s",
+                Target.atLeast(1.2),
+                List.of(Operation.SEND.bandwidthProgram()),
+                context -> new PerftestContest(context, Operation.SEND, Kind.MESSAGE_RATE, List.of("-s", "64"), LIST)));
+        rows.add(new BenchRow(
+                "rping-verified",
+                "verified ping-pong, round trips per second",
+                "1/s",
+                Target.atLeast(2),
+                List.of("rping"),
+                context -> new PingContest(context, context.scaled(3000))));
+        addStreams(rows, false);
+        for (int size : new int[] {64 * KIB, MIB}) {
+            rows.add(new BenchRow(
+                    "rstream-verified-" + label(size),
+                    "stream with every byte compared, " + label(size),
+                    "Gb/s",
+                    Target.atLeast(1.2),
+                    List.of("rstream"),
+                    context -> stream(context, size, false, true, false)));
+        }
+        addStreams(rows, true);
+        rows.add(new BenchRow(
+                "ucmatose-1000",
+                "connections per second, connected and disconnected",
+                "1/s",
+                Target.atLeast(1.5),
+                List.of("ucmatose"),
+                context -> new ConnectionContest(context, CONNECTIONS, false)));
+        rows.add(new BenchRow(
+                "cmtime-1000",
+                "connections per second, connected",
+                "1/s",
+                Target.atLeast(1.5),
+                List.of("cmtime"),
+                context -> new ConnectionContest(context, CONNECTIONS, true)));
+        rows.add(new BenchRow(
+                "mckey",
+                "multicast datagrams per second, delivered",
+                "1/s",
+                Target.atLeast(1),
+                List.of("mckey"),
+                context -> new MulticastContest(context, context.scaled(2000))));
+        return List.copyOf(rows);
+    }
+
+    private static List<String> options(BenchContext context, int size, int iterations) {
+        return List.of("-s", Integer.toString(size), "-n", Integer.toString(context.scaled(iterations)));
+    }
+
+    private static BenchRow bandwidth(Operation operation, int size, int iterations) {
+        return new BenchRow(
+                operation.lower() + "-bw-" + label(size),
+                operation + " bandwidth, " + label(size),
+                "MiB/s",
+                Target.atLeast(1),
+                List.of(operation.bandwidthProgram()),
+                context -> new PerftestContest(
+                        context, operation, Kind.BANDWIDTH, options(context, size, iterations), SHORT_LIST));
+    }
+
+    private static void addStreams(List<BenchRow> rows, boolean rma) {
+        for (boolean latency : new boolean[] {true, false}) {
+            for (int size : StreamRow.STANDARD_SIZES) {
+                rows.add(new BenchRow(
+                        (rma ? "rma-stream-" : "rstream-") + label(size) + (latency ? "-lat" : "-bw"),
+                        (rma ? "stream over RDMA WRITE" : "stream over rsockets") + ", " + label(size)
+                                + (latency ? ", one transfer at a time" : ", all transfers at once"),
+                        "Gb/s",
+                        Target.atLeast(rma ? 1.2 : 1),
+                        List.of("rstream"),
+                        context -> stream(context, size, latency, false, rma)));
+            }
+        }
+    }
+
+    private static Contest stream(BenchContext context, int size, boolean latency, boolean verify, boolean rma) {
+        int[] repetitions = STREAM_REPETITIONS.get(size);
+        if (repetitions == null) {
+            throw new IllegalArgumentException("No repetitions are known for transfers of " + size + " bytes");
+        }
+        return latency
+                ? new StreamContest(context, size, 1, context.scaled(repetitions[0]), verify, rma)
+                : new StreamContest(context, size, context.scaled(repetitions[1]), 1, verify, rma);
+    }
+
+    private static String label(int size) {
+        return size >= MIB ? size / MIB + "m" : size >= KIB ? size / KIB + "k" : Integer.toString(size);
+    }
+}

@@ -1,0 +1,109 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.MckeyOptions;
+import io.rdmatest.scenarios.role.MulticastRoles;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Multicast datagrams per second, delivered. Of mckey(1) the time is from the line with which its sender begins to the line with
+ * which its receiver is done.
+ *
+ * <p>The program's sender destroys its queue pair on the heels of its last message, and its receiver waits for ever for what is
+ * lost through that: so it sends twice as many as its receiver waits for, and only these count. Ours sends what it receives,
+ * and compares it.
+ */
+final class MulticastContest implements Contest {
+
+    private static final String GROUP = "239.77.5.1";
+    private static final int SIZE = 1000;
+
+    private final BenchContext context;
+    private final int messages;
+    private String command = "";
+
+    MulticastContest(BenchContext context, int messages) {
+        this.context = context;
+        this.messages = messages;
+    }
+
+    @Override
+    public Sample theirs() throws IOException, InterruptedException {
+        try (TimedProgram receiver = TimedProgram.start(
+                context.step(), true, "mckey", "-m", GROUP, "-b", context.address(), "-C", messages, "-S", SIZE)) {
+            TimedProgram.Line ignored = receiver.awaitLine("joined dgid:");
+            try (TimedProgram sender = TimedProgram.start(
+                    context.step(),
+                    true,
+                    "mckey",
+                    "-m",
+                    GROUP,
+                    "-b",
+                    context.address(),
+                    "-C",
+                    2 * messages,
+                    "-S",
+                    SIZE,
+                    "-s")) {
+                long start = sender.awaitLine("initiating data transfers").nanos();
+                long end = receiver.awaitLine("data transfers complete").nanos();
+                long ended = sender.awaitSuccess();
+                command = sender.command();
+                return new Sample(
+                        messages * 1e9 / (end - start), Map.of("messagesReceived", messages, "nanos", end - start));
+            }
+        }
+    }
+
+    @Override
+    public Sample ours() {
+        MckeyOptions options = MckeyOptions.defaults()
+                .withGroup(InetAddress.ofLiteral(GROUP))
+                .withBind(context.device().address())
+                .withMessages(messages)
+                .withSizeBytes(SIZE)
+                .withSettle(Duration.ZERO)
+                .withTimeout(context.step())
+                .withSenderTimeout(context.step());
+        try (LocalRoles roles = new LocalRoles()) {
+            Running<MulticastRoles.Received> receiver =
+                    roles.start("receiver", context.device(), new MulticastRoles.Receiver(options, true));
+            String ignored = receiver.hear("joining the group", context.step());
+            Running<MulticastRoles.Sent> sender =
+                    roles.start("sender", context.device(), new MulticastRoles.Sender(options, true));
+            ignored = sender.hear("joining the group", context.step());
+            receiver.tell("round 0");
+            long start = System.nanoTime();
+            sender.tell("round 0");
+            ignored = receiver.hear("the messages", context.step());
+            long nanos = System.nanoTime() - start;
+            ignored = sender.hear("the end of the messages", context.step());
+            sender.tell("end");
+            receiver.tell("end");
+            MulticastRoles.Sent sent = sender.join(context.step());
+            MulticastRoles.Received received = receiver.join(context.step());
+            Map<String, Object> details = new LinkedHashMap<>();
+            details.put("messagesSent", sent.messages());
+            details.put("messagesReceived", received.messages());
+            details.put("bytesVerified", received.bytesVerified());
+            details.put("nanos", nanos);
+            return new Sample(received.messages() * 1e9 / nanos, details);
+        }
+    }
+
+    @Override
+    public Map<String, Object> parameters() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("command", command);
+        all.put("sizeBytes", SIZE);
+        all.put("messagesReceived", messages);
+        all.put("theirMessagesSent", 2 * messages);
+        all.put("ourMessagesVerified", true);
+        return all;
+    }
+}

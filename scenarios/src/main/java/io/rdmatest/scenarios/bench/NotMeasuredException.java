@@ -1,0 +1,28 @@
+package io.rdmatest.scenarios.bench;
+
+import org.jspecify.annotations.Nullable;
+
+/** Says why a row could not be measured: the C program is not installed, failed, or printed something unknown. */
+public final class NotMeasuredException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates the exception.
+     *
+     * @param message one sentence with the cause
+     */
+    public NotMeasuredException(String message) {
+        this(message, null);
+    }
+
+    /**
+     * Creates the exception.
+     *
+     * @param message one sentence with the cause
+     * @param cause what happened
+     */
+    public NotMeasuredException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

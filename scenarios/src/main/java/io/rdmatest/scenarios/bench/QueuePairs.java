@@ -1,0 +1,119 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.RawConnection;
+import java.util.ArrayDeque;
+
+/** Two queue pairs of this JVM, connected with each other as perftest connects its own: without rdma_cm. */
+final class QueuePairs implements AutoCloseable {
+
+    /** One end: the memory has a half for what goes out and a half for what comes in. */
+    record End(QueuePair queuePair, CompletionQueue sends, CompletionQueue receives, MemoryRegion memory) {
+
+        /** Where what comes in begins in the memory. */
+        long incoming() {
+            return memory.size() / 2;
+        }
+    }
+
+    private final ArrayDeque<AutoCloseable> resources = new ArrayDeque<>();
+    private final PerftestOutput.Parameters parameters;
+    private final End client;
+    private final End server;
+
+    /**
+     * Creates and connects both ends.
+     *
+     * @param device the device of both
+     * @param parameters sizes of queues and memory, the MTU and the reads in flight
+     */
+    QueuePairs(FabricDevice device, PerftestOutput.Parameters parameters) {
+        this.parameters = parameters;
+        try {
+            DeviceContext context = own(device.open());
+            ProtectionDomain domain = own(context.allocateProtectionDomain());
+            client = end(context, domain);
+            server = end(context, domain);
+            int reads = Math.max(1, parameters.outstandingReads());
+            RawConnection.connect(
+                    client.queuePair(),
+                    server.queuePair(),
+                    device.port(),
+                    device.gid().index(),
+                    RawConnection.Parameters.DEFAULT
+                            .withMtu(Mtu.ofBytes(parameters.mtuBytes()))
+                            .withReadAtomic(reads, reads));
+        } catch (RuntimeException | Error e) {
+            try {
+                close();
+            } catch (RuntimeException suppressed) {
+                e.addSuppressed(suppressed);
+            }
+            throw e;
+        }
+    }
+
+    private End end(DeviceContext context, ProtectionDomain domain) {
+        // A latency test posts its next send before it has looked for the completion of the last one.
+        int sends = Math.max(2, parameters.txDepth());
+        CompletionQueue sendQueue = own(context.createCompletionQueue(sends));
+        CompletionQueue receiveQueue = own(context.createCompletionQueue(parameters.rxDepth()));
+        MemoryRegion memory = own(domain.registerMemory(
+                2L * parameters.sizeBytes(), Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
+        QueuePair queuePair = own(domain.createQueuePair(QueuePairAttributes.builder(QpType.RC)
+                .sendQueue(sendQueue)
+                .receiveQueue(receiveQueue)
+                .maxSendWr(sends)
+                .maxReceiveWr(parameters.rxDepth())
+                .maxInline(parameters.inlineBytes())
+                .build()));
+        return new End(queuePair, sendQueue, receiveQueue, memory);
+    }
+
+    private <T extends AutoCloseable> T own(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    PerftestOutput.Parameters parameters() {
+        return parameters;
+    }
+
+    End client() {
+        return client;
+    }
+
+    End server() {
+        return server;
+    }
+
+    /** Releases everything, the youngest first; the first failure is thrown when all was tried. */
+    @Override
+    public void close() {
+        RuntimeException failure = null;
+        while (!resources.isEmpty()) {
+            try {
+                resources.pop().close();
+            } catch (Exception e) {
+                if (failure == null) {
+                    failure = new IllegalStateException(
+                            "What the measurement used cannot be released: " + e.getMessage(), e);
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+}

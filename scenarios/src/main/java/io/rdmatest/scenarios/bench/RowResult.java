@@ -1,0 +1,161 @@
+package io.rdmatest.scenarios.bench;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came of a row.
+ *
+ * @param row the row
+ * @param pairs one run of each side after the other, in order; empty if it was not measured
+ * @param parameters what both sides were given
+ * @param notMeasured why it was not measured; null if it was
+ * @param warmUpRounds how often ours ran before the first pair
+ * @param warm whether ours had come to a steady speed by then
+ */
+public record RowResult(
+        BenchRow row,
+        List<Pair> pairs,
+        Map<String, Object> parameters,
+        @Nullable String notMeasured,
+        int warmUpRounds,
+        boolean warm) {
+
+    /**
+     * One run of each side.
+     *
+     * @param theirs the C program, which ran first
+     * @param ours ours
+     */
+    public record Pair(Sample theirs, Sample ours) {
+
+        /** Returns ours divided by theirs. */
+        public double ratio() {
+            return ours.value() / theirs.value();
+        }
+    }
+
+    /** Copies the collections. */
+    public RowResult {
+        pairs = List.copyOf(pairs);
+        parameters = Collections.unmodifiableMap(new LinkedHashMap<>(parameters));
+        if (pairs.isEmpty() && notMeasured == null) {
+            throw new IllegalArgumentException("The row " + row.name() + " has no pair and no reason for it");
+        }
+    }
+
+    /** Tells whether there is a ratio to judge. */
+    public boolean isMeasured() {
+        return notMeasured == null;
+    }
+
+    /** Returns the distribution of the ratios pair by pair. */
+    public Spread ratios() {
+        return Spread.of(pairs.stream().map(Pair::ratio).toList());
+    }
+
+    /** Tells whether the row was measured and the median of its ratios meets the target. */
+    public boolean holds() {
+        return isMeasured() && row.target().holds(ratios().median());
+    }
+
+    private Spread ours() {
+        return Spread.of(pairs.stream().map(pair -> pair.ours().value()).toList());
+    }
+
+    private Spread theirs() {
+        return Spread.of(pairs.stream().map(pair -> pair.theirs().value()).toList());
+    }
+
+    /** Returns the heading of the columns of {@link #line}. */
+    static String heading() {
+        return String.format(
+                Locale.ROOT,
+                "%-18s %12s %12s %-8s %7s %-27s %-8s %s",
+                "row",
+                "ours",
+                "theirs",
+                "unit",
+                "ratio",
+                "min / quartiles / max",
+                "target",
+                "verdict");
+    }
+
+    /** Returns the row in one line: medians of both sides, median and spread of the ratio, target and verdict. */
+    String line() {
+        String reason = notMeasured;
+        if (reason != null) {
+            return String.format(
+                    Locale.ROOT, "%-18s %-80s %-8s not measured: %s", row.name(), "", row.target(), reason);
+        }
+        Spread ratios = ratios();
+        return String.format(
+                Locale.ROOT,
+                "%-18s %12.2f %12.2f %-8s %7.3f %-27s %-8s %s",
+                row.name(),
+                ours().median(),
+                theirs().median(),
+                row.unit(),
+                ratios.median(),
+                String.format(
+                        Locale.ROOT,
+                        "%.3f / %.3f %.3f / %.3f",
+                        ratios.min(),
+                        ratios.lowerQuartile(),
+                        ratios.upperQuartile(),
+                        ratios.max()),
+                row.target(),
+                holds() ? "holds" : "does not hold");
+    }
+
+    /** Returns the row for machines. */
+    Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("name", row.name());
+        json.put("ratio", isMeasured() ? ratios().median() : null);
+        json.put("target", row.target().value());
+        json.put("holds", holds());
+        List<Map<String, Object>> each = new ArrayList<>();
+        for (Pair pair : pairs) {
+            Map<String, Object> one = new LinkedHashMap<>();
+            one.put("ratio", pair.ratio());
+            one.put("theirs", pair.theirs().value());
+            one.put("ours", pair.ours().value());
+            one.put("theirDetails", pair.theirs().details());
+            one.put("ourDetails", pair.ours().details());
+            each.add(one);
+        }
+        json.put("pairs", each);
+        json.put("targetIs", row.target().bound() == Target.Bound.AT_MOST ? "at most" : "at least");
+        json.put("what", row.what());
+        json.put("programs", row.programs());
+        json.put("unit", row.unit());
+        json.put("parameters", parameters);
+        if (isMeasured()) {
+            json.put("spread", spread(ratios()));
+            json.put("ours", spread(ours()));
+            json.put("theirs", spread(theirs()));
+            json.put("warmUpRounds", warmUpRounds);
+            json.put("warm", warm);
+        } else {
+            json.put("notMeasured", notMeasured);
+        }
+        return json;
+    }
+
+    private static Map<String, Object> spread(Spread spread) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("min", spread.min());
+        json.put("lowerQuartile", spread.lowerQuartile());
+        json.put("median", spread.median());
+        json.put("upperQuartile", spread.upperQuartile());
+        json.put("max", spread.max());
+        return json;
+    }
+}

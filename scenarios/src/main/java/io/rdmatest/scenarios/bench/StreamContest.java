@@ -1,0 +1,145 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.RmaStreamOptions;
+import io.rdmatest.scenarios.role.RmaStreamRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.stream.StreamOptions;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.HdrHistogram.Histogram;
+
+/**
+ * rstream(1) against a stream of ours: over rsockets as well, or our own over RDMA WRITE. Both run the exchange of one row as a
+ * custom test; the repetitions are fewer than in the program's standard run, which takes minutes in emulation.
+ */
+final class StreamContest implements Contest {
+
+    private final BenchContext context;
+    private final int size;
+    private final int transfers;
+    private final int iterations;
+    private final boolean verify;
+    private final boolean rma;
+    private String command = "";
+
+    /**
+     * Prepares a contest.
+     *
+     * @param context the device and the limits
+     * @param size bytes of a transfer
+     * @param transfers transfers of an iteration in each direction
+     * @param iterations how often
+     * @param verify whether both sides compare every byte
+     * @param rma whether ours is the stream over RDMA WRITE
+     */
+    StreamContest(BenchContext context, int size, int transfers, int iterations, boolean verify, boolean rma) {
+        this.context = context;
+        this.size = size;
+        this.transfers = transfers;
+        this.iterations = iterations;
+        this.verify = verify;
+        this.rma = rma;
+    }
+
+    @Override
+    public Sample theirs() throws IOException, InterruptedException {
+        List<Object> words =
+                new ArrayList<>(List.of("-p", Ports.next(), "-S", size, "-C", transfers, "-I", iterations));
+        if (verify) {
+            words.addAll(List.of("-T", "v"));
+        }
+        List<Object> serving = new ArrayList<>(List.of("-b", context.address()));
+        serving.addAll(words);
+        try (TimedProgram server = TimedProgram.start(context.step(), false, "rstream", serving.toArray())) {
+            server.awaitListening();
+            List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
+            connecting.addAll(words);
+            try (TimedProgram client = TimedProgram.start(context.step(), false, "rstream", connecting.toArray())) {
+                long ignored = client.awaitSuccess();
+                ignored = server.awaitSuccess();
+                command = client.command();
+                double micros = RstreamOutput.of(client.output()).microsPerTransfer();
+                return sample(micros * 1e3 * 2 * transfers * iterations, bytesEachWay(), Map.of());
+            }
+        }
+    }
+
+    private long bytesEachWay() {
+        return (long) size * transfers * iterations;
+    }
+
+    private Sample sample(double nanos, long received, Map<String, Object> more) {
+        Map<String, Object> details = new LinkedHashMap<>(more);
+        details.put("bytesReceived", received);
+        details.put("microsPerTransfer", nanos / 1e3 / iterations / (2.0 * transfers));
+        return new Sample(8.0 * 2 * bytesEachWay() / nanos, details);
+    }
+
+    @Override
+    public Sample ours() {
+        return rma ? overWrites() : overRsockets();
+    }
+
+    private Sample overRsockets() {
+        RstreamOptions options = RstreamOptions.defaults()
+                .withSizeBytes(size)
+                .withTransfers(transfers)
+                .withIterations(iterations)
+                .withVerify(verify)
+                .withPort(0)
+                .withOnDevice(true)
+                .withFirstWait(context.step())
+                .withTimeout(context.step());
+        StreamRoles.Result result = LocalRoles.runPair(
+                        context.device(),
+                        new StreamRoles.Server(options),
+                        new StreamRoles.Client(options),
+                        context.step())
+                .client();
+        StreamRoles.Timing timing = result.timings().getFirst();
+        Map<String, Object> more = new LinkedHashMap<>();
+        Histogram latency = timing.latency();
+        if (latency != null) {
+            more.put("latencyUs", Percentiles.micros(latency));
+        }
+        more.put("bytesVerified", result.bytesVerified());
+        return sample(timing.nanos(), result.bytesReceived(), more);
+    }
+
+    private Sample overWrites() {
+        RmaStreamOptions options = RmaStreamOptions.defaults()
+                .withTransfers(size, transfers, iterations)
+                .withVerify(verify)
+                .withStream(StreamOptions.defaults()
+                        .withSendBufferBytes(RstreamOptions.DEFAULT_BUFFER)
+                        .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
+                .withPort(0)
+                .withTimeout(context.step(), context.step());
+        RmaStreamRoles.Result result = LocalRoles.runPair(
+                        context.device(),
+                        new RmaStreamRoles.Server(options),
+                        new RmaStreamRoles.Client(options),
+                        context.step())
+                .client();
+        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
+    }
+
+    @Override
+    public Map<String, Object> parameters() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("command", command);
+        all.put("sizeBytes", size);
+        all.put("transfers", transfers);
+        all.put("iterations", iterations);
+        all.put("verify", verify);
+        all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
+        all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
+        return all;
+    }
+}

@@ -1,0 +1,63 @@
+package io.rdmatest.scenarios.bench;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Notices when a program that is compiled while it runs has come to its final speed: the last few rounds are close to each
+ * other. A host that never comes to rest is not waited for.
+ */
+public final class WarmUp {
+
+    private final int window;
+    private final double tolerance;
+    private final int most;
+    private final Deque<Double> last = new ArrayDeque<>();
+    private int rounds;
+
+    /**
+     * Begins to watch.
+     *
+     * @param window how many rounds have to be close to each other, at least 2
+     * @param tolerance how far the least and the greatest of them may be apart, as a share of their median, more than 0
+     * @param most after how many rounds the warm-up ends all the same, at least the window
+     */
+    public WarmUp(int window, double tolerance, int most) {
+        if (window < 2 || !(tolerance > 0) || most < window) {
+            throw new IllegalArgumentException(
+                    "A warm-up has a window of at least 2, a positive tolerance and at least as many"
+                            + " rounds as the window, not %d, %s and %d".formatted(window, tolerance, most));
+        }
+        this.window = window;
+        this.tolerance = tolerance;
+        this.most = most;
+    }
+
+    /**
+     * Takes the value of a round.
+     *
+     * @return whether the warm-up is over
+     */
+    public boolean add(double value) {
+        rounds++;
+        last.addLast(value);
+        if (last.size() > window) {
+            last.removeFirst();
+        }
+        return isSettled() || rounds >= most;
+    }
+
+    /** Tells whether the last rounds are close to each other. */
+    public boolean isSettled() {
+        if (last.size() < window) {
+            return false;
+        }
+        Spread spread = Spread.of(last);
+        return spread.max() - spread.min() <= tolerance * Math.abs(spread.median());
+    }
+
+    /** Returns how many rounds there were. */
+    public int rounds() {
+        return rounds;
+    }
+}

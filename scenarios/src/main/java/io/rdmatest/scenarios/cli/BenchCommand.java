@@ -1,0 +1,184 @@
+package io.rdmatest.scenarios.cli;
+
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.scenarios.bench.Bench;
+import io.rdmatest.scenarios.bench.BenchContext;
+import io.rdmatest.scenarios.bench.BenchReport;
+import io.rdmatest.scenarios.bench.BenchRow;
+import io.rdmatest.scenarios.bench.BenchRows;
+import io.rdmatest.scenarios.bench.RowResult;
+import java.io.IOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.PathMatcher;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.PatternSyntaxException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** {@code ./rdmatest bench}: ours against the C programs, as ratios. */
+@Command(
+        name = "bench",
+        sortOptions = false,
+        description = {
+            "Measures ours and the C programs of rdma-core and perftest on this host, in turns and with the same parameters, and"
+                    + " reports the ratio of each pair, its median and spread, and whether its target holds.",
+            "Both sides of each program run on this host. Where a program is missing or fails, its rows say so."
+        })
+final class BenchCommand extends ReportingCommand {
+
+    private static final int MOST_PAIRS = 1000;
+
+    @Option(
+            names = "--rows",
+            paramLabel = "<glob>",
+            description = "Only the rows whose names match, for example 'send-*' or '{rping*,mckey}' (default: all).")
+    private String rows = "*";
+
+    @Option(names = "--list", description = "List the rows with their targets and programs, and measure nothing.")
+    private boolean list;
+
+    @Option(
+            names = "--pairs",
+            paramLabel = "<n>",
+            converter = WholeNumber.class,
+            description = "How often each side is measured, 1 to 1000 (default: 5).")
+    private int pairs = Bench.DEFAULT_PAIRS;
+
+    @Option(
+            names = "--scale",
+            paramLabel = "<x>",
+            description =
+                    "By what the repetitions of a run are multiplied, more than 0 to 1000 (default: 1, about a second on"
+                            + " soft-RoCE in emulation).")
+    private double scale = 1;
+
+    @Option(
+            names = "--json",
+            paramLabel = "<file>",
+            description = "Write {\"rows\": [...]} to this file, anew after each row.")
+    private @Nullable Path file;
+
+    @Option(
+            names = "--step",
+            paramLabel = "<duration>",
+            converter = CommonOptions.DurationConverter.class,
+            description = "How long any one run of either side may take (default: 2min).")
+    private Duration step = Duration.ofMinutes(2);
+
+    @Option(
+            names = "--device",
+            paramLabel = "<name[/port]>",
+            description = "The RDMA device of both sides (default: the first active port).")
+    private @Nullable String device;
+
+    @Override
+    boolean json() {
+        return false;
+    }
+
+    @Override
+    int place() {
+        return list ? FabricCheckCommand.ON_THIS_HOST : Rdmatest.OPTIONS_ARE_RIGHT;
+    }
+
+    @Override
+    void check() {
+        if (pairs < 1 || pairs > MOST_PAIRS) {
+            throw wrong("--pairs is 1 to %d, not %d".formatted(MOST_PAIRS, pairs));
+        }
+        if (!(scale > 0) || scale > 1000) {
+            throw wrong("--scale is more than 0 and at most 1000, not " + scale);
+        }
+        if (selected().isEmpty()) {
+            throw wrong("--rows " + rows + " matches no row; --list shows their names");
+        }
+        Path target = file;
+        if (target != null) {
+            Path folder = target.toAbsolutePath().getParent();
+            if (folder == null || !Files.isDirectory(folder) || Files.isDirectory(target)) {
+                throw wrong("--json " + target + " cannot be written: its folder is not there, or it is one itself");
+            }
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec().commandLine(), message);
+    }
+
+    private List<BenchRow> selected() {
+        PathMatcher matcher;
+        try {
+            matcher = FileSystems.getDefault().getPathMatcher("glob:" + rows);
+        } catch (PatternSyntaxException e) {
+            throw new ParameterException(
+                    spec().commandLine(), "--rows " + rows + " is not a glob: " + e.getDescription(), e);
+        }
+        return BenchRows.all().stream()
+                .filter(row -> matcher.matches(Path.of(row.name())))
+                .toList();
+    }
+
+    @Override
+    Outcome execute() throws IOException, InterruptedException {
+        if (list) {
+            return new Outcome(
+                    selected().stream()
+                            .map(row -> String.format(
+                                    Locale.ROOT,
+                                    "%-22s %-8s %-13s %s",
+                                    row.name(),
+                                    row.target(),
+                                    String.join(", ", row.programs()),
+                                    row.what()))
+                            .toList(),
+                    Map.of());
+        }
+        Fabric fabric = Fabric.load();
+        BenchContext context = new BenchContext(
+                (device == null ? fabric : fabric.withDevice(device)).local().resolve(), step, scale, cancelled());
+        Bench bench = new Bench(context, pairs, this::tell);
+        List<RowResult> results = new ArrayList<>();
+        for (BenchRow row : selected()) {
+            results.add(bench.measure(row));
+            // What was measured until now is there also when the rest is not waited for.
+            write(new BenchReport(results));
+        }
+        return outcome(new BenchReport(results));
+    }
+
+    private void tell(String line) {
+        err().println(line);
+        err().flush();
+    }
+
+    private void write(BenchReport report) throws IOException {
+        Path target = file;
+        if (target != null) {
+            report.write(target);
+        }
+    }
+
+    /** What was not measured weighs more than what misses its target: it may miss it, too. */
+    private static Outcome outcome(BenchReport report) {
+        ExitStatus status = report.notMeasured() > 0
+                ? ExitStatus.NOT_MEASURED
+                : report.missed() > 0 ? ExitStatus.TARGET_MISSED : ExitStatus.VERIFIED;
+        String message = "%d rows, %d hold, %d miss their target, %d not measured"
+                .formatted(
+                        report.results().size(),
+                        report.results().size() - report.missed() - report.notMeasured(),
+                        report.missed(),
+                        report.notMeasured());
+        List<String> lines = new ArrayList<>(report.lines());
+        lines.add(message);
+        return new Outcome(status, message, lines, report.json());
+    }
+}

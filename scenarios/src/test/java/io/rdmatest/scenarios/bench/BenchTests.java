@@ -1,0 +1,176 @@
+package io.rdmatest.scenarios.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BenchTests {
+
+    /** Speaks the values of both sides in order, and writes down who was asked. */
+    private static final class Script implements Contest {
+
+        private final Iterator<Double> theirs;
+        private final Iterator<Double> ours;
+        private final StringBuilder turns = new StringBuilder();
+        private boolean closed;
+
+        Script(List<Double> theirs, List<Double> ours) {
+            this.theirs = theirs.iterator();
+            this.ours = ours.iterator();
+        }
+
+        @Override
+        public Sample theirs() {
+            turns.append('A');
+            if (!theirs.hasNext()) {
+                throw new NotMeasuredException("the program failed:\n it broke");
+            }
+            return new Sample(theirs.next(), Map.of());
+        }
+
+        @Override
+        public Sample ours() {
+            turns.append('B');
+            if (!ours.hasNext()) {
+                throw new AssertionError("byte 3 is wrong");
+            }
+            return new Sample(ours.next(), Map.of());
+        }
+
+        @Override
+        public Map<String, Object> parameters() {
+            return Map.of("sizeBytes", 64);
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+    }
+
+    private static BenchRow row(Target target, String... programs) {
+        return new BenchRow("row", "what", "us", target, List.of(programs), context -> {
+            throw new IllegalStateException("the test has a contest of its own");
+        });
+    }
+
+    private static RowResult measure(Script script, BenchRow row, int pairs) throws InterruptedException {
+        return new Bench(any -> script, () -> false, pairs, line -> {}).measure(row);
+    }
+
+    @Test
+    void bothSidesTakeTurnsAfterTheWarmUpAndTheMedianOfTheRatiosIsJudged() throws InterruptedException {
+        // Two rounds of ours are cold; three close ones end the warm-up.
+        Script script =
+                new Script(List.of(9.0, 10.0, 20.0, 10.0), List.of(90.0, 30.0, 11.0, 11.0, 11.0, 11.0, 20.0, 30.0));
+        RowResult result = measure(script, row(Target.atMost(1.1)), 3);
+        assertThat(script.turns).hasToString("ABBBBBABABAB");
+        assertThat(result.pairs().stream().map(RowResult.Pair::ratio)).containsExactly(1.1, 1.0, 3.0);
+        assertThat(result.ratios().median()).isEqualTo(1.1);
+        assertThat(result.holds()).isTrue();
+        assertThat(result.warm()).isTrue();
+        assertThat(result.warmUpRounds()).isEqualTo(5);
+        assertThat(script.closed).isTrue();
+    }
+
+    @Test
+    void aTargetThatIsMissedIsMeasuredAndDoesNotHold() throws InterruptedException {
+        Script script = new Script(List.of(10.0, 10.0), List.of(11.0, 11.0, 11.0, 11.0));
+        RowResult result = measure(script, row(Target.atLeast(1.2)), 1);
+        assertThat(result.isMeasured()).isTrue();
+        assertThat(result.holds()).isFalse();
+        BenchReport report = new BenchReport(List.of(result));
+        assertThat(report.missed()).isEqualTo(1);
+        assertThat(report.lines().getLast()).contains("1.100", ">= 1.20", "does not hold");
+    }
+
+    @Test
+    void aProgramThatIsNotInstalledIsSaidInTheRow() throws InterruptedException {
+        RowResult result = measure(new Script(List.of(), List.of()), row(Target.atMost(1), "ib_no_such_program"), 1);
+        assertThat(result.isMeasured()).isFalse();
+        assertThat(result.holds()).isFalse();
+        assertThat(result.notMeasured()).contains("ib_no_such_program is not installed", "perftest");
+    }
+
+    @Test
+    void aProgramThatFailsLaterLeavesNoHalfMeasuredRow() throws InterruptedException {
+        Script script = new Script(List.of(1.0, 1.0), List.of(1.0, 1.0, 1.0, 1.0));
+        RowResult result = measure(script, row(Target.atMost(1)), 2);
+        assertThat(result.notMeasured()).isEqualTo("the program failed:; it broke");
+        assertThat(result.pairs()).isEmpty();
+        assertThat(result.parameters()).containsEntry("sizeBytes", 64);
+        assertThat(script.closed).isTrue();
+        assertThat(new BenchReport(List.of(result)).lines().getLast()).contains("not measured", "it broke");
+    }
+
+    @Test
+    void wrongDataOfOursIsSaidInTheRow() throws InterruptedException {
+        RowResult result = measure(new Script(List.of(1.0), List.of()), row(Target.atMost(1)), 1);
+        assertThat(result.notMeasured()).contains("byte 3 is wrong");
+    }
+
+    @Test
+    void anInterruptionEndsTheBench() {
+        Script script = new Script(List.of(1.0), List.of(1.0));
+        Bench bench = new Bench(any -> script, () -> true, 1, line -> {});
+        assertThatThrownBy(() -> bench.measure(row(Target.atMost(1)))).isInstanceOf(CancellationException.class);
+        assertThat(script.closed).isTrue();
+    }
+
+    @Test
+    void theFileHasEveryRow(@TempDir Path folder) throws Exception {
+        RowResult measured = measure(
+                new Script(List.of(10.0, 10.0, 10.0), List.of(5.0, 5.0, 5.0, 5.0, 10.0)), row(Target.atMost(1.05)), 2);
+        RowResult not = measure(new Script(List.of(), List.of()), row(Target.atLeast(2)), 2);
+        Path file = folder.resolve("bench.json");
+        new BenchReport(List.of(measured, not)).write(file);
+        JsonNode json = new ObjectMapper().readTree(file.toFile());
+        List<String> names = new ArrayList<>();
+        json.fieldNames().forEachRemaining(names::add);
+        assertThat(names).containsExactly("rows");
+        JsonNode first = json.get("rows").get(0);
+        assertThat(first.get("name").asText()).isEqualTo("row");
+        assertThat(first.get("ratio").asDouble()).isEqualTo(0.75);
+        assertThat(first.get("target").asDouble()).isEqualTo(1.05);
+        assertThat(first.get("holds").asBoolean()).isTrue();
+        assertThat(first.get("pairs").size()).isEqualTo(2);
+        assertThat(first.get("pairs").get(1).get("ratio").asDouble()).isEqualTo(1.0);
+        JsonNode second = json.get("rows").get(1);
+        assertThat(second.get("ratio").isNull()).isTrue();
+        assertThat(second.get("holds").asBoolean()).isFalse();
+        assertThat(second.get("pairs").size()).isZero();
+        assertThat(second.get("notMeasured").asText()).contains("it broke");
+        assertThat(folder).isDirectoryContaining("glob:**bench.json").isDirectoryNotContaining("glob:**.part");
+    }
+
+    @Test
+    void everyRowOfTheTableIsThereOnce() {
+        assertThat(BenchRows.all().stream().map(BenchRow::name))
+                .doesNotHaveDuplicates()
+                .contains(
+                        "send-lat-64",
+                        "write-lat-64",
+                        "read-lat-64",
+                        "send-bw-64k",
+                        "read-bw-1m",
+                        "send-rate-64",
+                        "rping-verified",
+                        "rstream-64-lat",
+                        "rstream-1m-bw",
+                        "rstream-verified-64k",
+                        "rma-stream-4k-bw",
+                        "ucmatose-1000",
+                        "cmtime-1000",
+                        "mckey");
+    }
+}

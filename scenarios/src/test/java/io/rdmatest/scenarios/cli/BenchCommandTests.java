@@ -1,0 +1,56 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BenchCommandTests {
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int check(String... args) {
+        return Rdmatest.execute(
+                List.of(new BenchCommand()),
+                new PrintWriter(out, true),
+                new PrintWriter(err, true),
+                () -> false,
+                true,
+                args);
+    }
+
+    @Test
+    void listingNeedsNoDeviceAndBootsNoMachine() {
+        assertThat(check("bench", "--list", "--rows", "send-*")).isZero();
+        assertThat(out.toString().lines().map(line -> line.split(" ")[0]))
+                .containsExactly("send-lat-64", "send-bw-64k", "send-bw-1m", "send-rate-64");
+        assertThat(out.toString()).contains("<= 1.05", ">= 1.20", "ib_send_lat");
+    }
+
+    @Test
+    void measuringNeedsOne() {
+        assertThat(check("bench", "--rows", "mckey", "--pairs", "1")).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--pairs 0",
+                "--pairs x",
+                "--scale 0",
+                "--scale NaN",
+                "--rows no-such-row",
+                "--rows {send",
+                "--json /no/such/folder/bench.json",
+                "surplus"
+            })
+    void wrongUsageIsToldBeforeAnythingRuns(String line) {
+        assertThat(check(("bench " + line).split(" "))).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("--help").hasLineCount(1);
+    }
+}
