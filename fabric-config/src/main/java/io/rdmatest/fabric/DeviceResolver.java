@@ -48,7 +48,7 @@ final class DeviceResolver {
         if (!node.isLocal()) {
             throw new FabricException("node " + node.name() + " of fabric " + node.fabric()
                     + " is another host, reached by '" + String.join(" ", node.launch())
-                    + "': roles are not started on launched nodes yet");
+                    + "': its device is there, and opened by what runs there");
         }
         return new DeviceResolver(node).resolve();
     }

@@ -22,10 +22,6 @@ import java.util.regex.Pattern;
  * {@code port}, {@code gid}, {@code address} or, instead of these, {@code rails}; {@code launch}, {@code java} and
  * {@code environment}; and {@code promises}. At least one node is this host, that is, has no {@code launch}. {@link #schema()}
  * says it all.
- *
- * <p><b>Not done yet:</b> nodes with {@code launch} are read, checked and listed by {@link #remoteNodes()}, but no role is
- * started on them. Until then every role runs on {@link #local()}; {@link #notice()} says so for a fabric that has such
- * nodes, and whoever reports a run shows it.
  */
 public final class Fabric {
 
@@ -180,17 +176,6 @@ public final class Fabric {
         } catch (IOException e) {
             throw new UncheckedIOException("the schema of fabric files can't be read", e);
         }
-    }
-
-    /** Returns what a run on this fabric does not do, in one sentence for the console and the report; mostly empty. */
-    public String notice() {
-        List<Node> remote = remoteNodes();
-        return remote.isEmpty()
-                ? ""
-                : "fabric " + name + ": roles are not started on launched nodes yet, so "
-                        + String.join(", ", remote.stream().map(Node::name).toList())
-                        + " take(s) no part; every role runs on "
-                        + local().name();
     }
 
     @Override

@@ -127,7 +127,7 @@ class DeviceResolverIT {
                         .getFirst()
                         .resolve())
                 .isInstanceOf(FabricException.class)
-                .hasMessageContaining("reached by 'ssh root@b.example': roles are not started on launched nodes yet");
+                .hasMessageContaining("reached by 'ssh root@b.example': its device is there");
     }
 
     private static GidSelector family(GidSelector.Family family) {

@@ -59,7 +59,6 @@ class FabricReaderTests {
                         new Node("lab-rack-42", "c", "auto", 0, GidSelector.AUTO, null, List.of()));
         assertThat(fabric.local().name()).isEqualTo("a");
         assertThat(fabric.remoteNodes()).extracting(Node::name).containsExactly("b");
-        assertThat(fabric.notice()).contains("lab-rack-42", "not started on launched nodes yet", "b", "runs on a");
     }
 
     private static final String FABRIC_KEYS = "fabric, nodes, promises, thresholds, faults, microvm";

@@ -29,7 +29,6 @@ class FabricTests {
         Fabric auto = Fabric.load("auto");
         assertThat(auto.nodes()).containsExactly(auto.local());
         assertThat(auto.local().device()).isEqualTo(Node.AUTO);
-        assertThat(auto.notice()).isEmpty();
     }
 
     @Test

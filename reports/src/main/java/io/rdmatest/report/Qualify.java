@@ -1,6 +1,7 @@
 package io.rdmatest.report;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.Node;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
 import java.io.File;
@@ -49,6 +50,19 @@ public final class Qualify implements Callable<Integer> {
 
     @Option(names = "--fabric", paramLabel = "NAME|PATH", description = "The fabric to qualify (default: auto).")
     private @Nullable String fabric;
+
+    @Option(
+            names = "--server",
+            paramLabel = "NODE",
+            description = "The node of the fabric that servers and receivers run on"
+                    + " (default: the first other than the client's).")
+    private @Nullable String server;
+
+    @Option(
+            names = "--client",
+            paramLabel = "NODE",
+            description = "The node of the fabric that clients and senders run on (default: this host).")
+    private @Nullable String client;
 
     @Option(names = "--device", paramLabel = "NAME", description = "The RDMA device, as name or name/port.")
     private @Nullable String device;
@@ -141,13 +155,15 @@ public final class Qualify implements Callable<Integer> {
             }
         }
         if (fabric != null) {
-            // A wrong file is told before anything is installed or booted, and what of it is not used is not kept
-            // quiet.
+            // A wrong file is told before anything is installed or booted.
             Fabric read = Fabric.load(fabric);
-            if (!read.notice().isEmpty()) {
-                out.println(read.notice());
-            }
             machines = read.microvms();
+            String unknown = unknownNode(read);
+            if (unknown != null) {
+                return usage(unknown);
+            }
+        } else if (server != null || client != null) {
+            return usage("--server and --client are nodes of a fabric: name it with --fabric");
         }
         int setUp = setUp();
         if (setUp != 0) {
@@ -199,6 +215,17 @@ public final class Qualify implements Callable<Integer> {
         return status;
     }
 
+    private @Nullable String unknownNode(Fabric read) {
+        for (String node : new String[] {server, client}) {
+            if (node != null && read.node(node).isEmpty()) {
+                return "the fabric " + read.name() + " has no node '" + node + "'; allowed: "
+                        + String.join(
+                                ", ", read.nodes().stream().map(Node::name).toList());
+            }
+        }
+        return null;
+    }
+
     /** Installs and prepares what is missing; says itself what it does and what it can't do. */
     private int setUp() throws IOException, InterruptedException {
         if (System.getProperty("rdma.java") != null) {
@@ -245,6 +272,12 @@ public final class Qualify implements Callable<Integer> {
         }
         if (device != null) {
             command.add("-Drdma.device=" + device);
+        }
+        if (server != null) {
+            command.add("-Drdma.scenario.server=" + server);
+        }
+        if (client != null) {
+            command.add("-Drdma.scenario.client=" + client);
         }
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));

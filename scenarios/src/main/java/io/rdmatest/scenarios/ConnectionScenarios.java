@@ -9,14 +9,13 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
+import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
-import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import java.net.InetSocketAddress;
@@ -52,15 +51,14 @@ public class ConnectionScenarios {
         "1, RAW",
         "10, RAW"
     })
-    void setUpAndTearDown(
-            int connections, BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void setUpAndTearDown(int connections, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(
                 options(settings)
                         .withConnections(connections)
                         .withMessages(0)
                         .withSizeBytes(0)
                         .withBringUp(bringUp),
-                device,
+                stage,
                 report);
     }
 
@@ -81,7 +79,7 @@ public class ConnectionScenarios {
             int messages,
             int size,
             BringUp bringUp,
-            FabricDevice device,
+            Stage stage,
             RdmaReport report,
             ScenarioSettings settings) {
         run(
@@ -90,7 +88,7 @@ public class ConnectionScenarios {
                         .withMessages(messages)
                         .withSizeBytes(size)
                         .withBringUp(bringUp),
-                device,
+                stage,
                 report);
     }
 
@@ -98,24 +96,27 @@ public class ConnectionScenarios {
     @EnumSource(
             value = BringUp.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void ipv6(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        String address = Addresses.find(device, false)
-                .orElseThrow(() -> SkipReason.PEER_ABSENT.skip(
-                        "the network interface of " + device.device().name() + " has no IPv6 address"))
+    void ipv6(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        String server = ipv6Address(stage.server());
+        UcmatoseOptions options = options(settings)
+                .withAddressFormat(Format.IPV6)
+                .withServerAddress(server)
+                .withBringUp(bringUp);
+        run(options.withBindAddress(server), options.withBindAddress(ipv6Address(stage.client())), stage, report);
+    }
+
+    private static String ipv6Address(Place place) {
+        return place.facts()
+                .address(false)
+                .orElseThrow(() -> SkipReason.PEER_ABSENT.skip("the network interface of "
+                        + place.facts().environment().get("device") + " of node " + place.name()
+                        + " has no IPv6 address"))
                 .getHostAddress();
-        run(
-                options(settings)
-                        .withAddressFormat(Format.IPV6)
-                        .withServerAddress(address)
-                        .withBindAddress(address)
-                        .withBringUp(bringUp),
-                device,
-                report);
     }
 
     @ParameterizedTest(name = "private data of {0} bytes comes back")
     @ValueSource(ints = {1, 56})
-    void privateData(int length, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void privateData(int length, Stage stage, RdmaReport report, ScenarioSettings settings) {
         byte[] data = new byte[length];
         for (int i = 0; i < length; i++) {
             data[i] = (byte) (0xa5 ^ i);
@@ -123,8 +124,7 @@ public class ConnectionScenarios {
         report.parameter("private data", length);
         var results = report.step(
                 "connect with private data",
-                () -> LocalRoles.runPair(
-                        device,
+                () -> stage.runPair(
                         new UcmatoseRoles.EchoingServer(length, settings.stepTimeout()),
                         new UcmatoseRoles.AskingClient(data, settings.stepTimeout()),
                         SCENARIO));
@@ -137,46 +137,47 @@ public class ConnectionScenarios {
     @EnumSource(
             value = BringUp.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void migration(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(options(settings).withConnections(2).withMigrate(true).withBringUp(bringUp), device, report);
+    void migration(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        run(options(settings).withConnections(2).withMigrate(true).withBringUp(bringUp), stage, report);
     }
 
     @ParameterizedTest(name = "type of service, {0}")
     @EnumSource(
             value = BringUp.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void typeOfService(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void typeOfService(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("type of service", 0x20);
-        run(options(settings).withTypeOfService(0x20).withBringUp(bringUp), device, report);
+        run(options(settings).withTypeOfService(0x20).withBringUp(bringUp), stage, report);
     }
 
     @ParameterizedTest(name = "ACK timeout, {0}")
     @EnumSource(BringUp.class)
-    void ackTimeout(BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void ackTimeout(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("ACK timeout exponent", 17);
-        run(options(settings).withAckTimeoutExponent(17).withBringUp(bringUp), device, report);
+        run(options(settings).withAckTimeoutExponent(17).withBringUp(bringUp), stage, report);
     }
 
     @Test
     @DisplayName("InfiniBand port space between IP addresses")
-    void infiniBandPortSpace(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void infiniBandPortSpace(Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("port space", PortSpace.IB);
-        run(options(settings).withPortSpace(PortSpace.IB), device, report);
+        run(options(settings).withPortSpace(PortSpace.IB), stage, report);
     }
 
     @Test
     @DisplayName("a connection too many")
-    void surplus(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void surplus(Stage stage, RdmaReport report, ScenarioSettings settings) {
         UcmatoseOptions two = options(settings).withConnections(2);
         report.parameter("connections", 2);
         ScenarioException refusal = report.step("a server of 2 connections and a client of 3", () -> {
-            try (LocalRoles roles = new LocalRoles()) {
-                var server = roles.start("server", device, new UcmatoseRoles.Server(two));
+            try (NodeRoles roles = new NodeRoles()) {
+                var server = roles.start("server", stage.server(), new UcmatoseRoles.Server(two));
                 int port = Integer.parseInt(server.hear("port", settings.stepTimeout()));
                 var client = roles.start(
                         "client",
-                        device,
-                        new UcmatoseRoles.Client(two.withConnections(3).withPort(port)));
+                        stage.client(),
+                        new UcmatoseRoles.Client(two.withConnections(3).withPort(port)),
+                        stage.server());
                 client.join(SCENARIO);
                 throw new AssertionError("A third connection came up");
             } catch (ScenarioException e) {
@@ -190,13 +191,12 @@ public class ConnectionScenarios {
 
     @Test
     @DisplayName("rejection with private data")
-    void rejection(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void rejection(Stage stage, RdmaReport report, ScenarioSettings settings) {
         byte[] question = "may I?".getBytes(StandardCharsets.US_ASCII);
         byte[] answer = "no, you may not".getBytes(StandardCharsets.US_ASCII);
         var results = report.step(
                 "connect and be rejected",
-                () -> LocalRoles.runPair(
-                        device,
+                () -> stage.runPair(
                         new UcmatoseRoles.RejectingServer(answer, settings.stepTimeout()),
                         new UcmatoseRoles.RefusedClient(0, question, settings.stepTimeout()),
                         SCENARIO));
@@ -208,12 +208,12 @@ public class ConnectionScenarios {
 
     @Test
     @DisplayName("port without a listener")
-    void noListener(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void noListener(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         long start = System.nanoTime();
         // Bound and not listening, the port is nobody else's.
         try (EventChannel channel = EventChannel.create();
                 CmId bound = channel.createId(PortSpace.TCP);
-                LocalRoles roles = new LocalRoles()) {
+                NodeRoles roles = new NodeRoles()) {
             bound.bind(new InetSocketAddress(device.address(), 0));
             int port = bound.localPort();
             report.parameter("port", port);
@@ -221,8 +221,9 @@ public class ConnectionScenarios {
                     "connect to a port nobody listens on",
                     () -> roles.start(
                                     "client",
-                                    device,
-                                    new UcmatoseRoles.RefusedClient(port, new byte[0], settings.stepTimeout()))
+                                    stage.elsewhere(),
+                                    new UcmatoseRoles.RefusedClient(port, new byte[0], settings.stepTimeout()),
+                                    stage.here())
                             .join(SCENARIO));
             requireEvent(refusal, "RDMA_CM_EVENT_REJECTED", "RDMA_CM_EVENT_UNREACHABLE");
             ReportText.phase(report, "refusal", System.nanoTime() - start);
@@ -232,44 +233,50 @@ public class ConnectionScenarios {
 
     @ParameterizedTest(name = "raw, explicit GID index, {0}")
     @ValueSource(strings = {"IPv4", "IPv6"})
-    void raw(String family, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        GidEntry gid;
-        try (DeviceContext context = device.open()) {
-            gid = context.gidTable(device.port()).stream()
-                    .filter(entry -> entry.type() != GidType.ROCE_V1)
-                    .filter(entry -> entry.gid().isIpv4Mapped() == family.equals("IPv4"))
-                    .findFirst()
-                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("%s port %d has no %s GID among %s"
-                            .formatted(
-                                    device.device().name(), device.port(), family, context.gidTable(device.port()))));
-        }
+    void raw(String family, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        GidEntry gid = gid(family, stage.client());
+        GidEntry serverGid = gid(family, stage.server());
         report.parameter("GID", gid.gid());
         report.parameter("GID index", gid.index());
         report.parameter("GID type", gid.type());
         PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, settings.stepTimeout())
                 .by(BringUp.RAW, gid);
+        PingPongRoles.Plan serverPlan = plan.by(BringUp.RAW, serverGid);
         var results = report.step(
                 "connect without rdma_cm and exchange 20 messages",
-                () -> LocalRoles.runPair(
-                        device, new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO));
+                () -> stage.runPair(new PingPongRoles.Server(serverPlan), new PingPongRoles.Client(plan), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         ReportText.latency(report, "round trip", results.client().latencies());
+    }
+
+    /** Each node has a table of its own, and an index in one says nothing about the other. */
+    private static GidEntry gid(String family, Place place) {
+        return place.facts().gids().stream()
+                .filter(entry -> !entry.gid().isZero() && entry.type() != GidType.ROCE_V1)
+                .filter(entry -> entry.gid().isIpv4Mapped() == family.equals("IPv4"))
+                .findFirst()
+                .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the device of node %s has no %s GID among %s"
+                        .formatted(place.name(), family, place.facts().gids())));
     }
 
     private static UcmatoseOptions options(ScenarioSettings settings) {
         return UcmatoseOptions.defaults().withPort(0).withTimeout(settings.stepTimeout());
     }
 
-    private static void run(UcmatoseOptions options, FabricDevice device, RdmaReport report) {
+    private static void run(UcmatoseOptions options, Stage stage, RdmaReport report) {
+        run(options, options, stage, report);
+    }
+
+    /** Runs both sides with options that differ in addresses only. */
+    private static void run(UcmatoseOptions ofServer, UcmatoseOptions options, Stage stage, RdmaReport report) {
         report.parameter("connections", options.connections());
         report.parameter("messages", options.messages());
         report.parameter("size", options.sizeBytes());
         report.parameter("connection", options.bringUp());
         var results = report.step(
                 "ucmatose -c %d -C %d -S %d".formatted(options.connections(), options.messages(), options.sizeBytes()),
-                () -> LocalRoles.runPair(
-                        device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO));
+                () -> stage.runPair(new UcmatoseRoles.Server(ofServer), new UcmatoseRoles.Client(options), SCENARIO));
         long expected = (long) options.connections() * options.messages();
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
             if (side.messagesReceived() != expected) {

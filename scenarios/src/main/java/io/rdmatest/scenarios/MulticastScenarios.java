@@ -10,12 +10,12 @@ import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
-import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.MckeyOptions;
 import io.rdmatest.scenarios.role.MulticastRoles;
 import io.rdmatest.scenarios.role.MulticastRoles.Received;
 import io.rdmatest.scenarios.role.MulticastRoles.Sent;
+import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.LinkLayer;
@@ -48,9 +48,9 @@ public class MulticastScenarios {
         "-m ff0e::77:1",
         "-m 239.77.0.1 -p 0x0002"
     })
-    void delivery(MckeyOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+    void delivery(MckeyOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> first = cast.receiver("receiver 1", options);
             Running<Received> second = cast.receiver("receiver 2", options);
             Running<Sent> sender = cast.sender("sender", options);
@@ -63,11 +63,11 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("many queue pairs on both sides")
-    void manyQueuePairs(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void manyQueuePairs(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         // All of them attach to one group, the senders', too: soft-RoCE takes 56.
         MckeyOptions options = group("239.77.0.6", device).withQueuePairs(24).withMessages(4);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
             Running<Sent> sender = cast.sender("sender", options);
             cast.round(0, List.of(sender), List.of(receiver));
@@ -79,10 +79,10 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("more send-only queue pairs than a group can have members")
-    void manySendOnlyQueuePairs(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void manySendOnlyQueuePairs(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions options = group("239.77.0.7", device).withMessages(5);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options.withQueuePairs(2));
             Running<Sent> sender =
                     cast.sender("sender", options.withQueuePairs(96).withSendOnly(true));
@@ -96,10 +96,10 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("two senders at once")
-    void twoSenders(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void twoSenders(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions options = group("239.77.0.8", device).withMessages(50);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> first = cast.receiver("receiver 1", options.withSenders(2));
             Running<Received> second = cast.receiver("receiver 2", options.withSenders(2));
             Running<Sent> one = cast.sender("sender 1", options);
@@ -119,10 +119,10 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("nothing after leaving, and again after joining again")
-    void leave(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void leave(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions options = group("239.77.0.2", device);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> stays = cast.receiver("receiver 1", options);
             Running<Received> leaves = cast.receiver("receiver 2", options);
             Running<Received> comesBack = cast.receiver("receiver 3", options);
@@ -143,11 +143,11 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("two groups do not mix")
-    void twoGroups(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void twoGroups(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions one = group("239.77.0.3", device);
         MckeyOptions other = group("239.77.0.4", device);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> first = cast.receiver("receiver of group 1", one);
             Running<Received> second = cast.receiver("receiver of group 2", other);
             Running<Sent> toFirst = cast.sender("sender to group 1", one);
@@ -161,10 +161,10 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("send-only join")
-    void sendOnly(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void sendOnly(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions options = group("239.77.0.5", device);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
             Running<Sent> sender = cast.sender("sender", options.withSendOnly(true));
             cast.round(0, List.of(sender), List.of(receiver));
@@ -176,10 +176,10 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("blocked loopback keeps messages from this host")
-    void blockedLoopback(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void blockedLoopback(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         MckeyOptions options = group("239.77.0.9", device);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage.ofClient(), report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
             Running<Sent> blocked = cast.sender("sender with blocked loopback", options.withBlockLoopback(true));
             Running<Sent> heard = cast.sender("sender", options);
@@ -194,12 +194,12 @@ public class MulticastScenarios {
 
     @Test
     @DisplayName("messages as large as the MTU")
-    void largest(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void largest(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         int mtu = device.portAttributes().activeMtu().bytes();
         MckeyOptions options = group("239.77.0.10", device).withSizeBytes(mtu);
         report.parameter("MTU", mtu);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Received> receiver = cast.receiver("receiver", options);
             Running<Sent> sender = cast.sender("sender", options);
             cast.round(0, List.of(sender), List.of(receiver));
@@ -210,12 +210,12 @@ public class MulticastScenarios {
     @ParameterizedTest(name = "sender: {0}")
     @ValueSource(booleans = {true, false})
     @DisplayName("messages larger than the MTU are refused")
-    void tooLarge(boolean sender, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void tooLarge(boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         int mtu = device.portAttributes().activeMtu().bytes();
         MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
         report.parameter("MTU", mtu);
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             ScenarioException refused = assertThrows(ScenarioException.class, () -> {
                 if (sender) {
                     cast.sender("sender", options);
@@ -230,9 +230,10 @@ public class MulticastScenarios {
     @ParameterizedTest(name = "{0}")
     @OptionLines({"-m 0.0.0.0 -C 5", "-M 0 -C 5"})
     @DisplayName("a group that the subnet administrator chooses")
-    void chosenGroup(MckeyOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        try (LocalRoles roles = new LocalRoles()) {
-            Cast cast = new Cast(roles, device, report, settings);
+    void chosenGroup(
+            MckeyOptions options, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        try (NodeRoles roles = new NodeRoles()) {
+            Cast cast = new Cast(roles, stage, report, settings);
             Running<Sent> sender = cast.sender("sender", options);
             cast.round(0, List.of(sender), List.of());
             sender.tell("end");
@@ -267,7 +268,7 @@ public class MulticastScenarios {
     }
 
     /** Tells the roles of a scenario what to do, in turn. */
-    private record Cast(LocalRoles roles, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    private record Cast(NodeRoles roles, Stage stage, RdmaReport report, ScenarioSettings settings) {
 
         private MckeyOptions timed(MckeyOptions options) {
             return options.withSettle(Duration.ZERO)
@@ -283,7 +284,7 @@ public class MulticastScenarios {
         private Running<Received> receiver(String name, MckeyOptions options) {
             return report.step(name + " joins " + options.groupText(), () -> {
                 Running<Received> receiver =
-                        roles.start(name, device, new MulticastRoles.Receiver(timed(options), true));
+                        roles.start(name, stage.server(), new MulticastRoles.Receiver(timed(options), true));
                 String ignored = receiver.hear("joining the group", patience());
                 return receiver;
             });
@@ -291,7 +292,8 @@ public class MulticastScenarios {
 
         private Running<Sent> sender(String name, MckeyOptions options) {
             return report.step(name + " joins " + options.groupText(), () -> {
-                Running<Sent> sender = roles.start(name, device, new MulticastRoles.Sender(timed(options), true));
+                Running<Sent> sender =
+                        roles.start(name, stage.client(), new MulticastRoles.Sender(timed(options), true));
                 String ignored = sender.hear("joining the group", patience());
                 return sender;
             });

@@ -5,7 +5,6 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.PingPongRoles.Operation;
 import io.rdmatest.scenarios.role.RpingOptions;
@@ -27,7 +26,7 @@ public class PingPongScenarios {
 
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
     @EveryBringUp({"23", "64", "4096", "65535"})
-    void rping(int size, BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void rping(int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         int count = iterations(size, bringUp, settings);
         report.parameter("size", size);
         report.parameter("pings", count);
@@ -41,8 +40,7 @@ public class PingPongScenarios {
                 .withTimeout(settings.stepTimeout());
         var results = report.step(
                 "rping -V -C " + count + " -S " + size,
-                () -> LocalRoles.runPair(
-                        device, new RpingRoles.Server(options), new RpingRoles.Client(options), SCENARIO));
+                () -> stage.runPair(new RpingRoles.Server(options), new RpingRoles.Client(options), SCENARIO));
         if (results.server().pings() != count) {
             throw new AssertionError("The server answered %d pings instead of %d"
                     .formatted(results.server().pings(), count));
@@ -74,44 +72,45 @@ public class PingPongScenarios {
             Operation operation,
             int size,
             BringUp bringUp,
+            Stage stage,
             FabricDevice device,
             RdmaReport report,
             ScenarioSettings settings) {
         if (size == Long.BYTES) {
             requireAtomics(device);
         }
-        run(plan(operation, size, bringUp, settings), device, report);
+        run(plan(operation, size, bringUp, settings), stage, report);
     }
 
     @ParameterizedTest(name = "{0} inline, {1} bytes, {2}")
     @EveryBringUp({"SEND, 1", "SEND, 64", "WRITE_WITH_IMMEDIATE, 64"})
     void inline(
-            Operation operation,
-            int size,
-            BringUp bringUp,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
-        run(plan(operation, size, bringUp, settings).withInline(), device, report);
+            Operation operation, int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        run(plan(operation, size, bringUp, settings).withInline(), stage, report);
     }
 
     @ParameterizedTest(name = "{0} into a shared receive queue, {1}")
     @EveryBringUp({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
     void sharedReceiveQueue(
-            Operation operation, BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+            Operation operation,
+            BringUp bringUp,
+            Stage stage,
+            FabricDevice device,
+            RdmaReport report,
+            ScenarioSettings settings) {
         try (DeviceContext context = device.open()) {
             if (context.attributes().maxSrq() == 0) {
                 throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(device.device().name() + " has max_srq 0");
             }
         }
-        run(plan(operation, 1024, bringUp, settings).withSharedReceives(), device, report);
+        run(plan(operation, 1024, bringUp, settings).withSharedReceives(), stage, report);
     }
 
     @ParameterizedTest(name = "{0} driven by completion events, {1}")
     @EveryBringUp({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
     void completionEvents(
-            Operation operation, BringUp bringUp, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(plan(operation, 1024, bringUp, settings).withEvents(), device, report);
+            Operation operation, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        run(plan(operation, 1024, bringUp, settings).withEvents(), stage, report);
     }
 
     private static PingPongRoles.Plan plan(Operation operation, int size, BringUp bringUp, ScenarioSettings settings) {
@@ -128,15 +127,14 @@ public class PingPongScenarios {
         return Math.max(1, settings.pingPongIterations() / fewer);
     }
 
-    private static void run(PingPongRoles.Plan plan, FabricDevice device, RdmaReport report) {
+    private static void run(PingPongRoles.Plan plan, Stage stage, RdmaReport report) {
         report.parameter("operation", plan.operation());
         report.parameter("size", plan.size());
         report.parameter("iterations", plan.iterations());
         report.parameter("connection", plan.bringUp());
         var results = report.step(
                 plan.iterations() + " times " + plan.operation(),
-                () -> LocalRoles.runPair(
-                        device, new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO));
+                () -> stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         ReportText.latency(

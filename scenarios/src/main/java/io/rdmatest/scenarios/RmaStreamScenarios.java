@@ -1,9 +1,7 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.scenarios.role.RmaStreamRoles;
 import io.rdmatest.stream.StreamMode;
@@ -30,41 +28,36 @@ public class RmaStreamScenarios {
         "IWARP, 64, 50", "IWARP, 4096, 50", "IWARP, 65536, 10", "IWARP, 1048576, 2"
     })
     void transfers(
-            StreamMode mode,
-            int size,
-            int transfers,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
+            StreamMode mode, int size, int transfers, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(
                 options(settings, mode).withTransfers(size, transfers, 2),
-                device,
+                stage,
                 report,
                 "stream over RDMA WRITE, " + mode);
     }
 
     @ParameterizedTest(name = "single bytes, {0}")
     @EnumSource
-    void singleBytes(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void singleBytes(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // More than there are credits, so that they bound the stream and not the rings.
-        run(options(settings, mode).withTransfers(1, 1000, 1), device, report, null);
+        run(options(settings, mode).withTransfers(1, 1000, 1), stage, report, null);
     }
 
     @ParameterizedTest(name = "both directions at once, {0}")
     @EnumSource
-    void bothDirectionsAtOnce(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void bothDirectionsAtOnce(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // More than both rings hold: each side fills up before the other has taken anything.
         RmaStreamOptions options = options(settings, mode).withTransfers(200_000, 2, 2);
-        run(options.withBothAtOnce(true), device, report, "stream over RDMA WRITE, both ways, " + mode);
+        run(options.withBothAtOnce(true), stage, report, "stream over RDMA WRITE, both ways, " + mode);
     }
 
     @ParameterizedTest(name = "rings that nothing fits evenly, {0}")
     @EnumSource
-    void oddRings(StreamMode mode, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void oddRings(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
         StreamOptions rings = new StreamOptions(997, 1009, 16, 24, mode);
         report.parameter("send ring", rings.sendBufferBytes());
         report.parameter("receive ring", rings.receiveBufferBytes());
-        run(options(settings, mode).withStream(rings).withTransfers(701, 60, 2), device, report, null);
+        run(options(settings, mode).withStream(rings).withTransfers(701, 60, 2), stage, report, null);
     }
 
     private static RmaStreamOptions options(ScenarioSettings settings, StreamMode mode) {
@@ -75,15 +68,14 @@ public class RmaStreamScenarios {
                 .withTimeout(settings.stepTimeout(), settings.stepTimeout());
     }
 
-    private static void run(RmaStreamOptions options, FabricDevice device, RdmaReport report, @Nullable String series) {
+    private static void run(RmaStreamOptions options, Stage stage, RdmaReport report, @Nullable String series) {
         report.parameter("size", options.sizeBytes());
         report.parameter("transfers", options.transfers());
         report.parameter("iterations", options.iterations());
         report.parameter("mode", options.stream().mode());
         var results = report.step(
                 options.transfers() + " transfers of " + options.sizeBytes() + " bytes",
-                () -> LocalRoles.runPair(
-                        device, new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options), SCENARIO));
+                () -> stage.runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         double gigabits = results.client().gigabitsPerSecond();

@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
@@ -34,8 +34,7 @@ public class StreamScenarios {
         "64, 64, lat", "4k, 4096, lat", "64k, 65536, lat", "1m, 1048576, lat",
         "64, 64, bw", "4k, 4096, bw", "64k, 65536, bw", "1m, 1048576, bw"
     })
-    void standard(
-            String label, int size, String kind, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void standard(String label, int size, String kind, Stage stage, RdmaReport report, ScenarioSettings settings) {
         // A share of rstream's counts; few large transfers take as long as many small ones.
         double scale = settings.streamScale();
         boolean latency = kind.equals("lat");
@@ -47,7 +46,7 @@ public class StreamScenarios {
                         .withTransfers(row.transfers())
                         .withIterations(row.iterations())
                         .withVerify(true),
-                device,
+                stage,
                 report,
                 settings);
     }
@@ -61,8 +60,8 @@ public class StreamScenarios {
         "-T v -S 65537 -C 4 -I 2",
         "-T v -S 1048577 -C 4 -I 2"
     })
-    void custom(RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(options, device, report, settings);
+    void custom(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        run(options, stage, report, settings);
     }
 
     @ParameterizedTest(name = "{0}")
@@ -82,24 +81,20 @@ public class StreamScenarios {
         "-T s,v --scale 0.0005",
         "-T f,v --scale 0.0005"
     })
-    void mode(RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        run(options, device, report, settings);
+    void mode(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        run(options, stage, report, settings);
     }
 
     @Test
     @DisplayName("both series over one listener")
-    void bothSeries(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void bothSeries(Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("share of rstream's repetitions", settings.streamScale());
-        run(
-                RstreamOptions.defaults().withVerify(true).withScale(settings.streamScale() / 10),
-                device,
-                report,
-                settings);
+        run(RstreamOptions.defaults().withVerify(true).withScale(settings.streamScale() / 10), stage, report, settings);
     }
 
     @Test
     @DisplayName("all sizes of rstream -S all")
-    void allSizes(FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void allSizes(Stage stage, RdmaReport report, ScenarioSettings settings) {
         if (!settings.allStreamSizes()) {
             throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.STREAM_SIZES + " is standard, not all");
         }
@@ -109,14 +104,14 @@ public class StreamScenarios {
                         .withSuite(RstreamOptions.Suite.ALL_SIZES)
                         .withVerify(true)
                         .withScale(settings.streamScale() / 10),
-                device,
+                stage,
                 report,
                 settings);
     }
 
     @ParameterizedTest(name = "{0} clients at once")
     @ValueSource(ints = {2, 8})
-    void manyClients(int clients, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void manyClients(int clients, Stage stage, RdmaReport report, ScenarioSettings settings) {
         RstreamOptions options = common(
                 RstreamOptions.defaults()
                         .withSizeBytes(5000)
@@ -125,31 +120,30 @@ public class StreamScenarios {
                         .withVerify(true),
                 settings);
         report.parameter("clients", clients);
-        long verified = report.step(clients + " clients", () -> runMany(options, clients, device));
+        long verified = report.step(clients + " clients", () -> runMany(options, clients, stage));
         report.bytesVerified(verified);
     }
 
     /** Both sides of the default suite from several clients: each series finds its place in its own client's stream. */
     @ParameterizedTest(name = "{0}")
     @OptionLines({"-T v --scale 0.0002 --clients 3", "-T f,v --scale 0.0002 --clients 3"})
-    void manyClientsOfTheWholeSuite(
-            RstreamOptions options, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void manyClientsOfTheWholeSuite(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.bytesVerified(
-                report.step("3 clients", () -> runMany(common(options, settings), options.clients(), device)));
+                report.step("3 clients", () -> runMany(common(options, settings), options.clients(), stage)));
     }
 
-    private static long runMany(RstreamOptions options, int clients, FabricDevice device) {
-        try (LocalRoles roles = new LocalRoles()) {
-            LocalRoles.Running<StreamRoles.Result> server =
-                    roles.start("server", device, new StreamRoles.Server(options.withClients(clients)));
+    private static long runMany(RstreamOptions options, int clients, Stage stage) {
+        try (NodeRoles roles = new NodeRoles()) {
+            Running<StreamRoles.Result> server =
+                    roles.start("server", stage.server(), new StreamRoles.Server(options.withClients(clients)));
             int port = Integer.parseInt(server.hear("port", options.timeout()));
             Role<StreamRoles.Result> client = new StreamRoles.Client(options.withPort(port));
-            List<LocalRoles.Running<StreamRoles.Result>> running = new ArrayList<>();
+            List<Running<StreamRoles.Result>> running = new ArrayList<>();
             for (int i = 0; i < clients; i++) {
-                running.add(roles.start("client-" + i, device, client));
+                running.add(roles.start("client-" + i, stage.client(), client, stage.server()));
             }
             long verified = 0;
-            for (LocalRoles.Running<StreamRoles.Result> each : running) {
+            for (Running<StreamRoles.Result> each : running) {
                 verified += each.join(SCENARIO).bytesVerified();
             }
             return verified + server.join(SCENARIO).bytesVerified();
@@ -164,7 +158,7 @@ public class StreamScenarios {
                 .withTimeout(settings.stepTimeout());
     }
 
-    private static void run(RstreamOptions given, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    private static void run(RstreamOptions given, Stage stage, RdmaReport report, ScenarioSettings settings) {
         RstreamOptions options = common(given, settings);
         List<StreamRow> rows = options.series().stream().flatMap(List::stream).toList();
         if (rows.size() == 1) {
@@ -176,8 +170,7 @@ public class StreamScenarios {
         report.parameter("transport", options.transport());
         var results = report.step(
                 rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows",
-                () -> LocalRoles.runPair(
-                        device, new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
+                () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         for (StreamRoles.Timing timing : results.client().timings()) {

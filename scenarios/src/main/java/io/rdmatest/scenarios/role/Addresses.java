@@ -2,12 +2,14 @@ package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.FabricDevice;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.Collections;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** The IP addresses of the network interface under a device. */
 public final class Addresses {
@@ -48,6 +50,24 @@ public final class Addresses {
                     .map(Addresses::withoutScope);
         } catch (SocketException e) {
             throw new IllegalStateException("Can't list the addresses of " + own.getHostAddress(), e);
+        }
+    }
+
+    /**
+     * Returns the address of another node as it is to be used on this one: a link-local one is reached over the interface of
+     * this node's device, whatever that of the other node is called.
+     */
+    static InetAddress ofPeer(InetAddress peer, Supplier<FabricDevice> own) {
+        if (!(peer instanceof Inet6Address) || !peer.isLinkLocalAddress()) {
+            return peer;
+        }
+        InetAddress address = own.get().address();
+        try {
+            return address instanceof Inet6Address local && local.getScopeId() != 0
+                    ? Inet6Address.getByAddress(null, peer.getAddress(), local.getScopeId())
+                    : peer;
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(peer + " has a length of its own", e);
         }
     }
 

@@ -238,7 +238,7 @@ final class ConnectionSet implements AutoCloseable {
                 ? options.port()
                 : Integer.parseInt(context.hear("port of the ucmatose server", options.timeout()));
         EventChannel events = openChannel();
-        String address = host != null ? host : context.device().address().getHostAddress();
+        String address = host != null ? host : context.peerAddress().getHostAddress();
         AddressInfo target = AddressTexts.active(
                 options.addressFormat(), options.portSpace(), address, port, options.bindAddress(), options.timeout());
         peer = address + " port " + port;

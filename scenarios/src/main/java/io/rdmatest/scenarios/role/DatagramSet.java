@@ -183,7 +183,7 @@ final class DatagramSet implements AutoCloseable {
         int port = options.port() != 0
                 ? options.port()
                 : Integer.parseInt(context.hear("port of the udaddy server", options.timeout()));
-        String address = host != null ? host : context.device().address().getHostAddress();
+        String address = host != null ? host : context.peerAddress().getHostAddress();
         AddressInfo target = AddressTexts.active(
                 options.addressFormat(), options.portSpace(), address, port, options.bindAddress(), options.timeout());
         peer = address + " port " + port;

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.FabricDevice;
+import java.net.InetAddress;
 import java.time.Duration;
 
 /** The context of a role, of which a part is to be different. */
@@ -15,6 +16,11 @@ class ForwardingContext implements RoleContext {
     @Override
     public FabricDevice device() {
         return context.device();
+    }
+
+    @Override
+    public InetAddress peerAddress() {
+        return context.peerAddress();
     }
 
     @Override

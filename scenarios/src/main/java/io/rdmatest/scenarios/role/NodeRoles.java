@@ -33,9 +33,9 @@ public final class NodeRoles implements AutoCloseable {
             Place serverPlace, Role<A> server, Place clientPlace, Role<B> client, Duration timeout) {
         return LocalRoles.runPair(
                 serverPlace.device(),
-                serverPlace.placed("server", server),
+                serverPlace.placed("server", server, clientPlace),
                 clientPlace.device(),
-                clientPlace.placed("client", client),
+                clientPlace.placed("client", client, serverPlace),
                 timeout);
     }
 
@@ -49,7 +49,21 @@ public final class NodeRoles implements AutoCloseable {
      * @return the running role
      */
     public <R> Running<R> start(String name, Place place, Role<R> role) {
-        return roles.start(name, place.device(), place.placed(name, role));
+        return roles.start(name, place.device(), place.placed(name, role, null));
+    }
+
+    /**
+     * Starts a role that finds its other side in another place, unless its options say where that is.
+     *
+     * @param name for thread names and messages, such as {@code client-1}
+     * @param place where it runs
+     * @param role the role; for a place that is not this JVM, one of this package's
+     * @param other where the other side runs; may be the same place
+     * @param <R> its results
+     * @return the running role
+     */
+    public <R> Running<R> start(String name, Place place, Role<R> role, Place other) {
+        return roles.start(name, place.device(), place.placed(name, role, other));
     }
 
     /**

@@ -167,7 +167,7 @@ public final class PingPongRoles {
                 }
             }
             int port = Integer.parseInt(context.hear("port of the ping-pong server", plan.timeout()));
-            InetSocketAddress target = new InetSocketAddress(context.device().address(), port);
+            InetSocketAddress target = new InetSocketAddress(context.peerAddress(), port);
             try (RcLink link = RcLink.connect(context, plan.spec(), null, target, id -> {}, exchange::prepare)) {
                 Result result = exchange.drive(link);
                 link.disconnect();

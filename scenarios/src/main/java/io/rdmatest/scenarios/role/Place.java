@@ -5,7 +5,9 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
 import java.io.File;
+import java.net.InetAddress;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -20,10 +22,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Place implements AutoCloseable {
 
+    /** How long a look at a device may take; the first one of a node loads most of the agent's classes. */
+    private static final Duration LOOK = Duration.ofMinutes(1);
+
     private final String name;
     private final Supplier<FabricDevice> device;
     private final @Nullable Peer peer;
     private final @Nullable Node node;
+    private final Object looking = new Object();
+    private @Nullable NodeFacts facts;
 
     private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable Node node) {
         this.name = name;
@@ -109,9 +116,54 @@ public final class Place implements AutoCloseable {
         return device;
     }
 
-    /** Returns what is to run in this JVM, so that the role runs here or there. */
-    <R> Role<R> placed(String title, Role<R> role) {
-        return peer == null || node == null ? role : new RemoteRun<>(title, peer, node, role);
+    /** Returns the device of this JVM that roles here use; empty for another JVM. */
+    public Optional<FabricDevice> local() {
+        return peer == null ? Optional.of(device.get()) : Optional.empty();
+    }
+
+    /**
+     * Returns the device as it looks from the place; looked at once.
+     *
+     * @throws io.rdmatest.fabric.FabricException if the place has no such device
+     * @throws io.rdmatest.peer.PeerLostException if the place does not answer
+     */
+    public NodeFacts facts() {
+        synchronized (looking) {
+            NodeFacts known = facts;
+            if (known == null) {
+                try (NodeRoles roles = new NodeRoles()) {
+                    known = roles.start("look", this, new NodeFacts.Look()).join(LOOK);
+                }
+                facts = known;
+            }
+            return known;
+        }
+    }
+
+    /** Returns the IP address at which rdma_cm of other places reaches this one's device. */
+    public InetAddress address() {
+        InetAddress known = node == null ? null : node.address();
+        return known != null ? known : facts().address();
+    }
+
+    /**
+     * Returns what is to run in this JVM, so that the role runs here or there.
+     *
+     * @param other where the other side is; null if that is not known, or known to the role
+     */
+    <R> Role<R> placed(String title, Role<R> role, @Nullable Place other) {
+        InetAddress target = other == null || other == this ? null : other.address();
+        if (peer != null && node != null) {
+            return new RemoteRun<>(title, peer, node, target, role);
+        }
+        return target == null
+                ? role
+                : context -> role.run(new ForwardingContext(context) {
+                    @Override
+                    public InetAddress peerAddress() {
+                        return Addresses.ofPeer(target, context::device);
+                    }
+                });
     }
 
     @Override

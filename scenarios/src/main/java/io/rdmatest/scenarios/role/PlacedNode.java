@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param gidIndex null for any
  * @param gidType null for any
  * @param gidFamily null for any
+ * @param peer where the other side is reached; null where that is this node
  */
 record PlacedNode(
         String fabric,
@@ -22,9 +23,10 @@ record PlacedNode(
         @Nullable Integer gidIndex,
         GidSelector.@Nullable Type gidType,
         GidSelector.@Nullable Family gidFamily,
-        @Nullable InetAddress address) {
+        @Nullable InetAddress address,
+        @Nullable InetAddress peer) {
 
-    static PlacedNode of(Node node) {
+    static PlacedNode of(Node node, @Nullable InetAddress peer) {
         OptionalInt index = node.gid().index();
         return new PlacedNode(
                 node.fabric(),
@@ -34,7 +36,8 @@ record PlacedNode(
                 index.isPresent() ? index.getAsInt() : null,
                 node.gid().type(),
                 node.gid().family(),
-                node.address());
+                node.address(),
+                peer);
     }
 
     Node toNode() {

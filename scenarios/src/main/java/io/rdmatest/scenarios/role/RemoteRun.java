@@ -5,6 +5,7 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.RemoteRole;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -12,8 +13,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stands in this JVM for a role that runs on a node: its messages, lines, results and failures are the role's, and it ends when
  * the role does.
+ *
+ * @param other where the node reaches the other side; null where that is on the same node
  */
-record RemoteRun<R>(String title, Peer peer, Node node, Role<R> role) implements Role<R> {
+record RemoteRun<R>(
+        String title, Peer peer, Node node, @Nullable InetAddress other, Role<R> role) implements Role<R> {
 
     private static final Duration SLICE = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofHours(1);
@@ -24,7 +28,8 @@ record RemoteRun<R>(String title, Peer peer, Node node, Role<R> role) implements
     @Override
     public R run(RoleContext context) {
         RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
-        RemoteRole remote = peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node)));
+        RemoteRole remote =
+                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node, other)));
         Thread ears = Thread.ofPlatform()
                 .name(Thread.currentThread().getName() + "-to-" + node.name())
                 .daemon(true)

@@ -123,9 +123,7 @@ public final class RmaStreamRoles {
         }
 
         private Result drive(RoleContext context) {
-            InetAddress remote = options.address() != null
-                    ? options.address()
-                    : context.device().address();
+            InetAddress remote = options.address() != null ? options.address() : context.peerAddress();
             int port = options.port() != 0
                     ? options.port()
                     : Integer.parseInt(context.hear("port of the stream's server", options.timeout()));

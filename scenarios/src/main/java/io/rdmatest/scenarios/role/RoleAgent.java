@@ -8,6 +8,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.peer.Agent;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.peer.PeerSettings;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -89,13 +90,21 @@ public final class RoleAgent {
         public synchronized FabricDevice device() {
             FabricDevice known = device;
             if (known == null) {
-                known = RoleTypes.read("node", task.place(), PlacedNode.class)
-                        .toNode()
-                        .resolve();
+                known = placed().toNode().resolve();
                 device = known;
                 counters = PortCounters.of(known.device().name(), known.port());
             }
             return known;
+        }
+
+        @Override
+        public InetAddress peerAddress() {
+            InetAddress peer = placed().peer();
+            return peer != null ? Addresses.ofPeer(peer, this::device) : device().address();
+        }
+
+        private PlacedNode placed() {
+            return RoleTypes.read("node", task.place(), PlacedNode.class);
         }
 
         @Override
@@ -149,11 +158,7 @@ public final class RoleAgent {
             part(
                     lines,
                     "port now",
-                    () -> List.of(RoleTypes.read("node", task.place(), PlacedNode.class)
-                            .toNode()
-                            .resolve()
-                            .portAttributes()
-                            .toString()));
+                    () -> List.of(placed().toNode().resolve().portAttributes().toString()));
             if (before != null) {
                 part(lines, "counters of the port that grew meanwhile", before::growth);
             }

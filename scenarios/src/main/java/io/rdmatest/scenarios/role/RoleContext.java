@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.FabricDevice;
+import java.net.InetAddress;
 import java.time.Duration;
 
 /**
@@ -13,6 +14,14 @@ public interface RoleContext {
 
     /** The device, port and GID that this role is to use. */
     FabricDevice device();
+
+    /**
+     * Returns the IP address at which rdma_cm reaches the other side, for a client that was not told another one. It is that
+     * of this role's own device where both sides are on one node.
+     */
+    default InetAddress peerAddress() {
+        return device().address();
+    }
 
     /**
      * Sends a message to the other side. Never blocks.

@@ -128,6 +128,14 @@ final class RoleTypes {
         add("rstream-client", StreamRoles.Client.class, StreamRoles.Result.class);
         add("rma-stream-server", RmaStreamRoles.Server.class, RmaStreamRoles.Result.class);
         add("rma-stream-client", RmaStreamRoles.Client.class, RmaStreamRoles.Result.class);
+        // A record without components has nothing to write.
+        add(new Type<>(
+                "look",
+                NodeFacts.Look.class,
+                Boolean.class,
+                NodeFacts.class,
+                look -> true,
+                (nothing, lines) -> new NodeFacts.Look()));
     }
 
     private static final FailureTypes FAILURES = FailureTypes.core()

@@ -75,7 +75,7 @@ final class RpingClient {
             return RcLink.raw(context, spec, options.gid(), this::prepare);
         }
         InetAddress given = options.address();
-        InetAddress remote = given != null ? given : context.device().address();
+        InetAddress remote = given != null ? given : context.peerAddress();
         int port = options.port() != 0
                 ? options.port()
                 : Integer.parseInt(context.hear("port of the rping server", options.timeout()));

@@ -52,13 +52,13 @@ final class StreamAddresses {
 
     InetSocketAddress toConnectTo(int port) {
         String server = options.serverAddress();
-        return new InetSocketAddress(server == null ? context.device().address() : resolve(server), port);
+        return new InetSocketAddress(server == null ? context.peerAddress() : resolve(server), port);
     }
 
     /** Returns what librdmacm makes of the server's address, with a route if there is an ibacm(8). */
     AddressInfo lookupToConnectTo(int port) {
         String server = options.serverAddress();
-        return lookup(server == null ? context.device().address().getHostAddress() : server, port, false);
+        return lookup(server == null ? context.peerAddress().getHostAddress() : server, port, false);
     }
 
     /** Returns the client's own address and port, or null if it may have any. */

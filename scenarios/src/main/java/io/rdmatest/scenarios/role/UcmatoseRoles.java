@@ -175,7 +175,7 @@ public final class UcmatoseRoles {
         @Override
         public byte[] run(RoleContext context) {
             InetSocketAddress target = new InetSocketAddress(
-                    context.device().address(), Integer.parseInt(context.hear("port of the server", timeout)));
+                    context.peerAddress(), Integer.parseInt(context.hear("port of the server", timeout)));
             try (RcLink link =
                     RcLink.connect(context, bare(timeout), null, target, id -> {}, prepared -> privateData)) {
                 link.disconnect();
@@ -223,7 +223,7 @@ public final class UcmatoseRoles {
         @Override
         public UnexpectedCmEventException run(RoleContext context) {
             int remotePort = port != 0 ? port : Integer.parseInt(context.hear("port of the server", timeout));
-            InetSocketAddress target = new InetSocketAddress(context.device().address(), remotePort);
+            InetSocketAddress target = new InetSocketAddress(context.peerAddress(), remotePort);
             try (RcLink link =
                     RcLink.connect(context, bare(timeout), null, target, id -> {}, prepared -> privateData)) {
                 throw new AssertionError("The connection to port " + remotePort + " came up, " + link.queuePair());

@@ -215,9 +215,12 @@ class RoleTypesTests {
             Node there = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), List.of());
             Node sent = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), node.launch());
 
-            assertThat(RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent)), PlacedNode.class)
-                            .toNode())
-                    .isEqualTo(there);
+            for (InetAddress peer : new InetAddress[] {null, InetAddress.ofLiteral("fd77::1")}) {
+                PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent, peer)), PlacedNode.class);
+
+                assertThat(read.toNode()).isEqualTo(there);
+                assertThat(read.peer()).isEqualTo(peer);
+            }
         }
     }
 
