@@ -27,7 +27,7 @@ public record ScenarioSettings(
     /** {@code standard} (4 sizes, unless set) or {@code all} (33 sizes). */
     public static final String STREAM_SIZES = "rdma.stream.sizes";
 
-    /** How long a role waits for any one step, in seconds; 10 unless set. */
+    /** How long a role waits for any one step, in seconds; 20 unless set. */
     public static final String STEP_TIMEOUT = "rdma.scenario.step-timeout";
 
     private static final List<String> SIZES = List.of("standard", "all");
@@ -41,7 +41,7 @@ public record ScenarioSettings(
                 (int) number(configuration, PING_PONG_ITERATIONS, 200, 1, 1_000_000_000),
                 number(configuration, STREAM_SCALE, 0.01, 1e-9, 1000),
                 sizes.equals("all"),
-                Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 10, 0.001, 3600))));
+                Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))));
     }
 
     private static double number(

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /** Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run. */
-final class ScenarioSettingsExtension implements BeforeAllCallback, ParameterResolver {
+public final class ScenarioSettingsExtension implements BeforeAllCallback, ParameterResolver {
+
+    /** Creates the extension; JUnit does. */
+    public ScenarioSettingsExtension() {}
 
     private static final Namespace NAMESPACE = Namespace.create(ScenarioSettingsExtension.class);
 

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.interop;
 import io.rdmatest.junit.SkipReason;
 import java.io.File;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
 
 /**
  * A running C program. Its output goes into a file, line by line as it is printed.
@@ -27,13 +29,18 @@ public final class CProgram implements AutoCloseable {
     private static final Duration GRACE = Duration.ofSeconds(10);
     private static final long LOOK_MILLIS = 20;
 
+    /** What a shell ends with where there is no such program. */
+    private static final int NOT_FOUND = 127;
+
+    private final List<String> launch;
     private final List<String> command;
     private final Process process;
     private final Path file;
     private final Duration step;
     private String last = "";
 
-    private CProgram(List<String> command, Process process, Path file, Duration step) {
+    private CProgram(List<String> launch, List<String> command, Process process, Path file, Duration step) {
+        this.launch = launch;
         this.command = command;
         this.process = process;
         this.file = file;
@@ -64,28 +71,75 @@ public final class CProgram implements AutoCloseable {
      * @throws IOException if it cannot be started
      */
     public static CProgram start(Duration step, String name, Object... arguments) throws IOException {
+        return start(List.of(), step, name, arguments);
+    }
+
+    /**
+     * Starts a program on a node. Killing it ends the launch command; that has to end the program.
+     *
+     * @param launch the command that runs another one on the node; empty for this host
+     * @param step how long each wait for it may take
+     * @param name its name, looked for on the {@code PATH} of the node
+     * @param arguments its arguments
+     * @throws org.opentest4j.TestAbortedException if it is not installed on this host; of another node, the first wait for
+     *     the program tells
+     * @throws IOException if it cannot be started
+     */
+    static CProgram start(List<String> launch, Duration step, String name, Object... arguments) throws IOException {
         List<String> command = new ArrayList<>();
-        command.add(find(name)
-                .orElseThrow(() -> SkipReason.PEER_ABSENT.skip(
-                        "the program " + name + " is not installed (Debian: apt-get install rdmacm-utils)"))
-                .toString());
+        command.add(
+                launch.isEmpty() ? find(name).orElseThrow(() -> missing(name)).toString() : name);
         Arrays.stream(arguments).map(Object::toString).forEach(command::add);
         // Into a file, a program prints only when its buffer is full, and it may be killed before that.
-        List<String> unbuffered = new ArrayList<>(List.of("stdbuf", "-oL"));
-        unbuffered.addAll(command);
+        command.addAll(0, List.of("stdbuf", "-oL"));
         Path file = Files.createTempFile(name, ".out");
         try {
-            Process process = new ProcessBuilder(unbuffered)
-                    .redirectErrorStream(true)
-                    .redirectInput(new File("/dev/null"))
-                    .redirectOutput(file.toFile())
-                    .start();
-            command.set(0, name);
-            return new CProgram(command, process, file, step);
+            ProcessBuilder builder =
+                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(file.toFile());
+            Process process = launch.isEmpty()
+                    ? builder.redirectInput(new File("/dev/null")).start()
+                    : startByShell(builder, launch, command);
+            List<String> typed = new ArrayList<>(launch);
+            typed.add(name);
+            typed.addAll(command.subList(3, command.size()));
+            return new CProgram(launch, typed, process, file, step);
         } catch (IOException | RuntimeException e) {
             Files.deleteIfExists(file);
             throw e;
         }
+    }
+
+    /**
+     * Has a shell on the node start the program, by a script on its standard input: so no launch command changes its words. The
+     * shell kills the program when that input ends, because ssh(1) does not when it is killed.
+     */
+    private static Process startByShell(ProcessBuilder builder, List<String> launch, List<String> command)
+            throws IOException {
+        List<String> shell = new ArrayList<>(launch);
+        shell.add("sh");
+        Process process = builder.command(shell).start();
+        String quoted = command.stream()
+                .map(word -> "'" + word.replace("'", "'\\''") + "'")
+                .collect(Collectors.joining(" "));
+        String script = "exec 3<&0; " + quoted + " </dev/null 3<&- & program=$!; "
+                + "{ read -r end <&3; kill -KILL $program; } 2>/dev/null & watch=$!; "
+                + "wait $program; status=$?; kill $watch 2>/dev/null; exit $status\n";
+        try {
+            // Left open: its end is the program's.
+            OutputStream in = process.getOutputStream();
+            in.write(script.getBytes(StandardCharsets.UTF_8));
+            in.flush();
+        } catch (IOException e) {
+            // The launch command ended already; what it said is in the file, and whoever waits for the program tells
+            // it.
+            return process;
+        }
+        return process;
+    }
+
+    private static TestAbortedException missing(String name) {
+        return SkipReason.PEER_ABSENT.skip(
+                "the program " + name + " is not installed (Debian: apt-get install rdmacm-utils)");
     }
 
     /** Returns the command line, as one would type it. */
@@ -166,9 +220,15 @@ public final class CProgram implements AutoCloseable {
     }
 
     void awaitListening(long deadline) throws IOException, InterruptedException {
-        while (!RdmaResources.mayListen(process.pid())) {
+        while (!mayListen()) {
             awaitNextTry(deadline, null);
         }
+    }
+
+    private boolean mayListen() throws IOException, InterruptedException {
+        return launch.isEmpty()
+                ? RdmaResources.mayListen(process.pid())
+                : RdmaResources.mayListen(launch, command.get(launch.size()));
     }
 
     /**
@@ -198,6 +258,9 @@ public final class CProgram implements AutoCloseable {
     /** Gives the program a moment, in which it may not end. */
     void awaitNextTry(long deadline, @Nullable Throwable refusal) throws InterruptedException {
         if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+            if (!launch.isEmpty() && process.exitValue() == NOT_FOUND) {
+                throw missing(command.get(launch.size()));
+            }
             throw new AssertionError("The server ended before anybody was connected: " + describe(), refusal);
         }
         if (System.nanoTime() - deadline >= 0) {

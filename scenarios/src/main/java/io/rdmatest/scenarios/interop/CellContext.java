@@ -10,11 +10,30 @@ import java.time.Duration;
 /** What a cell may use. Whatever was started through it is ended with the cell, however the cell ends. */
 public interface CellContext {
 
-    /** The device that both sides use. */
+    /** The device that our side uses. */
     FabricDevice device();
 
-    /** The address of the device, by which both sides find each other. */
-    InetAddress address();
+    /**
+     * Returns an address of our side's node.
+     *
+     * @param ipv4 true for IPv4, false for a global IPv6 address
+     * @throws org.opentest4j.TestAbortedException if it has none: the cell is skipped
+     */
+    InetAddress ours(boolean ipv4);
+
+    /**
+     * Returns an address of the programs' node, which may be ours.
+     *
+     * @param ipv4 true for IPv4, false for a global IPv6 address
+     * @throws org.opentest4j.TestAbortedException if it has none: the cell is skipped
+     */
+    InetAddress theirs(boolean ipv4);
+
+    /** Returns the address of our side that the fabric names for it. */
+    InetAddress ours();
+
+    /** Returns the address of the programs' node that the fabric names for it. */
+    InetAddress theirs();
 
     /** Returns a port that this process has not handed out before, below the ephemeral range; nobody listens on it. */
     int port();
@@ -23,7 +42,7 @@ public interface CellContext {
     Duration step();
 
     /**
-     * Starts a C program. What it prints can be read while it runs.
+     * Starts a C program on the programs' node. What it prints can be read while it runs.
      *
      * @param program its name, looked for on the {@code PATH}
      * @param arguments its arguments, each as {@link Object#toString} says it

@@ -4,10 +4,13 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.scenarios.ScenarioSettingsExtension;
+import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,10 +22,11 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 /**
  * Both sides of every C program of rdma-core against ours: what is on the wire is what they speak.
  *
- * <p>Our side decides, by completions, events and payload. What the program prints or returns counts only where it says
+ * <p>Our side is on this host; the programs are where the other side of every scenario is. Our side decides, by completions, events and payload. What the program prints or returns counts only where it says
  * something.
  */
 @RdmaTest(timeout = "90 s")
+@ExtendWith(ScenarioSettingsExtension.class)
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
 @DisplayName("Interoperability")
 public class InteropScenarios {
@@ -31,14 +35,15 @@ public class InteropScenarios {
 
     @ParameterizedTest(name = "{0}")
     @ArgumentsSource(Cells.class)
-    void cell(Cell cell, InteropMatrix matrix, FabricDevice device, RdmaReport report) {
+    void cell(Cell cell, InteropMatrix matrix, Stage stage, FabricDevice device, RdmaReport report) {
         report.label("parentSuite", "Interoperability");
         report.label("suite", cell.program());
         report.label("subSuite", cell.ours().sides());
         report.parameter("options", cell.optionsText());
         report.parameter("seed", matrix.seed());
-        LocalCell.Result result =
-                report.step(cell.toString(), () -> LocalCell.run(cell, device, STEP, Fault.NONE, matrix.repeat()));
+        LocalCell.Result result = report.step(
+                cell.toString(),
+                () -> LocalCell.run(cell, device, stage.here(), stage.elsewhere(), STEP, Fault.NONE, matrix.repeat()));
         result.notes().forEach(report::parameter);
         report.bytesVerified(result.bytes());
     }

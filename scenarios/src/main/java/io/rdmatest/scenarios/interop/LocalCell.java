@@ -8,6 +8,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
@@ -21,17 +22,21 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
-/** Runs a cell with both sides on this host, and ends whatever it started. */
+/** Runs a cell with our side in this JVM and the programs on this host or another node, and ends whatever it started. */
 final class LocalCell implements CellContext {
 
     private final FabricDevice device;
+    private final Place here;
+    private final Place there;
     private final Duration step;
     private final LocalRoles roles = new LocalRoles();
     private final List<CProgram> programs = new ArrayList<>();
     private final Map<String, String> notes = new LinkedHashMap<>();
 
-    private LocalCell(FabricDevice device, Duration step) {
+    private LocalCell(FabricDevice device, Place here, Place there, Duration step) {
         this.device = device;
+        this.here = here;
+        this.there = there;
         this.step = step;
     }
 
@@ -52,7 +57,20 @@ final class LocalCell implements CellContext {
      * @throws TestAbortedException if the program is not installed
      */
     static Result run(Cell cell, FabricDevice device, Duration step, Fault fault, String repeat) {
-        LocalCell context = new LocalCell(device, step);
+        try (Place here = Place.here(device)) {
+            return run(cell, device, here, here, step, fault, repeat);
+        }
+    }
+
+    /**
+     * Runs a cell across nodes, if the places are two.
+     *
+     * @param here the place of our side, which is in this JVM
+     * @param there the place of the programs
+     */
+    static Result run(
+            Cell cell, FabricDevice device, Place here, Place there, Duration step, Fault fault, String repeat) {
+        LocalCell context = new LocalCell(device, here, there, step);
         Throwable failure = null;
         long bytes = 0;
         try {
@@ -135,8 +153,31 @@ final class LocalCell implements CellContext {
     }
 
     @Override
-    public InetAddress address() {
-        return device.address();
+    public InetAddress ours(boolean ipv4) {
+        return addressOf(here, ipv4);
+    }
+
+    @Override
+    public InetAddress theirs(boolean ipv4) {
+        return addressOf(there, ipv4);
+    }
+
+    @Override
+    public InetAddress ours() {
+        return here.address();
+    }
+
+    @Override
+    public InetAddress theirs() {
+        return there.address();
+    }
+
+    private static InetAddress addressOf(Place place, boolean ipv4) {
+        return place.facts()
+                .address(ipv4)
+                .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
+                        + place.facts().environment().get("device") + " of node " + place.name() + " has no "
+                        + (ipv4 ? "IPv4" : "IPv6") + " address"));
     }
 
     @Override
@@ -151,7 +192,7 @@ final class LocalCell implements CellContext {
 
     @Override
     public CProgram start(String program, Object... arguments) throws IOException {
-        CProgram started = CProgram.start(step, program, arguments);
+        CProgram started = CProgram.start(there.launch(), step, program, arguments);
         programs.add(started);
         note(programs.size() == 1 ? "command" : "command " + programs.size(), started.command());
         return started;

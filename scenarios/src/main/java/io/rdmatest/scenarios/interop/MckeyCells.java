@@ -84,7 +84,7 @@ final class MckeyCells implements CellSource {
         private MckeyOptions options(CellContext context) {
             return MckeyOptions.defaults()
                     .withGroup(InetAddress.ofLiteral(group))
-                    .withBind(context.address())
+                    .withBind(context.ours())
                     .withQueuePairs(queuePairs)
                     .withMessages(messages)
                     .withSizeBytes(size)
@@ -126,7 +126,7 @@ final class MckeyCells implements CellSource {
         String ignored = witness.hear("joining the group", context.step());
         List<CProgram> receivers = new ArrayList<>();
         for (int i = 0; i < draw.programs(); i++) {
-            receivers.add(context.start("mckey", draw.common(context.address()).toArray()));
+            receivers.add(context.start("mckey", draw.common(context.theirs()).toArray()));
         }
         for (CProgram receiver : receivers) {
             receiver.awaitOutput(JOINED, draw.queuePairs());
@@ -158,7 +158,7 @@ final class MckeyCells implements CellSource {
         Running<Received> receiver =
                 context.roles().start("receiver", context.device(), new MulticastRoles.Receiver(options));
         String ignored = receiver.hear("joining the group", context.step());
-        List<Object> arguments = draw.common(context.address());
+        List<Object> arguments = draw.common(context.theirs());
         arguments.add("-s");
         if (draw.sendOnly()) {
             arguments.add("-o");

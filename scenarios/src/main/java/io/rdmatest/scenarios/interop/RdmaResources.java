@@ -58,6 +58,22 @@ public final class RdmaResources {
                 || listensOnTcp(pid);
     }
 
+    /**
+     * Returns whether a program of this name listens on another node. Of rstream, whose listeners the kernel shows under the
+     * name of librdmacm's thread or as TCP, that is not known before one tries.
+     */
+    static boolean mayListen(List<String> launch, String program) throws IOException, InterruptedException {
+        if (program.equals("rstream")) {
+            return true;
+        }
+        List<String> command = new ArrayList<>(launch);
+        command.addAll(List.of("rdma", "resource", "show", "cm_id"));
+        Pattern name = Pattern.compile("\\bcomm " + Pattern.quote(program) + "\\b");
+        return show(command).stream()
+                .anyMatch(line ->
+                        LISTENER.matcher(line).find() && name.matcher(line).find());
+    }
+
     /** What the kernel calls the pid of an object is the id of the thread that made it. */
     private static Set<String> threads(long pid) throws IOException {
         Set<String> threads = new HashSet<>();
@@ -89,23 +105,23 @@ public final class RdmaResources {
                         new IllegalStateException("The tool rdma is not installed (Debian: apt-get install iproute2)"));
         List<String> lines = new ArrayList<>();
         for (String kind : kinds) {
-            lines.addAll(show(tool, kind));
+            lines.addAll(show(List.of(tool.toString(), "resource", "show", kind)));
         }
         return lines;
     }
 
     /** Returns the lines of {@code rdma resource show}. */
-    private static List<String> show(Path tool, String kind) throws IOException, InterruptedException {
+    private static List<String> show(List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("rdma-resources", ".out");
         try {
-            Process process = new ProcessBuilder(tool.toString(), "resource", "show", kind)
+            Process process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(output.toFile())
                     .start();
             if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
                 process.destroyForcibly();
                 throw new IllegalStateException(
-                        "rdma resource show " + kind + " did not answer within " + PATIENCE_SECONDS + " s");
+                        String.join(" ", command) + " did not answer within " + PATIENCE_SECONDS + " s");
             }
             return Files.readAllLines(output, StandardCharsets.UTF_8);
         } finally {

@@ -1,7 +1,5 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -153,30 +151,27 @@ final class RpingCells implements CellSource {
 
         private RpingOptions options(CellContext context, Fault fault) {
             RpingOptions options = RpingOptions.defaults()
-                    .withAddress(address(context))
                     .withCount(pings)
                     .by(ours)
                     .withTimeout(context.step())
                     .withFault(fault);
             return validate ? options.withValidation() : options;
         }
-
-        private InetAddress address(CellContext context) {
-            return Addresses.find(context.device(), !ipv6)
-                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
-                            + context.device().device().name() + " has no " + (ipv6 ? "IPv6" : "IPv4") + " address"));
-        }
     }
 
     private static long client(CellContext context, Fault fault, Drawn drawn) throws Exception {
         int port = context.port();
-        InetAddress address = drawn.address(context);
+        InetAddress address = context.theirs(!drawn.ipv6());
         List<Object> words = new ArrayList<>(drawn.server());
         words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
         CProgram server = context.start("rping", words.toArray());
-        RpingOptions options = drawn.options(context, fault).withPort(port).withSize(drawn.size());
-        RpingRoles.ClientResult result =
-                context.connect(server, new RpingRoles.Client(drawn.source() ? options.withSource(address) : options));
+        RpingOptions options = drawn.options(context, fault)
+                .withAddress(address)
+                .withPort(port)
+                .withSize(drawn.size());
+        RpingRoles.ClientResult result = context.connect(
+                server,
+                new RpingRoles.Client(drawn.source() ? options.withSource(context.ours(!drawn.ipv6())) : options));
         if (result.pings() != drawn.pings()) {
             throw new AssertionError(result.pings() + " pings came back instead of " + drawn.pings());
         }
@@ -191,15 +186,16 @@ final class RpingCells implements CellSource {
     }
 
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
-        InetAddress address = drawn.address(context);
-        RpingOptions options = drawn.options(context, fault).withPort(0).withSize(drawn.size() + drawn.spare());
+        InetAddress address = context.ours(!drawn.ipv6());
+        RpingOptions options =
+                drawn.options(context, fault).withAddress(address).withPort(0).withSize(drawn.size() + drawn.spare());
         Running<RpingRoles.ServerResult> server =
                 context.roles().start("server", context.device(), new RpingRoles.Server(options));
         String port = server.hear("port", context.step());
         List<Object> words = new ArrayList<>(drawn.client());
         words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
         if (drawn.source()) {
-            words.addAll(List.of("-I", address.getHostAddress()));
+            words.addAll(List.of("-I", context.theirs(!drawn.ipv6()).getHostAddress()));
         }
         CProgram client = context.start("rping", words.toArray());
         RpingRoles.ServerResult result;

@@ -91,7 +91,7 @@ final class RstreamCells implements CellSource {
 
     private static long client(CellContext context, Fault fault, String line) throws Exception {
         int port = context.port();
-        String address = context.address().getHostAddress();
+        String address = context.theirs().getHostAddress();
         CProgram server = start(context, line, "-b", address, "-p", port);
         RstreamOptions options =
                 options(context, fault, line).withServerAddress(address).withPort(port);
@@ -101,7 +101,7 @@ final class RstreamCells implements CellSource {
     }
 
     private static long server(CellContext context, Fault fault, String line) throws Exception {
-        String address = context.address().getHostAddress();
+        String address = context.ours().getHostAddress();
         RstreamOptions options =
                 options(context, fault, line).withBindAddress(address).withPort(0);
         Running<StreamRoles.Result> server =

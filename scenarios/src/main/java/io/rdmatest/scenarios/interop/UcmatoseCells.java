@@ -2,13 +2,12 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -116,13 +115,17 @@ final class UcmatoseCells implements CellSource {
                     + (ours == BringUp.EXTERNAL_QP ? ", our side with external QPs" : "");
         }
 
-        private String address(CellContext context) {
-            return Addresses.find(context.device(), !ipv6)
-                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
-                            + context.device().device().name() + " has no " + (ipv6 ? "IPv6" : "IPv4") + " address"))
-                    .getHostAddress()
-                    // Java writes the interface behind it, which the program does not take.
-                    .replaceFirst("%.*", "");
+        private String ours(CellContext context) {
+            return withoutInterface(context.ours(!ipv6));
+        }
+
+        private String theirs(CellContext context) {
+            return withoutInterface(context.theirs(!ipv6));
+        }
+
+        /** Java writes the interface behind it, which the program does not take. */
+        private static String withoutInterface(InetAddress address) {
+            return address.getHostAddress().replaceFirst("%.*", "");
         }
 
         private UcmatoseOptions options(CellContext context, Fault fault) {
@@ -141,7 +144,7 @@ final class UcmatoseCells implements CellSource {
 
     private static long client(CellContext context, Fault fault, Drawn drawn) throws Exception {
         int port = context.port();
-        String address = drawn.address(context);
+        String address = drawn.theirs(context);
         List<Object> words = drawn.common();
         words.addAll(List.of("-p", port));
         if (drawn.bind() || drawn.ipv6()) {
@@ -153,13 +156,13 @@ final class UcmatoseCells implements CellSource {
                 .withPort(port)
                 .withTypeOfService(drawn.tos() ? 32 : null)
                 .withAckTimeoutExponent(drawn.acknowledge() ? 17 : null)
-                .withBindAddress(drawn.bind() ? address : null);
+                .withBindAddress(drawn.bind() ? drawn.ours(context) : null);
         UcmatoseRoles.Result result = context.connect(server, new UcmatoseRoles.Client(options));
         return agree(drawn, result, server);
     }
 
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
-        String address = drawn.address(context);
+        String address = drawn.ours(context);
         UcmatoseOptions options = drawn.options(context, fault)
                 .withBindAddress(address)
                 .withPort(0)
@@ -169,7 +172,7 @@ final class UcmatoseCells implements CellSource {
         List<Object> words = drawn.common();
         words.addAll(List.of("-s", address, "-p", server.hear("port", context.step())));
         if (drawn.bind()) {
-            words.addAll(List.of("-b", address));
+            words.addAll(List.of("-b", drawn.theirs(context)));
         }
         if (drawn.tos()) {
             words.addAll(List.of("-t", 32));

@@ -1,12 +1,11 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.UdaddyOptions;
 import io.rdmatest.scenarios.role.UdaddyRoles;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -85,13 +84,17 @@ final class UdaddyCells implements CellSource {
                     + (ipv6 ? " over IPv6" : "");
         }
 
-        private String address(CellContext context) {
-            return Addresses.find(context.device(), !ipv6)
-                    .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the network interface of "
-                            + context.device().device().name() + " has no " + (ipv6 ? "IPv6" : "IPv4") + " address"))
-                    .getHostAddress()
-                    // Java writes the interface behind it, which the program does not take.
-                    .replaceFirst("%.*", "");
+        private String ours(CellContext context) {
+            return withoutInterface(context.ours(!ipv6));
+        }
+
+        private String theirs(CellContext context) {
+            return withoutInterface(context.theirs(!ipv6));
+        }
+
+        /** Java writes the interface behind it, which the program does not take. */
+        private static String withoutInterface(InetAddress address) {
+            return address.getHostAddress().replaceFirst("%.*", "");
         }
 
         private UdaddyOptions options(CellContext context, Fault fault) {
@@ -106,7 +109,7 @@ final class UdaddyCells implements CellSource {
     }
 
     private static long client(CellContext context, Fault fault, Drawn drawn) throws Exception {
-        String address = drawn.address(context);
+        String address = drawn.theirs(context);
         List<Object> words = drawn.common();
         if (drawn.bind() || drawn.ipv6()) {
             words.addAll(List.of("-b", address));
@@ -115,12 +118,12 @@ final class UdaddyCells implements CellSource {
         UdaddyOptions options = drawn.options(context, fault)
                 .withServerAddress(address)
                 .withTypeOfService(drawn.tos() ? 32 : null)
-                .withBindAddress(drawn.bind() ? address : null);
+                .withBindAddress(drawn.bind() ? drawn.ours(context) : null);
         return agree(drawn, context.connect(server, new UdaddyRoles.Client(options)), server);
     }
 
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
-        String address = drawn.address(context);
+        String address = drawn.ours(context);
         Running<UdaddyRoles.Result> server = context.roles()
                 .start(
                         "server",
@@ -131,7 +134,7 @@ final class UdaddyCells implements CellSource {
         List<Object> words = drawn.common();
         words.addAll(List.of("-s", address));
         if (drawn.bind()) {
-            words.addAll(List.of("-b", address));
+            words.addAll(List.of("-b", drawn.theirs(context)));
         }
         if (drawn.tos()) {
             words.addAll(List.of("-t", 32));

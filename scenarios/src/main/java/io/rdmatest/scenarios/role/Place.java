@@ -116,6 +116,11 @@ public final class Place implements AutoCloseable {
         return device;
     }
 
+    /** Returns the command that runs another one on the node; empty for this host. */
+    public List<String> launch() {
+        return node == null ? List.of() : node.launch();
+    }
+
     /** Returns the device of this JVM that roles here use; empty for another JVM. */
     public Optional<FabricDevice> local() {
         return peer == null ? Optional.of(device.get()) : Optional.empty();

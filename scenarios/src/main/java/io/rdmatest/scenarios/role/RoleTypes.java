@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -128,14 +129,7 @@ final class RoleTypes {
         add("rstream-client", StreamRoles.Client.class, StreamRoles.Result.class);
         add("rma-stream-server", RmaStreamRoles.Server.class, RmaStreamRoles.Result.class);
         add("rma-stream-client", RmaStreamRoles.Client.class, RmaStreamRoles.Result.class);
-        // A record without components has nothing to write.
-        add(new Type<>(
-                "look",
-                NodeFacts.Look.class,
-                Boolean.class,
-                NodeFacts.class,
-                look -> true,
-                (nothing, lines) -> new NodeFacts.Look()));
+        add("look", NodeFacts.Look.class, NodeFacts.class);
     }
 
     private static final FailureTypes FAILURES = FailureTypes.core()
@@ -306,6 +300,8 @@ final class RoleTypes {
                 .visibility(PropertyAccessor.ALL, Visibility.NONE)
                 .visibility(PropertyAccessor.FIELD, Visibility.ANY)
                 .visibility(PropertyAccessor.CREATOR, Visibility.ANY)
+                // A role may have no parameters.
+                .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
                 .enable(
                         DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES,
                         DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)

@@ -1,0 +1,151 @@
+package io.rdmatest.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIf;
+
+/** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
+@EnabledIf(
+        value = "io.rdmatest.acceptance.NodesTests#prepared",
+        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@Timeout(value = 8, unit = TimeUnit.MINUTES)
+class QualifyAcrossNodesTests {
+
+    private static final Path PROJECT = Path.of("..").toAbsolutePath().normalize();
+
+    /** Not a temporary folder of the host's: of this one, the machines see the same. */
+    private final Path folder = PROJECT.resolve("reports/target/qualify-across-nodes");
+
+    @BeforeEach
+    void createFolder() throws Exception {
+        Files.createDirectories(folder);
+    }
+
+    /** That an sshd is installed; the project itself needs none. */
+    static boolean preparedWithSsh() throws Exception {
+        return NodesTests.prepared()
+                && Files.isExecutable(Path.of("/usr/sbin/sshd"))
+                && Files.isExecutable(Path.of("/usr/bin/ssh"));
+    }
+
+    @Test
+    void theServersSideIsOnTheOtherNodeAndTheProgramToo() throws Exception {
+        String said = run(
+                List.of("./qualify"),
+                "--fabric",
+                "microvm-2",
+                "--scenario",
+                "Ping-pong: rping, 4096 bytes, RDMA_CM",
+                "--scenario",
+                "Connection: IPv6 addresses, RDMA_CM",
+                "--scenario",
+                "Multicast: -m 239.77.0.1 -S 20, two receivers",
+                "--scenario",
+                "rping, our client",
+                "--output",
+                folder.toString());
+
+        requirePassed(said, 4, "node b", "node a");
+        assertThat(Files.readString(folder.resolve("qualification.json"))).contains("on-node b rping -s");
+    }
+
+    @Test
+    @EnabledIf(value = "preparedWithSsh", disabledReason = "there is no sshd (Debian: apt-get install openssh-server)")
+    void theOtherNodeIsReachedBySsh() throws Exception {
+        Path fabric = Files.writeString(folder.resolve("ssh.yaml"), """
+                fabric: two-by-ssh
+                nodes:
+                  - name: here
+                    device: rxe0
+                    address: 10.77.0.1
+                  - name: there
+                    launch: [ssh, -i, /tmp/key, -o, BatchMode=yes, -o, StrictHostKeyChecking=no, -o, UserKnownHostsFile=/tmp/known,
+                             -o, LogLevel=ERROR, root@10.77.0.2]
+                    device: rxe0
+                    address: 10.77.0.2
+                """);
+        String script = """
+                ssh-keygen -q -t ed25519 -N '' -f /tmp/key || exit
+                on-node b sh -c 'cat >/tmp/authorized' </tmp/key.pub || exit
+                on-node b sh -c 'mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N "" -f /tmp/host &&
+                    exec /usr/sbin/sshd -D -e -h /tmp/host -o AuthorizedKeysFile=/tmp/authorized -o StrictModes=no \\
+                        -o PidFile=none -o UsePAM=no -o PermitRootLogin=prohibit-password' >/tmp/sshd.log 2>&1 </dev/null &
+                tries=0
+                until grep -q 'Server listening' /tmp/sshd.log; do
+                    tries=$((tries + 1))
+                    [ $tries -lt 100 ] || { cat /tmp/sshd.log; exit 99; }
+                    sleep 0.2
+                done
+                ./qualify --fabric %s --server here --client there --scenario 'Ping-pong: rping, 4096 bytes, RDMA_CM' \\
+                    --scenario 'ucmatose, our server' --output %s
+                status=$?
+                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b pgrep -xc ucmatose) programs"
+                exit $status
+                """.formatted(fabric, folder);
+        String said = run(List.of(
+                PROJECT.resolve("fabric-config/rdma-jdk/bin/in-vm").toString(),
+                "--nodes",
+                "2",
+                "--",
+                "sh",
+                "-c",
+                script));
+
+        requirePassed(said, 2, "node here", "node there");
+        assertThat(Files.readString(folder.resolve("qualification.json"))).contains("root@10.77.0.2 ucmatose");
+        assertThat(said).contains("left there: 0 agents, 0 programs");
+    }
+
+    /** Each scenario has bytes that were compared, and says which node did what. */
+    private void requirePassed(String said, int count, String server, String client) throws Exception {
+        JsonNode scenarios = new ObjectMapper()
+                .readTree(folder.resolve("qualification.json").toFile())
+                .path("scenarios");
+        assertThat(scenarios).as(said).hasSize(count);
+        for (JsonNode scenario : scenarios) {
+            assertThat(scenario.path("verdict").asText())
+                    .as(scenario.toString())
+                    .isEqualTo("passed");
+            assertThat(scenario.path("bytesVerified").asLong())
+                    .as(scenario.toString())
+                    .isPositive();
+            assertThat(scenario.path("parameters").path("server").asText()).isEqualTo(server);
+            assertThat(scenario.path("parameters").path("client").asText()).isEqualTo(client);
+        }
+    }
+
+    private String run(List<String> program, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(program);
+        command.addAll(List.of(arguments));
+        Path said = folder.resolve("said");
+        Files.deleteIfExists(folder.resolve("qualification.json"));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(PROJECT.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile());
+        // Also where there is a device: what is shown here is two hosts.
+        builder.environment().put("RDMA_VM", "always");
+        Process process = builder.start();
+        try {
+            assertThat(process.waitFor(6, TimeUnit.MINUTES))
+                    .as("ended within 6 min")
+                    .isTrue();
+        } finally {
+            process.destroy();
+        }
+        String text = Files.readString(said, StandardCharsets.UTF_8);
+        assertThat(process.exitValue()).as(text).isZero();
+        return text;
+    }
+}
