@@ -46,17 +46,18 @@ class QualifyAcrossNodesTests {
                 "--fabric",
                 "microvm-2",
                 "--scenario",
-                "Ping-pong: rping, 4096 bytes, RDMA_CM",
+                "ConnectionScenarios.ipv6",
                 "--scenario",
-                "Connection: IPv6 addresses, RDMA_CM",
+                "ConnectionScenarios.raw",
                 "--scenario",
-                "Multicast: -m 239.77.0.1 -S 20, two receivers",
+                "MulticastScenarios.sendOnly",
                 "--scenario",
-                "rping, our client",
+                "InteropScenarios.cell",
                 "--output",
                 folder.toString());
 
-        requirePassed(said, 4, "node b", "node a");
+        // Five programs, in either role.
+        requirePassed(said, 2 + 2 + 1 + 10, "node b", "node a");
         assertThat(Files.readString(folder.resolve("qualification.json"))).contains("on-node b rping -s");
     }
 
@@ -87,10 +88,10 @@ class QualifyAcrossNodesTests {
                     [ $tries -lt 100 ] || { cat /tmp/sshd.log; exit 99; }
                     sleep 0.2
                 done
-                ./qualify --fabric %s --server here --client there --scenario 'Ping-pong: rping, 4096 bytes, RDMA_CM' \\
-                    --scenario 'ucmatose, our server' --output %s
+                ./qualify --fabric %s --server here --client there --scenario ConnectionScenarios.privateData \\
+                    --scenario InteropScenarios.cell --output %s
                 status=$?
-                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b pgrep -xc ucmatose) programs"
+                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b pgrep -xc "rping|ucmatose|udaddy|mckey|rstream") programs"
                 exit $status
                 """.formatted(fabric, folder);
         String said = run(List.of(
@@ -102,8 +103,8 @@ class QualifyAcrossNodesTests {
                 "-c",
                 script));
 
-        requirePassed(said, 2, "node here", "node there");
-        assertThat(Files.readString(folder.resolve("qualification.json"))).contains("root@10.77.0.2 ucmatose");
+        requirePassed(said, 2 + 10, "node here", "node there");
+        assertThat(Files.readString(folder.resolve("qualification.json"))).contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
         assertThat(said).contains("left there: 0 agents, 0 programs");
     }
 
