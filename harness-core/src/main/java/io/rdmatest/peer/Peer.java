@@ -276,6 +276,7 @@ public final class Peer implements AutoCloseable {
         destroyTree();
         exited(SHORTLY);
         join(logReader, SHORTLY);
+        closePipes();
         String when = hello.isDone() ? "" : " before its agent said hello";
         String words = ending.words();
         if (byItself) {
@@ -320,26 +321,15 @@ public final class Peer implements AutoCloseable {
         wire.stop();
         destroyTree();
         exited(SHORTLY);
-        if (!hello.isDone()) {
-            // Nothing was written by the channel's own thread, which would close the pipe.
-            closeQuietly();
-        }
         wire.join(SHORTLY);
         join(logReader, SHORTLY);
+        closePipes();
         PeerLostException loss = loss(Reason.ENDED, "was closed");
         for (Long number : roles.keySet()) {
             RemoteRole role = roles.remove(number);
             if (role != null) {
                 role.add(new RemoteRole.Failed(loss.again()));
             }
-        }
-    }
-
-    private void closeQuietly() {
-        try {
-            process.getOutputStream().close();
-        } catch (IOException e) {
-            // The process is gone, and so is whoever would have read.
         }
     }
 
@@ -351,11 +341,18 @@ public final class Peer implements AutoCloseable {
 
     private void destroyTree() {
         refreshTree();
-        process.destroyForcibly();
+        // Through its handle: destroying the process itself would close its pipes, and with them what is still to be read of
+        // its log.
+        boolean ignored = process.toHandle().destroyForcibly();
         synchronized (tree) {
             // Handles know when a process started: a number that is used again does no harm.
             tree.forEach(ProcessHandle::destroyForcibly);
         }
+    }
+
+    /** To be called when all was read, or nothing more is waited for. */
+    private void closePipes() {
+        process.destroyForcibly();
     }
 
     private boolean exited(Duration most) {

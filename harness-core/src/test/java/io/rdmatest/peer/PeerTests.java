@@ -280,6 +280,17 @@ class PeerTests {
         nothingIsLeft();
     }
 
+    /** What a command wrote before its end is still in the pipe after it, if there is much of it or the reader is late. */
+    @Test
+    void theLogIsReadToItsEndAlsoWhenTheCommandEndedLongBefore() {
+        PeerLostException loss = lost(
+                () -> shell("head -c 60000 /dev/zero | tr '\\0' '\\n' >&2; echo Permission denied >&2; exit 255"));
+
+        assertThat(loss.exitStatus()).hasValue(255);
+        assertThat(loss.log()).endsWith("Permission denied");
+        nothingIsLeft();
+    }
+
     @Test
     void anotherVersionIsNamedTogetherWithThisOne() {
         PeerLostException loss =
