@@ -115,7 +115,35 @@ public final class Peer implements AutoCloseable {
      */
     public static Peer launch(
             String node, List<String> launch, Path agent, PeerSettings settings, FailureTypes failureTypes) {
-        Bootstrap bootstrap = Bootstrap.of(agent);
+        return launch(node, launch, null, Map.of(), agent, settings, failureTypes);
+    }
+
+    /**
+     * Brings an agent to a node and starts it there with a JDK and variables of the caller's choice.
+     *
+     * @param node the node's name, for messages
+     * @param launch the command that runs another one on the node, for example {@code ssh root@b.example}; empty for this host
+     * @param java the program {@code java} on the node, a command on its PATH or an absolute path, and no other; null for the
+     *     first suitable one that is found
+     * @param environment variables for the agent beside those that the node has; the search for a JDK and the folder for
+     *     temporary files follow them, too. Names are those of a shell's variables
+     * @param agent the jar
+     * @param settings how long to wait
+     * @param failureTypes the failures that keep their type
+     * @return the agent, which has said hello
+     * @throws IllegalArgumentException if a name in the environment is none of a shell's variable
+     * @throws PeerLostException if there is no agent in time: the message says what is missing there
+     * @throws java.io.UncheckedIOException if the jar can't be read
+     */
+    public static Peer launch(
+            String node,
+            List<String> launch,
+            @Nullable String java,
+            Map<String, String> environment,
+            Path agent,
+            PeerSettings settings,
+            FailureTypes failureTypes) {
+        Bootstrap bootstrap = Bootstrap.of(agent, java, environment);
         return new Peer(node, Bootstrap.command(launch), bootstrap, settings, failureTypes).open();
     }
 
