@@ -40,8 +40,7 @@ final class Bootstrap {
     private final @Nullable String java;
     private final Map<String, String> environment;
 
-    private Bootstrap(
-            Path jar, long length, String sha256, @Nullable String java, Map<String, String> environment) {
+    private Bootstrap(Path jar, long length, String sha256, @Nullable String java, Map<String, String> environment) {
         this.jar = jar;
         this.length = length;
         this.sha256 = sha256;

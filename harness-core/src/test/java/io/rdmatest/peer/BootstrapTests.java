@@ -167,7 +167,8 @@ class BootstrapTests {
     @Test
     void theAgentHasTheVariablesOfItsNode() throws Exception {
         String text = "it's \"$HOME\" `here`";
-        try (Peer peer = launch("java", Map.of("OF_THE_NODE", text, "PATH", ownJava().getParent() + ":/bin:/usr/bin"))) {
+        try (Peer peer =
+                launch("java", Map.of("OF_THE_NODE", text, "PATH", ownJava().getParent() + ":/bin:/usr/bin"))) {
             works(peer);
 
             assertThat(environment(peer)).contains("OF_THE_NODE=" + text);
@@ -214,7 +215,8 @@ class BootstrapTests {
 
     @Test
     void aVariableWithoutAProperNameIsRefused() {
-        assertThatThrownBy(() -> launch("java", Map.of("A B", "c"))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> launch("java", Map.of("A B", "c")))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'A B' is no name of a variable");
     }
 

@@ -37,8 +37,7 @@ class PeerTests {
     private static final PeerSettings SETTINGS =
             PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(45));
 
-    private static final PeerSettings IMPATIENT =
-            SETTINGS.withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8));
+    private static final PeerSettings IMPATIENT = SETTINGS.withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8));
     private static final AtomicInteger NAMES = new AtomicInteger();
 
     /** Threads have the node's name: it is one of its own for each. */
@@ -134,10 +133,11 @@ class PeerTests {
                 .filter(thread -> thread.getName().startsWith("rdma-peer-" + node + "-"))
                 .toList();
         long deadline = System.nanoTime() + STEP.toNanos();
-        assertThat(left).allSatisfy(thread -> assertThat(
-                        thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))))
-                .as("%s ended", thread.getName())
-                .isTrue());
+        assertThat(left)
+                .allSatisfy(thread -> assertThat(
+                                thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))))
+                        .as("%s ended", thread.getName())
+                        .isTrue());
     }
 
     // ---- all is well ----
@@ -299,8 +299,8 @@ class PeerTests {
     /** What a command wrote before its end is still in the pipe after it, if there is much of it or the reader is late. */
     @Test
     void theLogIsReadToItsEndAlsoWhenTheCommandEndedLongBefore() {
-        PeerLostException loss = lost(
-                () -> shell("head -c 60000 /dev/zero | tr '\\0' '\\n' >&2; echo Permission denied >&2; exit 255"));
+        PeerLostException loss =
+                lost(() -> shell("head -c 60000 /dev/zero | tr '\\0' '\\n' >&2; echo Permission denied >&2; exit 255"));
 
         assertThat(loss.exitStatus()).hasValue(255);
         assertThat(loss.log()).endsWith("Permission denied");
