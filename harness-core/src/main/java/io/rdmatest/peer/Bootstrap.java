@@ -14,6 +14,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Brings the agent's jar to a node and starts it there. All that a node needs is a shell, which gets its script on its
@@ -28,24 +31,46 @@ final class Bootstrap {
     private static final int NO_SPACE = 99;
     private static final int NO_COMMAND = 127;
 
+    private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final String SEND = "rdmatest-agent: send";
 
     private final Path jar;
     private final long length;
     private final String sha256;
+    private final @Nullable String java;
+    private final Map<String, String> environment;
 
-    private Bootstrap(Path jar, long length, String sha256) {
+    private Bootstrap(Path jar, long length, String sha256, @Nullable String java, Map<String, String> environment) {
         this.jar = jar;
         this.length = length;
         this.sha256 = sha256;
+        this.java = java;
+        this.environment = environment;
     }
 
     static Bootstrap of(Path jar) {
+        return of(jar, null, Map.of());
+    }
+
+    /** Takes the jar, and what the agent is to run with there; the java is searched for if it is null. */
+    static Bootstrap of(Path jar, @Nullable String java, Map<String, String> environment) {
+        // Only their values are quoted in the script.
+        environment.keySet().stream()
+                .filter(name -> !VARIABLE.matcher(name).matches())
+                .findFirst()
+                .ifPresent(name -> {
+                    throw new IllegalArgumentException("'" + name + "' is no name of a variable for a node's agent:"
+                            + " it takes letters, digits and _, and begins with no digit");
+                });
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             byte[] content = Files.readAllBytes(jar);
             return new Bootstrap(
-                    jar.toAbsolutePath(), content.length, HexFormat.of().formatHex(digest.digest(content)));
+                    jar.toAbsolutePath(),
+                    content.length,
+                    HexFormat.of().formatHex(digest.digest(content)),
+                    java,
+                    Map.copyOf(environment));
         } catch (IOException e) {
             throw new UncheckedIOException("The agent's jar " + jar + " can't be read: build it with mvn package", e);
         } catch (NoSuchAlgorithmException e) {
@@ -66,7 +91,11 @@ final class Bootstrap {
         } catch (IOException e) {
             throw new UncheckedIOException("The script that starts the agent can't be read", e);
         }
+        String exports = environment.entrySet().stream()
+                .map(variable -> "export " + variable.getKey() + "=" + quote(variable.getValue()) + "\n")
+                .collect(Collectors.joining());
         Map<String, String> values = Map.of(
+                "NAMED", quote(java == null ? "" : java),
                 "JAVA",
                         quote(Path.of(System.getProperty("java.home"), "bin", "java")
                                 .toString()),
@@ -81,7 +110,7 @@ final class Bootstrap {
         for (Map.Entry<String, String> value : values.entrySet()) {
             script = script.replace("@" + value.getKey() + "@", value.getValue());
         }
-        return script.getBytes(StandardCharsets.UTF_8);
+        return (exports + script).getBytes(StandardCharsets.UTF_8);
     }
 
     private static String quote(String text) {

@@ -115,7 +115,35 @@ public final class Peer implements AutoCloseable {
      */
     public static Peer launch(
             String node, List<String> launch, Path agent, PeerSettings settings, FailureTypes failureTypes) {
-        Bootstrap bootstrap = Bootstrap.of(agent);
+        return launch(node, launch, null, Map.of(), agent, settings, failureTypes);
+    }
+
+    /**
+     * Brings an agent to a node and starts it there with a JDK and variables of the caller's choice.
+     *
+     * @param node the node's name, for messages
+     * @param launch the command that runs another one on the node, for example {@code ssh root@b.example}; empty for this host
+     * @param java the program {@code java} on the node, a command on its PATH or an absolute path, and no other; null for the
+     *     first suitable one that is found
+     * @param environment variables for the agent beside those that the node has; the search for a JDK and the folder for
+     *     temporary files follow them, too. Names are those of a shell's variables
+     * @param agent the jar
+     * @param settings how long to wait
+     * @param failureTypes the failures that keep their type
+     * @return the agent, which has said hello
+     * @throws IllegalArgumentException if a name in the environment is none of a shell's variable
+     * @throws PeerLostException if there is no agent in time: the message says what is missing there
+     * @throws java.io.UncheckedIOException if the jar can't be read
+     */
+    public static Peer launch(
+            String node,
+            List<String> launch,
+            @Nullable String java,
+            Map<String, String> environment,
+            Path agent,
+            PeerSettings settings,
+            FailureTypes failureTypes) {
+        Bootstrap bootstrap = Bootstrap.of(agent, java, environment);
         return new Peer(node, Bootstrap.command(launch), bootstrap, settings, failureTypes).open();
     }
 
@@ -276,6 +304,7 @@ public final class Peer implements AutoCloseable {
         destroyTree();
         exited(SHORTLY);
         join(logReader, SHORTLY);
+        closePipes();
         String when = hello.isDone() ? "" : " before its agent said hello";
         String words = ending.words();
         if (byItself) {
@@ -320,26 +349,15 @@ public final class Peer implements AutoCloseable {
         wire.stop();
         destroyTree();
         exited(SHORTLY);
-        if (!hello.isDone()) {
-            // Nothing was written by the channel's own thread, which would close the pipe.
-            closeQuietly();
-        }
         wire.join(SHORTLY);
         join(logReader, SHORTLY);
+        closePipes();
         PeerLostException loss = loss(Reason.ENDED, "was closed");
         for (Long number : roles.keySet()) {
             RemoteRole role = roles.remove(number);
             if (role != null) {
                 role.add(new RemoteRole.Failed(loss.again()));
             }
-        }
-    }
-
-    private void closeQuietly() {
-        try {
-            process.getOutputStream().close();
-        } catch (IOException e) {
-            // The process is gone, and so is whoever would have read.
         }
     }
 
@@ -351,11 +369,19 @@ public final class Peer implements AutoCloseable {
 
     private void destroyTree() {
         refreshTree();
-        process.destroyForcibly();
+        // Through its handle: destroying the process itself would close its pipes, and with them what is still to be
+        // read of
+        // its log.
+        boolean ignored = process.toHandle().destroyForcibly();
         synchronized (tree) {
             // Handles know when a process started: a number that is used again does no harm.
             tree.forEach(ProcessHandle::destroyForcibly);
         }
+    }
+
+    /** To be called when all was read, or nothing more is waited for. */
+    private void closePipes() {
+        process.destroyForcibly();
     }
 
     private boolean exited(Duration most) {

@@ -9,15 +9,17 @@ start_the_agent() {
         exit "$status"
     }
     umask 077
-    java='' seen=''
-    if [ -n "${RDMATEST_JAVA-}" ]; then
-        # Whoever chooses one means that one.
+    java='' seen='' named=@NAMED@
+    # Whoever chooses one means that one.
+    if [ -n "$named" ]; then
+        set -- "$(command -v "$named" || printf %s "$named")"
+    elif [ -n "${RDMATEST_JAVA-}" ]; then
         set -- "$RDMATEST_JAVA"
     else
         set -- @JAVA@ "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java)" /usr/lib/jvm/*/bin/java
     fi
     for candidate; do
-        [ -n "$candidate" ] && [ -x "$candidate" ] || continue
+        [ -n "$candidate" ] && [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
         release=$(dirname "$(dirname "$(readlink -f "$candidate")")")/release
         version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$release" 2>/dev/null </dev/null)
         [ -n "$version" ] ||
@@ -29,8 +31,8 @@ start_the_agent() {
         seen="$seen $candidate (${version:-of an unknown version})"
     done
     if [ -z "$java" ]; then
-        [ -n "$seen" ] || fail @NO_JAVA@ "there is no java at $*: install a JDK @VERSION@ or later, or set RDMATEST_JAVA to one"
-        fail @OLD_JAVA@ "a java of version @VERSION@ or later is needed, seen:$seen; install one, or set RDMATEST_JAVA to it"
+        [ -n "$seen" ] || fail @NO_JAVA@ "there is no java at $*: install a JDK @VERSION@ or later, or name one by RDMATEST_JAVA or the node's key java"
+        fail @OLD_JAVA@ "a java of version @VERSION@ or later is needed, seen:$seen; install one, or name it by RDMATEST_JAVA or the node's key java"
     fi
     jar=@JAR@ folder=''
     if [ ! -r "$jar" ] || [ "$(sha256sum <"$jar" 2>/dev/null)" != '@SHA256@  -' ]; then

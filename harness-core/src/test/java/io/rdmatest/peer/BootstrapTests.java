@@ -1,6 +1,7 @@
 package io.rdmatest.peer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
@@ -149,6 +151,82 @@ class BootstrapTests {
 
             assertThat(peer.log()).contains("Last login: today");
         }
+    }
+
+    private Peer launch(String java, Map<String, String> environment, String... more) {
+        return Peer.launch(
+                "b",
+                Stream.concat(Stream.of("env"), Stream.of(more)).toList(),
+                java,
+                environment,
+                jar,
+                PeerSettings.defaults(),
+                FailureTypes.core());
+    }
+
+    @Test
+    void theAgentHasTheVariablesOfItsNode() throws Exception {
+        String text = "it's \"$HOME\" `here`";
+        try (Peer peer =
+                launch("java", Map.of("OF_THE_NODE", text, "PATH", ownJava().getParent() + ":/bin:/usr/bin"))) {
+            works(peer);
+
+            assertThat(environment(peer)).contains("OF_THE_NODE=" + text);
+        }
+    }
+
+    /** The variables are those of a node that has not the jar, and which puts it where they say. */
+    @Test
+    void theFolderOfTheJarIsWhereTheVariablesOfTheNodeSay() throws Exception {
+        String path = withOtherFiles()[0].substring("PATH=".length());
+        try (Peer peer = launch(ownJava().toString(), Map.of("TMPDIR", temporary.toString(), "PATH", path))) {
+            works(peer);
+
+            assertThat(commandLine(peer)).contains(temporary + "/rdmatest-agent.");
+            assertThat(temporary).isEmptyDirectory();
+        }
+    }
+
+    @Test
+    void theJavaOfTheNodeIsTheOneThatIsMeant() throws Exception {
+        Path named = script("named/bin/java", "exec '" + ownJava() + "' -Dnamed=yes \"$@\"");
+        Files.writeString(folder.resolve("named/release"), "JAVA_VERSION=\"25.0.1\"\n");
+        try (Peer peer = launch(named.toString(), Map.of(), "RDMATEST_JAVA=/nowhere/java")) {
+            works(peer);
+
+            assertThat(commandLine(peer)).contains("-Dnamed=yes");
+        }
+    }
+
+    @Test
+    void theJavaOfTheNodeIsNotThere() {
+        for (String java : List.of("/nowhere/java", "no-such-java", temporary.toString())) {
+            PeerLostException loss = catchThrowableOfType(PeerLostException.class, () -> {
+                try (Peer peer = launch(java, Map.of())) {
+                    throw new AssertionError(peer.describe() + " came up");
+                }
+            });
+
+            assertThat(loss)
+                    .hasMessageContaining("there is no java on the node")
+                    .hasMessageContaining("no java at " + java + ": install");
+        }
+    }
+
+    @Test
+    void aVariableWithoutAProperNameIsRefused() {
+        assertThatThrownBy(() -> launch("java", Map.of("A B", "c")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'A B' is no name of a variable");
+    }
+
+    private static Path ownJava() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
+    }
+
+    private static List<String> environment(Peer peer) throws Exception {
+        return List.of(Files.readString(Path.of("/proc", Long.toString(peer.pid()), "environ"))
+                .split("\0"));
     }
 
     @Test

@@ -33,15 +33,22 @@ import org.junit.jupiter.api.Timeout;
 class PeerTests {
 
     private static final Duration STEP = Duration.ofSeconds(60);
+    /** A host that runs many tests at once may let a process wait for seconds: only where silence is meant, it is a reason. */
     private static final PeerSettings SETTINGS =
-            PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(3));
+            PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(45));
+
+    private static final PeerSettings IMPATIENT = SETTINGS.withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8));
     private static final AtomicInteger NAMES = new AtomicInteger();
 
     /** Threads have the node's name: it is one of its own for each. */
     private final String node = "n" + NAMES.incrementAndGet();
 
     private Peer peer() {
-        return Peer.start(node, TestAgent.command(), SETTINGS, FailureTypes.core());
+        return peer(SETTINGS);
+    }
+
+    private Peer peer(PeerSettings settings) {
+        return Peer.start(node, TestAgent.command(), settings, FailureTypes.core());
     }
 
     private Peer shell(String script) {
@@ -62,6 +69,10 @@ class PeerTests {
         RemoteRole.@Nullable Event event = role.next(STEP);
         assertThat(event).as("something came from the role").isNotNull();
         return event;
+    }
+
+    private static void waits(RemoteRole role) throws InterruptedException {
+        assertThat(next(role)).isEqualTo(new RemoteRole.Told("waiting"));
     }
 
     private static JsonNode result(RemoteRole role) throws InterruptedException {
@@ -118,10 +129,15 @@ class PeerTests {
     }
 
     private void nothingIsLeft() {
-        assertThat(Thread.getAllStackTraces().keySet().stream()
-                        .map(Thread::getName)
-                        .filter(name -> name.startsWith("rdma-peer-" + node + "-")))
-                .isEmpty();
+        List<Thread> left = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("rdma-peer-" + node + "-"))
+                .toList();
+        long deadline = System.nanoTime() + STEP.toNanos();
+        assertThat(left)
+                .allSatisfy(thread -> assertThat(
+                                thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime()))))
+                        .as("%s ended", thread.getName())
+                        .isTrue());
     }
 
     // ---- all is well ----
@@ -188,8 +204,8 @@ class PeerTests {
         try (Peer peer = peer()) {
             RemoteRole first = start(peer, "wait", 0);
             RemoteRole second = start(peer, "wait", 0);
-            next(first);
-            next(second);
+            waits(first);
+            waits(second);
             first.cancel();
 
             result(first);
@@ -203,11 +219,11 @@ class PeerTests {
 
     @Test
     void silenceOfARoleIsNoSilenceOfItsNode() throws Exception {
-        try (Peer peer = peer()) {
+        try (Peer peer = peer(IMPATIENT)) {
             RemoteRole role = start(peer, "wait", 0);
-            next(role);
+            waits(role);
 
-            assertThat(role.next(SETTINGS.patience().plusSeconds(2))).isNull();
+            assertThat(role.next(IMPATIENT.patience().plusSeconds(2))).isNull();
             assertThat(peer.isAlive()).isTrue();
         }
     }
@@ -280,6 +296,17 @@ class PeerTests {
         nothingIsLeft();
     }
 
+    /** What a command wrote before its end is still in the pipe after it, if there is much of it or the reader is late. */
+    @Test
+    void theLogIsReadToItsEndAlsoWhenTheCommandEndedLongBefore() {
+        PeerLostException loss =
+                lost(() -> shell("head -c 60000 /dev/zero | tr '\\0' '\\n' >&2; echo Permission denied >&2; exit 255"));
+
+        assertThat(loss.exitStatus()).hasValue(255);
+        assertThat(loss.log()).endsWith("Permission denied");
+        nothingIsLeft();
+    }
+
     @Test
     void anotherVersionIsNamedTogetherWithThisOne() {
         PeerLostException loss =
@@ -311,7 +338,7 @@ class PeerTests {
 
     @Test
     void whoeverSaysNothingIsNotWaitedForForEver() throws Exception {
-        PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(1));
+        PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(5));
         // The shell waits for its child, which is killed, too.
         String script = "sleep 600 & echo $! >&2; wait; exit 0";
         PeerLostException loss =
@@ -329,7 +356,7 @@ class PeerTests {
     void anAgentThatEndsInMidRoleIsNamedWithItsStatusAndLog() throws Exception {
         try (Peer peer = peer()) {
             RemoteRole other = start(peer, "wait", 0);
-            next(other);
+            waits(other);
             PeerLostException loss = lost(start(peer, "halt", 7));
 
             assertThat(loss.reason()).isEqualTo(Reason.ENDED);
@@ -346,7 +373,7 @@ class PeerTests {
     void anAgentThatIsKilledIsMissedAtOnce() throws Exception {
         try (Peer peer = peer()) {
             RemoteRole role = start(peer, "wait", 0);
-            next(role);
+            waits(role);
             signal("KILL", peer.pid());
 
             PeerLostException loss = lost(role);
@@ -359,10 +386,10 @@ class PeerTests {
     @Test
     void anAgentThatHangsIsMissedAndKilled() throws Exception {
         long pid;
-        try (Peer peer = peer()) {
+        try (Peer peer = peer(IMPATIENT)) {
             pid = peer.pid();
             RemoteRole role = start(peer, "wait", 0);
-            next(role);
+            waits(role);
             signal("STOP", pid);
 
             PeerLostException loss = lost(role);
@@ -375,9 +402,9 @@ class PeerTests {
 
     @Test
     void anAgentThatHangsWhileMuchIsToldIsMissedToo() throws Exception {
-        try (Peer peer = peer()) {
+        try (Peer peer = peer(IMPATIENT)) {
             RemoteRole role = start(peer, "wait", 0);
-            next(role);
+            waits(role);
             signal("STOP", peer.pid());
             // More than a pipe takes: whoever writes is stuck.
             role.tell("z".repeat(1 << 20));
@@ -408,7 +435,7 @@ class PeerTests {
         command.addAll(TestAgent.command());
         try (Peer peer = Peer.start(node, command, settings, FailureTypes.core())) {
             pid = peer.pid();
-            next(start(peer, "stubborn", 0));
+            waits(start(peer, "stubborn", 0));
             child = Long.parseLong(peer.log().stream()
                     .filter(line -> line.startsWith("child "))
                     .findFirst()
@@ -424,7 +451,7 @@ class PeerTests {
     void aClosedPeerTakesNoRolesAndEndsThoseItHas() throws Exception {
         Peer peer = peer();
         RemoteRole role = start(peer, "wait", 0);
-        next(role);
+        waits(role);
         peer.close();
         peer.close();
 

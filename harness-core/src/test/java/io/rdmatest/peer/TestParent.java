@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 /** A JVM that launches an agent: one that a test may kill, or count the descriptors of. */
 final class TestParent {
 
-    private static final Duration STEP = Duration.ofSeconds(30);
+    private static final Duration STEP = Duration.ofSeconds(60);
 
     private TestParent() {}
 
@@ -24,7 +24,7 @@ final class TestParent {
                 "b",
                 Stream.concat(Stream.of("sh", "-c", "\"$@\"; exit", "sh"), TestAgent.command().stream())
                         .toList(),
-                PeerSettings.defaults().withHeartbeat(Duration.ofMillis(200), Duration.ofSeconds(2)),
+                PeerSettings.defaults().withHeartbeat(Duration.ofMillis(300), Duration.ofSeconds(8)),
                 FailureTypes.core());
         RemoteRole role = start(peer, arguments[0]);
         RemoteRole.Event event = role.next(STEP);

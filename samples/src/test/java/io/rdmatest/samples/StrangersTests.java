@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -98,6 +100,23 @@ class StrangersTests {
                         .anyMatch(name -> name.endsWith("-javadoc.jar"))
                         .anyMatch(name -> name.matches(module + "-[\\w.-]*\\d\\.jar"))
                         .anyMatch(name -> name.endsWith(".pom"));
+            }
+        }
+    }
+
+    @Test
+    void theAgentOfOtherNodesIsPublished() throws IOException {
+        try (Stream<Path> files = Files.walk(REPOSITORY.resolve("io/rdmatest/scenarios"))) {
+            List<Path> agents = files.filter(file -> file.toString().endsWith("-agent.jar"))
+                    .toList();
+            assertThat(agents).isNotEmpty();
+            for (Path agent : agents) {
+                try (JarFile jar = new JarFile(agent.toFile())) {
+                    String main = jar.getManifest().getMainAttributes().getValue(Attributes.Name.MAIN_CLASS);
+                    assertThat(jar.getEntry(main.replace('.', '/') + ".class")).isNotNull();
+                    assertThat(jar.getEntry("com/fasterxml/jackson/databind/ObjectMapper.class"))
+                            .isNotNull();
+                }
             }
         }
     }

@@ -85,8 +85,8 @@ final class BenchCommand extends ReportingCommand {
     }
 
     @Override
-    int place() {
-        return list ? FabricCheckCommand.ON_THIS_HOST : Rdmatest.OPTIONS_ARE_RIGHT;
+    boolean needsDevice() {
+        return !list;
     }
 
     @Override

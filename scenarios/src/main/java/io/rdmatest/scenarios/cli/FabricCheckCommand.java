@@ -33,7 +33,7 @@ import picocli.CommandLine.Parameters;
 final class FabricCheckCommand extends ReportingCommand {
 
     /** What {@code -Drdmatest.check=true} ends with where the fabric is to be tried on this very host, device or not. */
-    static final int ON_THIS_HOST = 101;
+    private static final int ON_THIS_HOST = 101;
 
     /** The same for a fabric of virtual machines, less their number. */
     private static final int IN_MACHINES = 101;

@@ -45,6 +45,11 @@ abstract class ReportingCommand implements Callable<Integer> {
         return Optional.empty();
     }
 
+    /** Tells whether the work needs a device; if not, the process that looks at the options does it as well. */
+    boolean needsDevice() {
+        return true;
+    }
+
     /**
      * Says where the command is to run, as the status of the process that looks at the options only. Overridden by commands
      * that do not just run where there is a device.
@@ -71,7 +76,7 @@ abstract class ReportingCommand implements Callable<Integer> {
     @Override
     public final Integer call() {
         check();
-        if (checkOnly) {
+        if (checkOnly && needsDevice()) {
             return place();
         }
         Printer printer = new Printer(

@@ -82,14 +82,19 @@ public final class Place implements AutoCloseable {
     /**
      * Brings the agent to a node by its launch command and starts it there.
      *
-     * @param node the node, with {@link Node#launch()}; a node of this host gets a process of its own
+     * @param node the node, with {@link Node#launch()}, {@link Node#java()} and {@link Node#environment()}; a node of this
+     *     host gets a process of its own. The {@linkplain Node#DEFAULT_JAVA default} stands for any suitable java there
      * @param agent {@code rdmatest-agent.jar} on this host
      * @param settings how long to wait
      * @return the place, ready for roles
      * @throws io.rdmatest.peer.PeerLostException if it does not come up; says what is missing there
      */
     public static Place on(Node node, Path agent, PeerSettings settings) {
-        return remote(Peer.launch(node.name(), node.launch(), agent, settings, RoleTypes.failures()), node);
+        String java = node.java().equals(Node.DEFAULT_JAVA) ? null : node.java();
+        return remote(
+                Peer.launch(
+                        node.name(), node.launch(), java, node.environment(), agent, settings, RoleTypes.failures()),
+                node);
     }
 
     private static Place remote(Peer peer, Node node) {

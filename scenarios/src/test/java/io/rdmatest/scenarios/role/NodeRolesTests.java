@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Promises;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.RemoteOrigin;
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
@@ -34,7 +36,11 @@ class NodeRolesTests {
 
     private static final Duration STEP = Duration.ofSeconds(30);
     private static final Duration SCENARIO = Duration.ofSeconds(90);
-    private static final PeerSettings SETTINGS = PeerSettings.defaults();
+
+    /** On a host that runs many tests at once, a process may wait for seconds before it runs. */
+    private static final PeerSettings SETTINGS =
+            PeerSettings.defaults().withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(45));
+
     private static final AtomicInteger NAMES = new AtomicInteger();
 
     private final String a = "a" + NAMES.incrementAndGet();
@@ -127,10 +133,29 @@ class NodeRolesTests {
                 JarOutputStream entries = new JarOutputStream(out, manifest)) {
             entries.finish();
         }
-        try (Place there = Place.on(node(b, "env", "WHATEVER=launches"), jar, SETTINGS);
+        Path java = Files.createSymbolicLink(
+                folder.resolve("java-of-" + b), Path.of(System.getProperty("java.home"), "bin", "java"));
+        Node launched = new Node(
+                "test",
+                b,
+                Node.AUTO,
+                0,
+                GidSelector.AUTO,
+                null,
+                List.of("env", "WHATEVER=launches"),
+                Promises.NONE,
+                Map.of(),
+                java.toString(),
+                Map.of("OF_NODE", b));
+        try (Place there = Place.on(launched, jar, SETTINGS);
                 Place here = Place.on(node(a), jar, SETTINGS)) {
-            assertThat(there.peer().orElseThrow().pid())
-                    .isNotEqualTo(here.peer().orElseThrow().pid());
+            long pid = there.peer().orElseThrow().pid();
+            assertThat(pid).isNotEqualTo(here.peer().orElseThrow().pid());
+            assertThat(Files.readString(Path.of("/proc", Long.toString(pid), "cmdline")))
+                    .startsWith(java.toString());
+            assertThat(Files.readString(Path.of("/proc", Long.toString(pid), "environ"))
+                            .split("\0"))
+                    .contains("WHATEVER=launches", "OF_NODE=" + b);
             verified(NodeRoles.runPair(
                     there, new StreamRoles.Server(options()), here, new StreamRoles.Client(clientOptions()), SCENARIO));
         }
