@@ -107,8 +107,8 @@ class StrangersTests {
     @Test
     void theAgentOfOtherNodesIsPublished() throws IOException {
         try (Stream<Path> files = Files.walk(REPOSITORY.resolve("io/rdmatest/scenarios"))) {
-            List<Path> agents = files.filter(file -> file.toString().endsWith("-agent.jar"))
-                    .toList();
+            List<Path> agents =
+                    files.filter(file -> file.toString().endsWith("-agent.jar")).toList();
             assertThat(agents).isNotEmpty();
             for (Path agent : agents) {
                 try (JarFile jar = new JarFile(agent.toFile())) {
