@@ -4,16 +4,19 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.RoleAgent;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The places of a run, one for each node that is used; an agent that was lost is started again for the next test. */
@@ -27,9 +30,12 @@ final class Nodes implements AutoCloseable {
     /** An emulated processor takes its time to load a JVM's classes. */
     private static final Duration START = Duration.ofMinutes(2);
 
+    private static final Duration WARM_UP = Duration.ofMinutes(1);
+
     private final Fabric fabric;
     private final Map<String, Place> places = new LinkedHashMap<>();
     private final Map<String, RuntimeException> broken = new LinkedHashMap<>();
+    private final Set<Stage> warm = new HashSet<>();
 
     Nodes(Fabric fabric) {
         this.fabric = fabric;
@@ -52,6 +58,19 @@ final class Nodes implements AutoCloseable {
         Node first = client != null ? named(Stage.CLIENT, client) : local.name().equals(server) ? other(local) : local;
         Node second = server != null ? named(Stage.SERVER, server) : other(first);
         return new Stage(place(second), place(first), place(local));
+    }
+
+    /**
+     * Runs one exchange between the sides of a stage, once: it loads the classes that roles are made of, on both nodes, so that
+     * no scenario's time is made of that.
+     */
+    synchronized void warmUp(Stage stage) {
+        if (!warm.add(stage)) {
+            return;
+        }
+        PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 64, 1, WARM_UP);
+        Object ignored =
+                stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), WARM_UP.multipliedBy(2));
     }
 
     private Node named(String key, String name) {
