@@ -103,7 +103,16 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
                             Stream.of("node " + fault.node().name() + ": " + fault.what()),
                             fault.statistics().stream().map(line -> "  " + line)))
                     .toList();
+            publish(context, lines);
+        }
+    }
+
+    private static void publish(ExtensionContext context, List<String> lines) {
+        try {
             context.publishFile(FILE, MediaType.TEXT_PLAIN_UTF_8, path -> Files.write(path, lines));
+        } catch (RuntimeException e) {
+            // What became of the test must not be lost because the disk is full.
+            System.err.println(FILE + " could not be written: " + e.getMessage());
         }
     }
 

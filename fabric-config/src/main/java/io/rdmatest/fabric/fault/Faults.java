@@ -91,8 +91,9 @@ public final class Faults {
     /**
      * Removes a node's soft-RoCE device, as {@code rdma link delete} does, and makes it again when the fault ends.
      *
-     * <p>The kernel tells the programs that have it open, and waits until the last of them has closed it. So this one has to
-     * close it as well, if the node is this host, before anything else happens.
+     * <p>The kernel tells the programs that have it open, and waits until the last of them has closed it; librdmacm may keep it
+     * open until its process ends. From then on, and not from this call, it is gone. So a role's agent has to end, and a fault
+     * of this host's own device can wait for this process for ever.
      *
      * @param node where; a node of the fabric
      * @param most for how long unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
