@@ -28,8 +28,7 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     /** Longer than any test: it ends by itself only if nobody is left who could end it. */
     private static final Duration MOST = Duration.ofMinutes(30);
 
-    private static final ExtensionContext.Namespace NAMESPACE =
-            ExtensionContext.Namespace.create(FaultExtension.class);
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(FaultExtension.class);
 
     /** The faults of one test; the store closes them if the test did not get as far. */
     private static final class Injected implements AutoCloseable, ExtensionContext.Store.CloseableResource {
@@ -65,9 +64,7 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         Fabric fabric = RunDevice.of(context).fabric();
         read(fault, context);
         nodes(fault, fabric, context);
-        return fabric.faultsAllowed()
-                ? List.of()
-                : List.of(Lack.of(SkipReason.NOT_PERMITTED, Faults.refusal(fabric)));
+        return fabric.faultsAllowed() ? List.of() : List.of(Lack.of(SkipReason.NOT_PERMITTED, Faults.refusal(fabric)));
     }
 
     @Override
@@ -120,8 +117,9 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         for (Optional<ExtensionContext> current = Optional.of(context);
                 current.isPresent();
                 current = current.get().getParent()) {
-            Optional<Fault> found =
-                    current.get().getElement().flatMap(element -> AnnotationSupport.findAnnotation(element, Fault.class));
+            Optional<Fault> found = current.get()
+                    .getElement()
+                    .flatMap(element -> AnnotationSupport.findAnnotation(element, Fault.class));
             if (found.isPresent()) {
                 return found.get();
             }

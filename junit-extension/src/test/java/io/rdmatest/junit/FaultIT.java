@@ -18,7 +18,9 @@ import org.junit.jupiter.api.BeforeEach;
 class FaultIT {
 
     private static String disciplines() throws IOException {
-        Process tc = new ProcessBuilder("tc", "qdisc", "show").redirectErrorStream(true).start();
+        Process tc = new ProcessBuilder("tc", "qdisc", "show")
+                .redirectErrorStream(true)
+                .start();
         try (InputStream out = tc.getInputStream()) {
             return new String(out.readAllBytes(), StandardCharsets.UTF_8);
         }
@@ -105,7 +107,7 @@ class FaultIT {
     void isSkippedWhereFaultsAreForbidden(FabricDevice device) {
         Run run = Run.of(FaultyTestCase.class, "rdma.fabric", "loopback");
 
-        assertThat(run.skipReason("FaultyTestCase"))
+        assertThat(run.skipReason("FaultIT$FaultyTestCase"))
                 .startsWith("not permitted: fabric loopback")
                 .contains("does not allow faults");
     }

@@ -8,9 +8,11 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.reporting.FileEntry;
 import org.junit.platform.engine.reporting.ReportEntry;
@@ -28,7 +30,7 @@ final class FaultsMain {
     /**
      * Runs the tests, or holds a fault until it is killed.
      *
-     * @param arguments none, the name of one test, or {@code hold}
+     * @param arguments none, names of tests without parameters, or {@code hold}
      */
     public static void main(String[] arguments) throws InterruptedException {
         if (arguments.length > 0 && arguments[0].equals("hold")) {
@@ -37,8 +39,10 @@ final class FaultsMain {
         LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
                 .selectors(
                         arguments.length == 0
-                                ? selectClass(FaultsOnTwoNodes.class)
-                                : selectMethod(FaultsOnTwoNodes.class, arguments[0]))
+                                ? List.of(selectClass(FaultsOnTwoNodes.class))
+                                : Stream.of(arguments)
+                                        .map(name -> selectMethod(FaultsOnTwoNodes.class, name))
+                                        .toList())
                 .configurationParameter("rdma.fabric", "microvm-2")
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")
                 .configurationParameter("junit.platform.output.capture.stdout", "false")

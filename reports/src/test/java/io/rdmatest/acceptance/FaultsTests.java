@@ -49,8 +49,7 @@ class FaultsTests {
     static void run(@TempDir Path folder) throws Exception {
         String java = System.getProperty("java.home") + "/bin/java";
         // The fork's own class path may be a jar that names the others.
-        String classPath =
-                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         String script = """
                 main() {
                     $replace %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED \\

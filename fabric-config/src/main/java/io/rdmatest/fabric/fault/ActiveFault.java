@@ -68,18 +68,17 @@ public final class ActiveFault implements AutoCloseable {
     }
 
     static ActiveFault start(Node node, String kind, String netem, Duration most) {
-        String what =
-                switch (kind) {
-                    case "network" -> netem;
-                    case "link" -> "link down";
-                    default -> "device removed";
-                };
+        String what = switch (kind) {
+            case "network" -> netem;
+            case "link" -> "link down";
+            default -> "device removed";
+        };
         ActiveFault fault = new ActiveFault(node, what, most);
         fault.reader.start();
         try {
             // Numbers, a device's name and netem's words: nothing that a shell would read as anything else.
-            fault.write("kind=" + kind + " device='" + node.device().replace("'", "") + "' port=" + node.port() + " most="
-                    + most.toSeconds() + " netem='" + netem + "'\n" + script());
+            fault.write("kind=" + kind + " device='" + node.device().replace("'", "") + "' port=" + node.port()
+                    + " most=" + most.toSeconds() + " netem='" + netem + "'\n" + script());
             fault.await("ready", STEP);
             synchronized (fault) {
                 fault.began = System.nanoTime();
@@ -208,7 +207,8 @@ public final class ActiveFault implements AutoCloseable {
 
     /** What is left of its time, and a step. */
     private synchronized Duration rest() {
-        return most.minusNanos(Math.min(most.toNanos(), System.nanoTime() - began)).plus(STEP);
+        return most.minusNanos(Math.min(most.toNanos(), System.nanoTime() - began))
+                .plus(STEP);
     }
 
     private void closeInput() {

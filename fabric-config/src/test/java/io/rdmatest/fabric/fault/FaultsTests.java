@@ -23,9 +23,9 @@ class FaultsTests {
     private Path folder;
 
     private Fabric fabric(String nodes) throws IOException {
-        return Fabric.load(Files.writeString(
-                        folder.resolve("fragile.yaml"), "fabric: fragile\nfaults: allowed\nnodes:\n" + nodes)
-                .toString());
+        return Fabric.load(
+                Files.writeString(folder.resolve("fragile.yaml"), "fabric: fragile\nfaults: allowed\nnodes:\n" + nodes)
+                        .toString());
     }
 
     @Test
@@ -33,7 +33,8 @@ class FaultsTests {
         assertThatThrownBy(() -> Faults.on(Fabric.load("loopback")))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("fabric loopback")
-                .hasMessageContaining("does not allow faults; if nobody else uses it, add to its file: faults: allowed");
+                .hasMessageContaining(
+                        "does not allow faults; if nobody else uses it, add to its file: faults: allowed");
         assertThat(Faults.on(Fabric.load("microvm"))).isNotNull();
         assertThat(Faults.on(Fabric.load("microvm-2"))).isNotNull();
     }
@@ -78,7 +79,8 @@ class FaultsTests {
 
         assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("b").orElseThrow(), MINUTE))
                 .isInstanceOf(FabricException.class)
-                .hasMessageStartingWith("fault 'link down' on node b: the node ended before it said 'ready', and wrote: ")
+                .hasMessageStartingWith(
+                        "fault 'link down' on node b: the node ended before it said 'ready', and wrote: ")
                 .hasMessageContaining("no such host");
         assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.node("c").orElseThrow(), MINUTE))
                 .isInstanceOf(FabricException.class)
