@@ -7,6 +7,8 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +21,7 @@ import org.junit.platform.engine.reporting.ReportEntry;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
@@ -32,7 +35,7 @@ final class FaultsMain {
      *
      * @param arguments none, names of tests without parameters, or {@code hold}
      */
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws IOException, InterruptedException {
         if (arguments.length > 0 && arguments[0].equals("hold")) {
             hold();
         }
@@ -45,9 +48,15 @@ final class FaultsMain {
                                         .toList())
                 .configurationParameter("rdma.fabric", "microvm-2")
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")
-                .configurationParameter("junit.platform.output.capture.stdout", "false")
+                .configurationParameter(
+                        "junit.platform.reporting.output.dir",
+                        Files.createTempDirectory("faults").toString())
                 .build();
-        LauncherFactory.create().execute(request, new Printer());
+        // Nothing but what is printed leaves the machine: no report, no journal.
+        LauncherConfig config = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .build();
+        LauncherFactory.create(config).execute(request, new Printer());
     }
 
     private static void hold() throws InterruptedException {

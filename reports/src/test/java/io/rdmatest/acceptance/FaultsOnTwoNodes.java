@@ -333,7 +333,7 @@ class FaultsOnTwoNodes {
             }
         } finally {
             // It waits for a client's last word, which does not come.
-            catchThrowable(servers::close);
+            Throwable ignored = catchThrowable(servers::close);
         }
     }
 
