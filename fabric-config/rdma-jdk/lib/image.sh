@@ -14,7 +14,7 @@
 readonly KERNEL_MODULES="virtio_pci virtio_net virtio_console virtio_rng
     9p 9pnet_virtio overlay
     crc32_generic crc32_pclmul ib_uverbs ib_umad rdma_cm rdma_ucm rdma_rxe
-    dummy veth sch_netem"
+    dummy veth sch_netem sch_prio cls_u32"
 
 readonly NEEDED_MEGABYTES=400
 

@@ -182,6 +182,14 @@ sub write_sink {
     return;
 }
 
+# Closes the local file handles that are written to, whatever is still on its way to them.
+sub drop_sinks {
+    my ($self) = @_;
+    my $sinks = delete $self->{sink} or return;
+    RdmaVm::Loop::drop($_->{fh}) for values %$sinks;
+    return;
+}
+
 # Whether output is still on its way to a local file handle.
 sub sinking {
     my ($self) = @_;

@@ -38,8 +38,11 @@ sub serve {
             elsif ($letter eq 'R') { $pid = run($channel, $payload) }
             elsif ($letter eq 'S') { signal_command($pid, $payload) if $pid }
         },
-        # Whoever wanted the command has gone.
-        on_end => sub { kill KILL => -$pid if $pid && delete $running{$pid} },
+        # Whoever wanted the command has gone. What is in a session of its own survives, and must see the end of its input.
+        on_end => sub {
+            kill KILL => -$pid if $pid && delete $running{$pid};
+            $channel->drop_sinks;
+        },
     );
     return $channel;
 }

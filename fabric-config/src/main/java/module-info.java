@@ -8,6 +8,7 @@ module io.rdmatest.fabric {
     requires org.snakeyaml.engine;
 
     exports io.rdmatest.fabric;
+    exports io.rdmatest.fabric.fault;
     exports io.rdmatest.fabric.yaml to
             io.rdmatest.junit;
 }

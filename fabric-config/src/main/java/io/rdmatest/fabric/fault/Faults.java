@@ -1,0 +1,117 @@
+package io.rdmatest.fabric.fault;
+
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.Node;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/**
+ * Breaks things on the nodes of a fabric on purpose: on this host directly, on another node through its launch command.
+ *
+ * <p>Nothing stays broken: what holds a fault is a shell on the node that makes everything good again when the fault is closed,
+ * when the process that asked for it is gone, and in any case after a time that is given. What is broken is the network
+ * interface below the node's RDMA device, which is found by the device; what changes it, tc(8), ip(8) and rdma(8), has to be
+ * there, and the node's user has to be root.
+ */
+public final class Faults {
+
+    private final Fabric fabric;
+
+    private Faults(Fabric fabric) {
+        this.fabric = fabric;
+    }
+
+    /**
+     * Begins.
+     *
+     * @param fabric the fabric
+     * @return what breaks its nodes
+     * @throws FabricException if the fabric does not allow it
+     */
+    public static Faults on(Fabric fabric) {
+        if (!fabric.faultsAllowed()) {
+            throw new FabricException(refusal(fabric));
+        }
+        return new Faults(fabric);
+    }
+
+    /**
+     * Says why nothing can be broken on a fabric that does not allow it.
+     *
+     * @param fabric the fabric
+     * @return one sentence with the cause and the cure
+     */
+    public static String refusal(Fabric fabric) {
+        return "fabric " + fabric + " does not allow faults; if nobody else uses it, add to its file: faults: allowed";
+    }
+
+    /**
+     * Lets the network do something to the packets of RDMA that a node sends: to those of RoCE only, on soft-RoCE. Other
+     * traffic of the interface, such as that to the node's shell, stays as it is.
+     *
+     * @param node where; a node of the fabric
+     * @param fault what
+     * @param most after which time it ends by itself, 1 second … 1 hour, of which whole seconds count
+     * @return the fault, which works now
+     * @throws FabricException if it could not be done; says why
+     * @throws IllegalArgumentException if the fault does nothing, or the node is not of this fabric
+     */
+    public ActiveFault network(Node node, NetworkFault fault, Duration most) {
+        if (!fault.isAny()) {
+            throw new IllegalArgumentException("A network fault that does nothing can't be told from none");
+        }
+        ActiveFault active = start(node, "network", fault.netem(), most);
+        try {
+            active.awaitApplied();
+            return active;
+        } catch (RuntimeException | Error e) {
+            active.abandon();
+            throw e;
+        }
+    }
+
+    /**
+     * Takes the link of a node's device down, as {@code ip link set down} does, and up again when the fault ends: addresses and
+     * routes are then what they were.
+     *
+     * <p>If the way to the node leads over the same interface, it can't be asked to end sooner: it does so after its time, and
+     * the way has to bear that.
+     *
+     * @param node where; a node of the fabric
+     * @param most how long it is down unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
+     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if it could not be done; says why
+     * @throws IllegalArgumentException if the node is not of this fabric
+     */
+    public ActiveFault linkDown(Node node, Duration most) {
+        return start(node, "link", "", most);
+    }
+
+    /**
+     * Removes a node's soft-RoCE device, as {@code rdma link delete} does, and makes it again when the fault ends.
+     *
+     * <p>The kernel tells the programs that have it open, and waits until the last of them has closed it; librdmacm may keep it
+     * open until its process ends. From then on, and not from this call, it is gone. So a role's agent has to end, and a fault
+     * of this host's own device can wait for this process for ever.
+     *
+     * @param node where; a node of the fabric
+     * @param most for how long unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
+     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if it could not be done; says why
+     * @throws IllegalArgumentException if the node is not of this fabric
+     */
+    public ActiveFault removeDevice(Node node, Duration most) {
+        return start(node, "removal", "", most);
+    }
+
+    private ActiveFault start(Node node, String kind, String netem, Duration most) {
+        if (fabric.nodes().stream().noneMatch(each -> each.name().equals(node.name()))) {
+            throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
+        }
+        if (most.toSeconds() < 1 || most.compareTo(Duration.ofHours(1)) > 0) {
+            throw new IllegalArgumentException("A fault lasts at most " + most + ": allowed are 1 second to 1 hour");
+        }
+        return ActiveFault.start(node, kind, netem, most.truncatedTo(ChronoUnit.SECONDS));
+    }
+}

@@ -1,0 +1,187 @@
+# Breaks something on a node on purpose and makes it good again, for Faults. Runs in any POSIX shell, from its standard input.
+#
+# Set before it: kind (network, link or removal), device, port (0: the first active one), netem (the parameters of
+# tc-netem(8)) and most, the seconds after which all is made good even if nobody asks for it.
+#
+# It says "ready", waits for a line, breaks it, says "applied", and waits for the end of standard input: so the fault ends
+# with whoever asked for it, also when that one is killed. Then it says "removed".
+say() { printf 'rdmatest-fault %s\n' "$*"; }
+fail() {
+    say "failed $*"
+    exit 1
+}
+
+# Runs a command, or fails with what it said.
+must() {
+    said=$("$@" 2>&1 </dev/null) && return
+    status=$?
+    fail "'$*' ended with status $status and said: $(printf '%s' "$said" | tr '\n' ' ')$cure"
+}
+
+# The port, its folder in sysfs, and the network interface below it.
+find_port() {
+    seen=
+    for each in /sys/class/infiniband/*/ports/*; do
+        [ -e "$each/state" ] || continue
+        name=${each#/sys/class/infiniband/}
+        number=${name##*/}
+        name=${name%%/*}
+        read -r state <"$each/state"
+        seen="$seen${seen:+, }$name/$number ($state)"
+        [ "$device" = auto ] || [ "$device" = "$name" ] || continue
+        [ "$port" = 0 ] || [ "$port" = "$number" ] || continue
+        case $state in *ACTIVE*) ;; *) continue ;; esac
+        ports=$each
+        device=$name
+        break
+    done
+    [ -n "${ports-}" ] || fail "no active port of device $device; seen: ${seen:-none}"
+    netdev=
+    soft=
+    # Soft-RoCE alone names the interface that it runs on.
+    if [ -e "/sys/class/infiniband/$device/parent" ]; then
+        read -r netdev <"/sys/class/infiniband/$device/parent"
+        soft=yes
+    else
+        for each in "$ports"/gid_attrs/ndevs/*; do
+            { read -r netdev <"$each"; } 2>/dev/null && [ -n "$netdev" ] && break
+        done
+    fi
+    [ -e "/sys/class/net/$netdev/flags" ] && [ -n "$netdev" ] || fail "$device has no network interface"
+}
+
+# By one program: a table has up to 1024 entries, and unused ones of some drivers can't be read.
+count_gids() { cat "$ports"/gids/* 2>/dev/null </dev/null | grep -cv '^[0:]*$'; }
+
+# Waits until the port is what it was before.
+await_port() {
+    tries=0
+    until { read -r state <"$ports/state"; } 2>/dev/null && case $state in *ACTIVE*) true ;; *) false ;; esac \
+        && [ "$(count_gids)" -ge "$gids" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -le 100 ] || fail "$device is not what it was: state ${state:-unknown}, $(count_gids) of $gids GIDs"
+        sleep 0.1
+    done
+}
+
+need() {
+    command -v "$1" >/dev/null || fail "there is no program '$1': install iproute2"
+    [ "$(id -u)" = 0 ] || fail "user $(id -un) may not change the network: its launch command has to lead to root"
+}
+
+# --- a network that loses, delays, doubles, reorders or damages packets -------------------------------------------------
+
+# Only RoCE goes through netem: the way to the node, ssh for example, may use the same interface.
+break_network() {
+    must tc qdisc add dev "$netdev" root handle 4791: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1
+    broken=network
+    # shellcheck disable=SC2086 # words
+    must tc qdisc add dev "$netdev" parent 4791:4 handle 4792: netem limit 100000 $netem
+    must tc filter add dev "$netdev" parent 4791: protocol ip prio 1 u32 \
+        match ip protocol 17 0xff match ip dport 4791 0xffff flowid 4791:4
+    must tc filter add dev "$netdev" parent 4791: protocol ipv6 prio 2 u32 \
+        match ip6 protocol 17 0xff match ip6 dport 4791 0xffff flowid 4791:4
+    must tc filter add dev "$netdev" parent 4791: protocol 0x8915 prio 3 u32 match u32 0 0 flowid 4791:4
+    applied=$(tc qdisc show dev "$netdev" | grep 'qdisc netem 4792:') || fail "netem is not on $netdev after it was added"
+    say "applied $netdev: $applied"
+}
+
+mend_network() {
+    tc -s qdisc show dev "$netdev" | while read -r line; do say "statistics $line"; done
+    must tc qdisc del dev "$netdev" root
+    case $(tc qdisc show dev "$netdev") in *' 4791:'*) fail "netem is still on $netdev after it was removed" ;; esac
+}
+
+# --- a link that goes down ----------------------------------------------------------------------------------------------
+
+break_link() {
+    # The kernel forgets these when the interface goes down.
+    addresses=$(ip -o -6 addr show dev "$netdev" scope global permanent | sed -n 's/.* inet6 \([^ ]*\) .*/\1/p')
+    routes=$(ip -4 route show dev "$netdev" | grep -v 'proto kernel')
+    routes6=$(ip -6 route show dev "$netdev" | grep -v 'proto kernel\|proto ra')
+    broken=link
+    must ip link set dev "$netdev" down
+    read -r flags <"/sys/class/net/$netdev/flags"
+    [ $((flags & 1)) = 0 ] || fail "$netdev is still up after it was taken down"
+    say "applied $netdev is down"
+}
+
+mend_link() {
+    must ip link set dev "$netdev" up
+    printf '%s\n' "$addresses" | while read -r address; do
+        [ -z "$address" ] || must ip -6 addr replace "$address" dev "$netdev" nodad
+    done || exit 1
+    # shellcheck disable=SC2086 # words
+    printf '%s\n' "$routes" | while read -r route; do
+        [ -z "$route" ] || must ip -4 route replace $route dev "$netdev"
+    done || exit 1
+    # shellcheck disable=SC2086 # words
+    printf '%s\n' "$routes6" | while read -r route; do
+        [ -z "$route" ] || must ip -6 route replace $route dev "$netdev"
+    done || exit 1
+    await_port
+}
+
+# --- a device that is removed -------------------------------------------------------------------------------------------
+
+# Returns when no program has it open any more: the kernel waits for them.
+break_removal() {
+    broken=removal
+    must rdma link delete "$device"
+    [ ! -e "/sys/class/infiniband/$device" ] || fail "$device is still there after it was removed"
+    say "applied $device on $netdev is removed"
+}
+
+mend_removal() {
+    # It was not removed.
+    [ -e "/sys/class/infiniband/$device" ] || must rdma link add "$device" type rxe netdev "$netdev"
+    await_port
+}
+
+# Whoever reads may be gone; what is broken is mended nevertheless.
+mend() {
+    trap - EXIT
+    cure=
+    case $broken in
+        network) mend_network ;;
+        link) mend_link ;;
+        removal) mend_removal ;;
+    esac
+    [ -z "$broken" ] || say removed
+}
+
+# In braces: the shell has read all of this before the first command reads standard input.
+{
+    broken=
+    cure=
+    trap '' PIPE
+    trap 'exit 143' HUP INT TERM
+    trap mend EXIT
+    find_port
+    case $kind in
+        network)
+            need tc
+            [ -n "$soft" ] || fail "the packets of $device do not go through the kernel's queues, only those of soft-RoCE do: let the network itself lose them"
+            case $(tc qdisc show dev "$netdev") in
+                *' 4791: root '*) fail "another fault is on $netdev; if nobody has one on purpose: tc qdisc del dev $netdev root" ;;
+                *' 0: root '*) ;;
+                *) fail "$netdev has a queueing discipline of its own: $(tc qdisc show dev "$netdev" | head -n 1)" ;;
+            esac
+            cure="; it needs the kernel modules sch_prio, sch_netem and cls_u32"
+            ;;
+        link)
+            need ip
+            gids=$(count_gids)
+            ;;
+        removal)
+            need rdma
+            gids=$(count_gids)
+            [ -n "$soft" ] || fail "$device is no soft-RoCE device, and can't be made again"
+            ;;
+    esac
+    say "ready $netdev"
+    read -r go || exit 1
+    "break_$kind"
+    timeout "$most" cat >/dev/null
+    exit 0
+}

@@ -1,0 +1,114 @@
+package io.rdmatest.junit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.fabric.FabricDevice;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+/** Faults of the network for the time of a test, on soft-RoCE. */
+@RdmaTest
+@ExclusiveDevice
+@RequiresDevice(name = "rxe0")
+@RequiresPrivilege(Privilege.ROOT)
+class FaultIT {
+
+    private static String disciplines() throws IOException {
+        Process tc = new ProcessBuilder("tc", "qdisc", "show")
+                .redirectErrorStream(true)
+                .start();
+        try (InputStream out = tc.getInputStream()) {
+            return new String(out.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    @RdmaTest
+    @Fault(loss = 1, delay = "5ms")
+    static class FaultyTestCase {
+
+        @BeforeEach
+        void isThereBefore() throws IOException {
+            assertThat(disciplines()).contains("netem 4792:");
+        }
+
+        @AfterEach
+        void isThereAfter() throws IOException {
+            assertThat(disciplines()).contains("netem 4792:");
+        }
+
+        @RdmaTest
+        void ofTheClass() throws IOException {
+            assertThat(disciplines()).contains("delay 5ms").contains("loss 1%");
+        }
+
+        @RdmaTest
+        @Fault(corrupt = 3, duplicate = 4, nodes = "a")
+        void ofTheMethod() throws IOException {
+            assertThat(disciplines())
+                    .contains("corrupt 3%")
+                    .contains("duplicate 4%")
+                    .doesNotContain("loss");
+        }
+
+        @RdmaTest
+        void fails() {
+            throw new AssertionError("on purpose");
+        }
+    }
+
+    @RdmaTest
+    void lastsAsLongAsTheTestAlsoIfThatFails(FabricDevice device) throws IOException {
+        Run run = Run.of(FaultyTestCase.class, "rdma.fabric", "microvm");
+
+        assertThat(run.succeeded()).containsExactly("ofTheClass()", "ofTheMethod()");
+        assertThat(run.failure("fails()")).hasMessageContaining("on purpose");
+        assertThat(disciplines()).doesNotContain("netem");
+        assertThat(run.entries())
+                .contains(
+                        Map.of("rdma.parameter", "fault on a", "rdma.value", "delay 5000us loss 1%"),
+                        Map.of("rdma.parameter", "fault on a", "rdma.value", "duplicate 4% corrupt 3%"));
+        assertThat(run.files("fault-statistics.txt"))
+                .hasSize(3)
+                .allSatisfy(file -> assertThat(file).contains("node a: ", "qdisc netem 4792:", " pkt (dropped "));
+    }
+
+    @RdmaTest
+    static class WrongTestCase {
+        @RdmaTest
+        @Fault
+        void nothing() {}
+
+        @RdmaTest
+        @Fault(loss = 101)
+        void tooMuch() {}
+
+        @RdmaTest
+        @Fault(loss = 1, nodes = "z")
+        void elsewhere() {}
+    }
+
+    @RdmaTest
+    void whatMakesNoSenseFailsAndSaysWhy(FabricDevice device) {
+        Run run = Run.of(WrongTestCase.class, "rdma.fabric", "microvm");
+
+        assertThat(run.failure("nothing()"))
+                .hasMessageContaining("@Fault on method WrongTestCase.nothing: it does nothing; give loss, delay");
+        assertThat(run.failure("tooMuch()")).hasMessageContaining("loss is 101.0 %: allowed are 0 to 100");
+        assertThat(run.failure("elsewhere()"))
+                .hasMessageContaining("@Fault(nodes) on method WrongTestCase.elsewhere: fabric microvm")
+                .hasMessageContaining("has no node 'z'; allowed: a");
+    }
+
+    @RdmaTest
+    void isSkippedWhereFaultsAreForbidden(FabricDevice device) {
+        Run run = Run.of(FaultyTestCase.class, "rdma.fabric", "loopback");
+
+        assertThat(run.skipReason("FaultIT$FaultyTestCase"))
+                .startsWith("not permitted: fabric loopback")
+                .contains("does not allow faults");
+    }
+}

@@ -1,0 +1,443 @@
+package io.rdmatest.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.WorkCompletionException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.ConnectionParameters;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.fault.ActiveFault;
+import io.rdmatest.fabric.fault.Faults;
+import io.rdmatest.fabric.fault.NetworkFault;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.junit.Fault;
+import io.rdmatest.junit.IgnoreCounters;
+import io.rdmatest.junit.RdmaReport;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.NodeRoles;
+import io.rdmatest.scenarios.role.PingPongRoles;
+import io.rdmatest.scenarios.role.PingPongRoles.Operation;
+import io.rdmatest.scenarios.role.PingPongRoles.Plan;
+import io.rdmatest.scenarios.role.Place;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.scenarios.role.UdaddyOptions;
+import io.rdmatest.scenarios.role.UdaddyRoles;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.WorkCompletion;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/**
+ * What {@link FaultsTests} runs on node a of two: faults on purpose, what must come of them, and that it does not come without
+ * them.
+ */
+@RdmaTest(timeout = "4 min")
+@ExclusiveDevice
+@IgnoreCounters
+class FaultsOnTwoNodes {
+
+    /** The system property with the agent's jar. */
+    static final String AGENT = "rdmatest.test.agent";
+
+    private static final Fabric FABRIC = Fabric.load("microvm-2");
+    private static final Node A = FABRIC.local();
+    private static final Node B = FABRIC.remoteNodes().getFirst();
+    private static final String ADDRESS = "10.77.0.2";
+    private static final InetAddress ADDRESS_OF_B = InetAddress.ofLiteral(ADDRESS);
+
+    private static final Duration STEP = Duration.ofSeconds(60);
+    private static final Duration SCENARIO = Duration.ofMinutes(2);
+
+    /** Less than this would be the machines' own doing; the retries of a connection allow for more. */
+    private static final Duration DELAY = Duration.ofMillis(100);
+
+    /** More than there is time for. */
+    private static final int ENDLESS = 10_000_000;
+
+    private static final Path COUNTERS = Path.of("/sys/class/infiniband/rxe0/ports/1/hw_counters");
+
+    /** Longer than a link is down: the way to node b is the same link, and TCP tries again ever more seldom. */
+    private static final PeerSettings PATIENT = PeerSettings.defaults()
+            .withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(60))
+            .withStart(Duration.ofMinutes(2));
+
+    private static Place here;
+    private static Place there;
+
+    /** What a transfer over a reliable connection was like. */
+    private record Seen(long retries, long duplicates, Duration p50) {}
+
+    @BeforeAll
+    static void open() {
+        here = Place.here(A.resolve());
+        there = place(PATIENT);
+    }
+
+    @AfterAll
+    static void close() {
+        there.close();
+        here.close();
+    }
+
+    private static Place place(PeerSettings settings) {
+        return Place.on(B, Path.of(System.getProperty(AGENT)), settings);
+    }
+
+    // ---- the network ----
+
+    @RdmaTest
+    @Fault(loss = 2)
+    void lossIsRepaired(RdmaReport report) throws Exception {
+        requireRetries(transfer(report));
+    }
+
+    @RdmaTest
+    @Fault(corrupt = 4)
+    void damagedPacketsAreSentAgain(RdmaReport report) throws Exception {
+        requireRetries(transfer(report));
+    }
+
+    @RdmaTest
+    @Fault(duplicate = 30)
+    void doubledPacketsArriveOnce(RdmaReport report) throws Exception {
+        requireDuplicates(transfer(report));
+    }
+
+    @RdmaTest
+    @Fault(delay = "100ms", nodes = "a")
+    void delayShowsInLatency() {
+        requireDelay(Duration.ofNanos(pings(6, 1000).latencies().getValueAtPercentile(50)));
+    }
+
+    @RdmaTest
+    void withoutFaultsNothingOfItIsSeen(RdmaReport report) throws Exception {
+        Seen seen = transfer(report);
+        // A machine that stands still for longer than a retry takes is a fault that nobody asked for.
+        for (int i = 0; i < 2 && seen.retries() > 0; i++) {
+            seen = transfer(report);
+        }
+        Seen quiet = seen;
+
+        assertThatThrownBy(() -> requireRetries(quiet)).isInstanceOf(AssertionError.class);
+        assertThatThrownBy(() -> requireDuplicates(quiet)).isInstanceOf(AssertionError.class);
+        assertThatThrownBy(() -> requireDelay(quiet.p50())).isInstanceOf(AssertionError.class);
+    }
+
+    private static void requireRetries(Seen seen) {
+        assertThat(seen.retries()).as("requests that were sent again").isPositive();
+    }
+
+    private static void requireDuplicates(Seen seen) {
+        assertThat(seen.duplicates()).as("requests that came twice").isPositive();
+    }
+
+    private static void requireDelay(Duration p50) {
+        assertThat(p50).as("half of the pings").isGreaterThanOrEqualTo(DELAY);
+    }
+
+    /** Pings and a stream; every byte is compared where it arrives. */
+    private static Seen transfer(RdmaReport report) throws Exception {
+        long[] before = counters();
+        var pings = pings(20, 1000);
+        RstreamOptions stream = RstreamOptions.defaults()
+                .withPort(0)
+                .withSizeBytes(1 << 16)
+                .withTransfers(8)
+                .withIterations(1)
+                .withVerify(true)
+                .withFirstWait(STEP)
+                .withTimeout(STEP);
+        var streams = NodeRoles.runPair(
+                there,
+                new StreamRoles.Server(stream),
+                here,
+                new StreamRoles.Client(stream.withServerAddress(ADDRESS)),
+                SCENARIO);
+        assertThat(streams.server().bytesVerified()).isGreaterThanOrEqualTo(8L << 16);
+        assertThat(streams.client().bytesVerified()).isGreaterThanOrEqualTo(8L << 16);
+        long[] after = counters();
+        Seen seen = new Seen(
+                after[0] - before[0],
+                after[1] - before[1],
+                Duration.ofNanos(pings.latencies().getValueAtPercentile(50)));
+        System.out.println("  " + seen);
+        report.bytesVerified(pings.bytesVerified() + streams.client().bytesVerified());
+        return seen;
+    }
+
+    private static RpingRoles.ClientResult pings(int count, int size) {
+        RpingOptions options = RpingOptions.defaults()
+                .withPort(0)
+                .withCount(count)
+                .withSize(size)
+                .withValidation()
+                .withTimeout(STEP);
+        var results = NodeRoles.runPair(
+                there,
+                new RpingRoles.Server(options),
+                here,
+                new RpingRoles.Client(options.withAddress(ADDRESS_OF_B)),
+                SCENARIO);
+        assertThat(results.client().bytesVerified()).isEqualTo((long) count * size);
+        assertThat(results.server().bytesVerified()).isEqualTo((long) count * size);
+        return results.client();
+    }
+
+    // ---- datagrams ----
+
+    @RdmaTest
+    @Fault(loss = 20, nodes = "a")
+    void lostDatagramsAreTold() {
+        requireLosses(FaultsOnTwoNodes::datagrams);
+    }
+
+    @RdmaTest
+    void withoutFaultsNoDatagramIsLost() {
+        assertThatThrownBy(() -> requireLosses(FaultsOnTwoNodes::datagrams))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("Expecting code to raise a throwable");
+    }
+
+    private static void requireLosses(ThrowingCallable datagrams) {
+        assertThatThrownBy(datagrams)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("were lost")
+                .hasMessageMatching("(?s).* got \\d+ of 100, the first missing one is \\d+.*");
+    }
+
+    private static void datagrams() {
+        UdaddyOptions options =
+                UdaddyOptions.defaults().withPort(0).withMessages(100).withFirstClientTimeout(STEP);
+        // The server notices that its messages do not come before the client does that nothing comes back. And a lookup
+        // that
+        // is lost as well is repeated after 4 s.
+        var results = NodeRoles.runPair(
+                there,
+                new UdaddyRoles.Server(options.withTimeout(Duration.ofSeconds(12))),
+                here,
+                new UdaddyRoles.Client(options.withTimeout(STEP).withServerAddress(ADDRESS)),
+                SCENARIO);
+        assertThat(results.server().messagesReceived()).isEqualTo(100);
+        assertThat(results.client().messagesReceived()).isEqualTo(100);
+    }
+
+    // ---- a link, a device ----
+
+    @RdmaTest
+    void aLinkThatGoesDownEndsRequestsAndComesBack() {
+        List<ActiveFault> down = new ArrayList<>();
+        Throwable failure =
+                failureOfReads(ENDLESS, () -> down.add(Faults.on(FABRIC).linkDown(B, Duration.ofSeconds(6))));
+        // Before the link is up again: then the reads would go on.
+        requireRetriesExceeded(failure);
+        down.getFirst().awaitEnd();
+        assertThat(down.getFirst().awaitApplied()).endsWith("is down");
+        pings(5, 100);
+    }
+
+    @RdmaTest
+    void withTheLinkUpReadsComeToTheirEnd() {
+        Throwable none = failureOfReads(300, () -> {});
+        assertThatThrownBy(() -> requireRetriesExceeded(none)).isInstanceOf(AssertionError.class);
+        assertThat(none).isNull();
+    }
+
+    private static void requireRetriesExceeded(@Nullable Throwable failure) {
+        assertThat(failure)
+                .isInstanceOfSatisfying(
+                        WorkCompletionException.class,
+                        completion -> assertThat(completion.statusName()).isEqualTo("IBV_WC_RETRY_EXC_ERR"));
+    }
+
+    /**
+     * Reads from node b's memory, does something in the middle of it, and returns what became of the reads. The connection
+     * repeats a request twice: soft-RoCE takes 7, what others do, for ever.
+     */
+    private static @Nullable Throwable failureOfReads(int count, Runnable meanwhile) {
+        Plan plan = Plan.of(Operation.READ, 1000, 1, STEP);
+        NodeRoles servers = new NodeRoles();
+        Running<PingPongRoles.Result> server = servers.start("server", there, new PingPongRoles.Server(plan));
+        int port = Integer.parseInt(server.hear("port", STEP));
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.resolveAddress(null, new InetSocketAddress(ADDRESS_OF_B, port), STEP);
+            id.resolveRoute(STEP);
+            try (ProtectionDomain domain = id.context().allocateProtectionDomain();
+                    MemoryRegion sink = domain.registerMemory(1000, Access.LOCAL_WRITE);
+                    CompletionQueue queue = id.context().createCompletionQueue(4);
+                    QueuePair queuePair = id.createQueuePair(
+                            domain,
+                            QueuePairAttributes.builder(QpType.RC)
+                                    .sendQueue(queue)
+                                    .receiveQueue(queue)
+                                    .maxSendWr(2)
+                                    .maxReceiveWr(1)
+                                    .maxSendSge(1)
+                                    .maxReceiveSge(1)
+                                    .build())) {
+                id.connect(ConnectionParameters.builder()
+                        .initiatorDepth(1)
+                        .responderResources(1)
+                        .retryCount(2)
+                        .build());
+                ByteBuffer memory = ByteBuffer.wrap(
+                        id.awaitEvent(STEP).require(CmEvent.Type.ESTABLISHED).privateData());
+                long address = memory.getLong();
+                int rkey = memory.getInt();
+                for (int i = 0; i < count; i++) {
+                    if (i == 20) {
+                        meanwhile.run();
+                    }
+                    queuePair.postRead(i, sink, 0, 1000, address, rkey, SendFlag.SIGNALED);
+                    WorkCompletion completion = queue.await(1, STEP).getFirst();
+                    if (!completion.isSuccess()) {
+                        return completion.exception();
+                    }
+                }
+                return null;
+            }
+        } finally {
+            // It waits for a client's last word, which does not come.
+            Throwable ignored = catchThrowable(servers::close);
+        }
+    }
+
+    private static long sent() throws IOException {
+        return Long.parseLong(Files.readString(COUNTERS.resolve("sent_pkts")).strip());
+    }
+
+    @RdmaTest
+    void aRemovedDeviceIsNoticedOnBothSidesAndComesBack() throws Exception {
+        List<ActiveFault> removed = new ArrayList<>();
+        Failures failures =
+                failuresOfPings(0, () -> removed.add(Faults.on(FABRIC).removeDevice(B, Duration.ofMinutes(2))));
+        System.out.println("  there: " + failures.there() + "\n  here: " + failures.here());
+        // librdmacm keeps a device open until its process ends, also when every id on it is gone.
+        there.close();
+        try (ActiveFault removal = removed.getFirst()) {
+            requireRemoval(failures);
+            assertThat(removal.awaitApplied()).endsWith("is removed");
+            assertThat(on(B, "ls", "/sys/class/infiniband")).isEmpty();
+        }
+        there = place(PATIENT);
+        pings(5, 100);
+    }
+
+    @RdmaTest
+    void withTheDeviceInPlacePingsComeToTheirEnd() throws Exception {
+        Failures none = failuresOfPings(100, () -> {});
+        assertThatThrownBy(() -> requireRemoval(none)).isInstanceOf(AssertionError.class);
+        assertThat(none).isEqualTo(new Failures(null, null));
+    }
+
+    private static void requireRemoval(Failures failures) {
+        assertThat(failures.there())
+                .isInstanceOf(UnexpectedCmEventException.class)
+                .hasMessageContaining("DEVICE_REMOVAL");
+        assertThat(failures.here())
+                .isInstanceOfSatisfying(
+                        ScenarioException.class,
+                        lost -> assertThat(lost.reason()).isEqualTo(ScenarioException.Reason.PEER_LOST));
+    }
+
+    private record Failures(
+            @Nullable Throwable there, @Nullable Throwable here) {}
+
+    /** Pings, 0 for ever, each side by itself: what one meets does not end the other. */
+    private static Failures failuresOfPings(int count, Runnable meanwhile) throws Exception {
+        RpingOptions options = RpingOptions.defaults()
+                .withPort(0)
+                .withCount(count)
+                .withSize(1000)
+                .withValidation()
+                .withTimeout(Duration.ofSeconds(20));
+        long before = sent();
+        try (NodeRoles servers = new NodeRoles();
+                NodeRoles clients = new NodeRoles()) {
+            Running<RpingRoles.ServerResult> server = servers.start("server", there, new RpingRoles.Server(options));
+            int port = Integer.parseInt(server.hear("port", STEP));
+            Running<RpingRoles.ClientResult> client = clients.start(
+                    "client",
+                    here,
+                    new RpingRoles.Client(options.withAddress(ADDRESS_OF_B).withPort(port)));
+            await().atMost(STEP).until(() -> sent() > before + 50);
+            meanwhile.run();
+            return new Failures(catchThrowable(() -> server.join(STEP)), catchThrowable(() -> client.join(STEP)));
+        }
+    }
+
+    // ---- what can't be done ----
+
+    @RdmaTest
+    void aSecondFaultOnAnInterfaceIsRefused() {
+        Faults faults = Faults.on(FABRIC);
+        try (ActiveFault first = faults.network(A, NetworkFault.loss(0.5), STEP)) {
+            assertThatThrownBy(() -> faults.network(A, NetworkFault.loss(1), STEP))
+                    .isInstanceOf(FabricException.class)
+                    .hasMessageContaining("fault 'loss 1%' on node a: another fault is on eth0");
+            assertThat(first.awaitApplied()).contains("eth0", "loss 0.5%");
+        }
+        // The refused one has not taken the first one with it, nor has that one left anything.
+        faults.network(A, NetworkFault.delay(Duration.ofMillis(1)), STEP).close();
+    }
+
+    // ---- counters of both nodes ----
+
+    /** Returns what the devices of both nodes counted: requests that were sent again, and requests that came twice. */
+    private static long[] counters() throws IOException, InterruptedException {
+        long[] sums = new long[2];
+        for (Node node : FABRIC.nodes()) {
+            String said = on(node, "cat", COUNTERS + "/completer_retry_err", COUNTERS + "/duplicate_request");
+            List<String> lines = said.lines().toList();
+            sums[0] += Long.parseLong(lines.get(0));
+            sums[1] += Long.parseLong(lines.get(1));
+        }
+        return sums;
+    }
+
+    private static String on(Node node, String... command) throws IOException, InterruptedException {
+        List<String> whole = new ArrayList<>(node.launch());
+        whole.addAll(List.of(command));
+        Process process = new ProcessBuilder(whole).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(said).isTrue();
+        assertThat(process.exitValue()).as(said).isZero();
+        return said;
+    }
+}
