@@ -104,7 +104,8 @@ class QualifyAcrossNodesTests {
                 script));
 
         requirePassed(said, 2 + 10, "node here", "node there");
-        assertThat(Files.readString(folder.resolve("qualification.json"))).contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
+        assertThat(Files.readString(folder.resolve("qualification.json")))
+                .contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
         assertThat(said).contains("left there: 0 agents, 0 programs");
     }
 
