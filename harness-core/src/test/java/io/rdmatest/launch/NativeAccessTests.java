@@ -3,7 +3,11 @@ package io.rdmatest.launch;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.verbs.RdmaDevice;
+import java.io.File;
 import java.io.IOException;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
@@ -13,6 +17,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -65,7 +71,7 @@ class NativeAccessTests {
                         ModuleLayer.boot()
                                 .configuration()
                                 .resolve(
-                                        ModuleFinder.of(placeOf(RdmaDevice.class)),
+                                        ModuleFinder.of(modulePath().toArray(Path[]::new)),
                                         ModuleFinder.of(),
                                         List.of("io.rdmatest.core")),
                         null);
@@ -78,6 +84,7 @@ class NativeAccessTests {
                 .containsExactlyInAnyOrder(
                         "io.rdmatest",
                         "io.rdmatest.cm",
+                        "io.rdmatest.peer",
                         "io.rdmatest.rsocket",
                         "io.rdmatest.stream",
                         "io.rdmatest.verbs");
@@ -95,7 +102,13 @@ class NativeAccessTests {
         if (path.equals(CLASS_PATH)) {
             command.addAll(List.of("-cp", core + ":" + program));
         } else {
-            command.addAll(List.of("-p", core, "--add-modules", "io.rdmatest.core", "-cp", program));
+            command.addAll(List.of(
+                    "-p",
+                    modulePath().map(Path::toString).collect(Collectors.joining(File.pathSeparator)),
+                    "--add-modules",
+                    "io.rdmatest.core",
+                    "-cp",
+                    program));
         }
         command.add(AskForDevices.class.getName());
         Path output = folder.resolve("output");
@@ -116,6 +129,12 @@ class NativeAccessTests {
                 .as(Files.readString(output, UTF_8) + Files.readString(error, UTF_8))
                 .isZero();
         return new Said(Files.readAllLines(output, UTF_8), Files.readString(error, UTF_8));
+    }
+
+    /** The module, and those that it requires. */
+    private static Stream<Path> modulePath() {
+        return Stream.of(RdmaDevice.class, ObjectMapper.class, JsonFactory.class, JsonProperty.class)
+                .map(NativeAccessTests::placeOf);
     }
 
     private static Path placeOf(Class<?> type) {
