@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
 /** The places of a run, one for each node that is used; an agent that was lost is started again for the next test. */
 final class Nodes implements AutoCloseable {
 
-    /** The agent's jar, where it is not beside this project's classes. */
-    static final String AGENT = "rdma.agent";
-
     private static final String JAR = "rdmatest-agent.jar";
 
     /** An emulated processor takes its time to load a JVM's classes. */
@@ -126,10 +123,10 @@ final class Nodes implements AutoCloseable {
 
     /** Finds the agent's jar: the build leaves it beside the classes, and whoever has the classes in a jar, beside that. */
     private static Path agent() {
-        String given = System.getProperty(AGENT);
+        String given = System.getProperty(Stage.AGENT);
         if (given != null) {
             return existing(Path.of(given))
-                    .orElseThrow(() -> new FabricException(AGENT + "=" + given + ": there is no such file"));
+                    .orElseThrow(() -> new FabricException(Stage.AGENT + "=" + given + ": there is no such file"));
         }
         Path classes;
         try {
@@ -144,7 +141,7 @@ final class Nodes implements AutoCloseable {
         return existing(classes.resolveSibling(JAR))
                 .orElseThrow(() -> new FabricException(("There is no %s beside %s, which runs roles on other nodes:"
                                 + " build it with 'mvn -pl scenarios -am -DskipTests package', or name it with -D%s=FILE")
-                        .formatted(JAR, classes, AGENT)));
+                        .formatted(JAR, classes, Stage.AGENT)));
     }
 
     private static Optional<Path> existing(Path file) {

@@ -25,6 +25,9 @@ public record Stage(Place server, Place client, Place here) {
     /** The name of the node of the fabric that clients run on. */
     public static final String CLIENT = "rdma.scenario.client";
 
+    /** The path of the agent's jar on this host, where it is not beside this project's classes; a system property. */
+    public static final String AGENT = "rdma.agent";
+
     /** Returns a place that is not this JVM's device, if one side has one; else this JVM. */
     public Place elsewhere() {
         return server == here ? client : server;
