@@ -1,6 +1,8 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.NativeLibraryException;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
@@ -156,13 +158,22 @@ public final class Place implements AutoCloseable {
         return known != null ? known : facts().address();
     }
 
+    /** Not every role needs a device, such as one over TCP with an address given; the one that does says what is missing. */
+    private static @Nullable InetAddress addressOf(Place other) {
+        try {
+            return other.address();
+        } catch (FabricException | NativeLibraryException e) {
+            return null;
+        }
+    }
+
     /**
      * Returns what is to run in this JVM, so that the role runs here or there.
      *
      * @param other where the other side is; null if that is not known, or known to the role
      */
     <R> Role<R> placed(String title, Role<R> role, @Nullable Place other) {
-        InetAddress target = other == null || other == this ? null : other.address();
+        InetAddress target = other == null || other == this ? null : addressOf(other);
         if (peer != null && node != null) {
             return new RemoteRun<>(title, peer, node, target, role);
         }
