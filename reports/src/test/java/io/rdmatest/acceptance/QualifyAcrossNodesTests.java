@@ -42,7 +42,7 @@ class QualifyAcrossNodesTests {
     @Test
     void theServersSideIsOnTheOtherNodeAndTheProgramToo() throws Exception {
         String said = run(
-                List.of("./qualify"),
+                qualify(),
                 "--fabric",
                 "microvm-2",
                 "--scenario",
@@ -88,12 +88,12 @@ class QualifyAcrossNodesTests {
                     [ $tries -lt 100 ] || { cat /tmp/sshd.log; exit 99; }
                     sleep 0.2
                 done
-                ./qualify --fabric %s --server here --client there --scenario ConnectionScenarios.privateData \\
+                %s --fabric %s --server here --client there --scenario ConnectionScenarios.privateData \\
                     --scenario InteropScenarios.cell --output %s
                 status=$?
                 echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b pgrep -xc "rping|ucmatose|udaddy|mckey|rstream") programs"
                 exit $status
-                """.formatted(fabric, folder);
+                """.formatted(String.join(" ", qualify()), fabric, folder);
         String said = run(List.of(
                 PROJECT.resolve("fabric-config/rdma-jdk/bin/in-vm").toString(),
                 "--nodes",
@@ -107,6 +107,19 @@ class QualifyAcrossNodesTests {
         assertThat(Files.readString(folder.resolve("qualification.json")))
                 .contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
         assertThat(said).contains("left there: 0 agents, 0 programs");
+    }
+
+    /** What {@code ./qualify} does when it has built the project; here, the build is not through. */
+    private static List<String> qualify() {
+        // The fork's own class path may be a jar that names the others.
+        String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        return List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-Drdma.project=" + PROJECT,
+                "-cp",
+                classPath,
+                "io.rdmatest.report.Qualify");
     }
 
     /** Each scenario has bytes that were compared, and says which node did what. */
