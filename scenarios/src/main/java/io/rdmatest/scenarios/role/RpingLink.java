@@ -126,6 +126,8 @@ final class RpingLink {
     private boolean isGone(WorkCompletionException e) {
         return switch (e.statusName()) {
             case "IBV_WC_RETRY_EXC_ERR", "IBV_WC_RESP_TIMEOUT_ERR" -> true;
+            // What soft-RoCE answers for a process that is being ended: its queue pair can do no more.
+            case "IBV_WC_REM_OP_ERR" -> true;
             case "IBV_WC_WR_FLUSH_ERR" -> link.isDisconnected();
             default -> false;
         };
