@@ -111,7 +111,7 @@ class FaultsTests {
     @Test
     void whatWasInjectedIsPublished() {
         assertThat(said)
-                .contains("rdma.value=loss 2%", "rdma.value=corrupt 4%", "published: fault-statistics.txt")
+                .contains("rdma.value=loss 2%", "rdma.value=corrupt 2%", "published: fault-statistics.txt")
                 .doesNotContain("SKIPPED", "FAILED")
                 .contains("ended with 0");
     }
