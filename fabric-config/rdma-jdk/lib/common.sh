@@ -43,6 +43,8 @@ active_devices() {
 
 # Whether a VM has to bring the device. The answer is in the status: 0 yes, 1 no.
 vm_wanted() {
+    # Within a machine the device is here, whatever the environment says about starting one.
+    [ -z "${RDMA_NODE-}" ] || return 1
     case ${RDMA_VM:-auto} in
         always) return 0 ;;
         never) return 1 ;;

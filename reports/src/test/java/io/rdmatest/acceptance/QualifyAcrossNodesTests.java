@@ -91,7 +91,7 @@ class QualifyAcrossNodesTests {
                 %s --fabric %s --server here --client there --scenario ConnectionScenarios.privateData \\
                     --scenario InteropScenarios.cell --output %s
                 status=$?
-                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b pgrep -xc "rping|ucmatose|udaddy|mckey|rstream") programs"
+                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents, $(on-node b ps -eo comm= | grep -xcE "rping|ucmatose|udaddy|mckey|rstream") programs"
                 exit $status
                 """.formatted(String.join(" ", qualify()), fabric, folder);
         String said = run(List.of(
