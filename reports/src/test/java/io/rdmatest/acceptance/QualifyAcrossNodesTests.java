@@ -63,7 +63,7 @@ class QualifyAcrossNodesTests {
 
     @Test
     void allPairsAreMeasured() throws Exception {
-        String said = run(List.of("./qualify"), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
+        String said = run(qualify(), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
 
         JsonNode scenario = new ObjectMapper()
                 .readTree(folder.resolve("qualification.json").toFile())
