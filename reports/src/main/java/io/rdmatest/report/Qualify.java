@@ -46,6 +46,8 @@ import picocli.CommandLine.Option;
         })
 public final class Qualify implements Callable<Integer> {
 
+    private static final String PAIRS = "PairScenarios.roundTrips";
+
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
 
     @Option(names = "--fabric", paramLabel = "NAME|PATH", description = "The fabric to qualify (default: auto).")
@@ -63,6 +65,12 @@ public final class Qualify implements Callable<Integer> {
             paramLabel = "NODE",
             description = "The node of the fabric that clients and senders run on (default: this host).")
     private @Nullable String client;
+
+    @Option(
+            names = "--pairs",
+            description = "Measure round trips between all pairs of the fabric's nodes; no other scenarios unless"
+                    + " --scenario names them.")
+    private boolean pairs;
 
     @Option(names = "--device", paramLabel = "NAME", description = "The RDMA device, as name or name/port.")
     private @Nullable String device;
@@ -143,6 +151,9 @@ public final class Qualify implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         if (timeoutSeconds <= 0) {
             return usage("--timeout " + timeoutSeconds + " is not a number of seconds above 0");
+        }
+        if (pairs) {
+            scenarios.add(PAIRS);
         }
         if (list || !scenarios.isEmpty()) {
             List<String> found = ScenarioRunner.list(scenarios);
@@ -272,6 +283,9 @@ public final class Qualify implements Callable<Integer> {
         }
         if (device != null) {
             command.add("-Drdma.device=" + device);
+        }
+        if (pairs) {
+            command.add("-Drdma.pairs=true");
         }
         if (server != null) {
             command.add("-Drdma.scenario.server=" + server);

@@ -62,6 +62,22 @@ class QualifyAcrossNodesTests {
     }
 
     @Test
+    void allPairsAreMeasured() throws Exception {
+        String said = run(qualify(), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
+
+        JsonNode scenario = new ObjectMapper()
+                .readTree(folder.resolve("qualification.json").toFile())
+                .path("scenarios");
+        assertThat(scenario).as(said).hasSize(1);
+        assertThat(scenario.path(0).path("verdict").asText()).as(said).isEqualTo("passed");
+        JsonNode measured = scenario.path(0).path("measurements");
+        assertThat(measured.path("pairs").path("value").asInt()).isEqualTo(2);
+        assertThat(measured.path("good").path("value").asInt()).isEqualTo(2);
+        // Both directions of 200 round trips, twice.
+        assertThat(scenario.path(0).path("bytesVerified").asLong()).isEqualTo(2 * 2 * 200 * 64);
+    }
+
+    @Test
     @EnabledIf(value = "preparedWithSsh", disabledReason = "there is no sshd (Debian: apt-get install openssh-server)")
     void theOtherNodeIsReachedBySsh() throws Exception {
         Path fabric = Files.writeString(folder.resolve("ssh.yaml"), """

@@ -11,16 +11,19 @@ import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** The places of a run, one for each node that is used; an agent that was lost is started again for the next test. */
 final class Nodes implements AutoCloseable {
+
+    private static final String NO_RAIL = "";
 
     private static final String JAR = "rdmatest-agent.jar";
 
@@ -32,8 +35,7 @@ final class Nodes implements AutoCloseable {
     private static final Duration WARM_UP = Duration.ofMinutes(1);
 
     private final Fabric fabric;
-    private final Map<String, Place> places = new LinkedHashMap<>();
-    private final Map<String, RuntimeException> broken = new LinkedHashMap<>();
+    private final Map<String, Seat> seats = new ConcurrentHashMap<>();
     private final Set<Stage> warm = new HashSet<>();
 
     Nodes(Fabric fabric) {
@@ -41,7 +43,7 @@ final class Nodes implements AutoCloseable {
     }
 
     boolean isOne() {
-        return fabric.nodes().size() == 1;
+        return size() == 1;
     }
 
     /**
@@ -91,27 +93,95 @@ final class Nodes implements AutoCloseable {
                 .orElse(node);
     }
 
-    private synchronized Place place(Node node) {
-        RuntimeException before = broken.get(node.name());
-        if (before != null) {
-            throw new FabricException(before.getMessage() + " (as before; not tried again)");
+    int size() {
+        return fabric.nodes().size();
+    }
+
+    String fabric() {
+        return fabric.toString();
+    }
+
+    /** Returns the rails of the fabric; one without a name if it has none. */
+    List<String> rails() {
+        return fabric.rails().isEmpty() ? List.of(NO_RAIL) : List.copyOf(fabric.rails());
+    }
+
+    List<String> names() {
+        return on(NO_RAIL);
+    }
+
+    /** Returns the names of the nodes that a rail connects. */
+    List<String> on(String rail) {
+        return fabric.nodes().stream()
+                .filter(node -> rail.equals(NO_RAIL) || node.rails().containsKey(rail))
+                .map(Node::name)
+                .toList();
+    }
+
+    /**
+     * Returns a node's place on a rail.
+     *
+     * @throws FabricException if the node has no such device
+     * @throws io.rdmatest.peer.PeerLostException if its agent can't be started
+     */
+    Place place(String name, String rail) {
+        Node node = fabric.node(name).orElseThrow();
+        Seat seat = seat(node);
+        return rail.equals(NO_RAIL) ? seat.place() : seat.onRail(rail);
+    }
+
+    private Place place(Node node) {
+        return seat(node).place();
+    }
+
+    private Seat seat(Node node) {
+        return seats.computeIfAbsent(node.name(), name -> new Seat(node));
+    }
+
+    /** A node's place; nodes are started side by side. */
+    private static final class Seat {
+
+        private final Node node;
+        private final Map<String, Place> rails = new HashMap<>();
+        private @Nullable Place place;
+        private @Nullable RuntimeException broken;
+
+        Seat(Node node) {
+            this.node = node;
         }
-        Place known = places.get(node.name());
-        if (known != null && known.peer().map(peer -> peer.isAlive()).orElse(true)) {
-            return known;
+
+        synchronized Place place() {
+            if (broken != null) {
+                throw new FabricException(broken.getMessage() + " (as before; not tried again)");
+            }
+            Place known = place;
+            if (known != null && known.peer().map(peer -> peer.isAlive()).orElse(true)) {
+                return known;
+            }
+            try {
+                close();
+                Place opened = node.isLocal() ? Place.here(node.resolve()) : Place.on(node, agent(), settings());
+                place = opened;
+                return opened;
+            } catch (RuntimeException e) {
+                // So that a run on a fabric without this node ends in the time of one start.
+                broken = e;
+                throw e;
+            }
         }
-        if (known != null) {
-            places.remove(node.name());
-            known.close();
+
+        synchronized Place onRail(String rail) {
+            Place whole = place();
+            return rails.computeIfAbsent(rail, name -> whole.onRail(node.onRail(name)));
         }
-        try {
-            Place place = node.isLocal() ? Place.here(node.resolve()) : Place.on(node, agent(), settings());
-            places.put(node.name(), place);
-            return place;
-        } catch (RuntimeException e) {
-            // So that a run on a fabric without this node ends in the time of one start.
-            broken.put(node.name(), e);
-            throw e;
+
+        synchronized void close() {
+            Place known = place;
+            place = null;
+            rails.clear();
+            if (known != null) {
+                known.close();
+            }
         }
     }
 
@@ -149,16 +219,15 @@ final class Nodes implements AutoCloseable {
     }
 
     @Override
-    public synchronized void close() {
+    public void close() {
         RuntimeException first = null;
-        for (Place place : List.copyOf(places.values())) {
+        for (Seat seat : seats.values()) {
             try {
-                place.close();
+                seat.close();
             } catch (RuntimeException e) {
                 first = e;
             }
         }
-        places.clear();
         if (first != null) {
             throw first;
         }

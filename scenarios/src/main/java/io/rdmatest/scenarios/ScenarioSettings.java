@@ -14,9 +14,16 @@ import java.util.function.Function;
  * @param streamScale the share of rstream's own repetitions, {@value #STREAM_SCALE}
  * @param allStreamSizes whether streams go over all 33 sizes of {@code rstream -S all}, {@value #STREAM_SIZES}
  * @param stepTimeout how long a role waits for any one step, {@value #STEP_TIMEOUT}
+ * @param allPairs whether all pairs of the fabric's nodes are measured, {@value #PAIRS}
+ * @param pairsOutlier by which factor above the median of all pairs one is bad, {@value #PAIRS_OUTLIER}
  */
 public record ScenarioSettings(
-        int pingPongIterations, double streamScale, boolean allStreamSizes, Duration stepTimeout) {
+        int pingPongIterations,
+        double streamScale,
+        boolean allStreamSizes,
+        Duration stepTimeout,
+        boolean allPairs,
+        double pairsOutlier) {
 
     /** Round trips of a ping-pong, at least 1; 200 unless set. */
     public static final String PING_PONG_ITERATIONS = "rdma.pingpong.iterations";
@@ -30,6 +37,14 @@ public record ScenarioSettings(
     /** How long a role waits for any one step, in seconds; 20 unless set. */
     public static final String STEP_TIMEOUT = "rdma.scenario.step-timeout";
 
+    /** {@code true} to measure all pairs of the fabric's nodes; {@code false} unless set. */
+    public static final String PAIRS = "rdma.pairs";
+
+    /** By which factor above the median of all pairs one is bad, above 1; 3 unless set. */
+    public static final String PAIRS_OUTLIER = "rdma.pairs.outlier";
+
+    private static final List<String> BOOLEANS = List.of("false", "true");
+
     private static final List<String> SIZES = List.of("standard", "all");
 
     static ScenarioSettings read(Function<String, Optional<String>> configuration) {
@@ -37,11 +52,17 @@ public record ScenarioSettings(
         if (!SIZES.contains(sizes)) {
             throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(STREAM_SIZES, sizes, SIZES));
         }
+        String pairs = configuration.apply(PAIRS).orElse("false");
+        if (!BOOLEANS.contains(pairs)) {
+            throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(PAIRS, pairs, BOOLEANS));
+        }
         return new ScenarioSettings(
                 (int) number(configuration, PING_PONG_ITERATIONS, 200, 1, 1_000_000_000),
                 number(configuration, STREAM_SCALE, 0.01, 1e-9, 1000),
                 sizes.equals("all"),
-                Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))));
+                Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))),
+                pairs.equals("true"),
+                number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6));
     }
 
     private static double number(

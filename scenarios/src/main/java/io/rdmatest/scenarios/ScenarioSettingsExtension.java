@@ -13,6 +13,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.platform.commons.support.AnnotationSupport;
 
 /** Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run. */
 public final class ScenarioSettingsExtension implements BeforeAllCallback, ParameterResolver {
@@ -61,7 +62,7 @@ public final class ScenarioSettingsExtension implements BeforeAllCallback, Param
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = parameter.getParameter().getType();
-        return type == ScenarioSettings.class || type == Stage.class;
+        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class && !isOfPair(parameter);
     }
 
     @Override
@@ -70,12 +71,21 @@ public final class ScenarioSettingsExtension implements BeforeAllCallback, Param
             return ScenarioSettings.read(context::getConfigurationParameter);
         }
         Nodes nodes = nodes(context);
+        if (parameter.getParameter().getType() == Nodes.class) {
+            return nodes;
+        }
         Stage stage = stage(context, nodes);
         if (!nodes.isOne()) {
             publish(context, "server", stage.server());
             publish(context, "client", stage.client());
         }
         return stage;
+    }
+
+    /** The first parameter of a test for each pair comes from its source. */
+    private static boolean isOfPair(ParameterContext parameter) {
+        return parameter.getIndex() == 0
+                && AnnotationSupport.isAnnotated(parameter.getDeclaringExecutable(), EachPair.class);
     }
 
     private static void publish(ExtensionContext context, String side, Place place) {
@@ -90,7 +100,7 @@ public final class ScenarioSettingsExtension implements BeforeAllCallback, Param
         return context.getConfigurationParameter(key).orElse(null);
     }
 
-    private static Nodes nodes(ExtensionContext context) {
+    static Nodes nodes(ExtensionContext context) {
         Optional<String> fabric = context.getConfigurationParameter(FabricConfiguration.FABRIC);
         String device =
                 context.getConfigurationParameter(FabricConfiguration.DEVICE).orElse("");

@@ -33,6 +33,11 @@ public record Stage(Place server, Place client, Place here) {
         return server == here ? client : server;
     }
 
+    @Override
+    public String toString() {
+        return "server on " + server.name() + ", client on " + client.name();
+    }
+
     /** Returns the stage on which all sides are where clients are: what is to stay on one node. */
     public Stage ofClient() {
         return new Stage(client, client, here);

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.scenarios.EachPair;
 import io.rdmatest.scenarios.EveryBringUp;
 import io.rdmatest.scenarios.OptionLines;
+import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.RpingOptions;
@@ -46,4 +48,19 @@ class RolesDocsIT {
         }
     }
     // end every-bring-up
+
+    @Nested
+    // begin each-pair
+    @RdmaTest
+    class AllNodesIT {
+
+        @EachPair
+        void ping(Stage stage) {
+            RpingOptions options = RpingOptions.defaults().withPort(0).withCount(10).withValidation();
+            var results = stage.runPair(
+                    new RpingRoles.Server(options), new RpingRoles.Client(options), Duration.ofSeconds(30));
+            assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);
+        }
+    }
+    // end each-pair
 }

@@ -31,14 +31,21 @@ public final class Place implements AutoCloseable {
     private final Supplier<FabricDevice> device;
     private final @Nullable Peer peer;
     private final @Nullable Node node;
+    private final boolean owner;
     private final Object looking = new Object();
     private @Nullable NodeFacts facts;
 
-    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable Node node) {
+    private Place(
+            String name,
+            Supplier<FabricDevice> device,
+            @Nullable Peer peer,
+            @Nullable Node node,
+            boolean owner) {
         this.name = name;
         this.device = device;
         this.peer = peer;
         this.node = node;
+        this.owner = owner;
     }
 
     /**
@@ -47,7 +54,7 @@ public final class Place implements AutoCloseable {
      * @param device the device that roles use
      */
     public static Place here(FabricDevice device) {
-        return new Place(device.node().name(), () -> device, null, null);
+        return new Place(device.node().name(), () -> device, null, null, false);
     }
 
     /**
@@ -100,13 +107,31 @@ public final class Place implements AutoCloseable {
     }
 
     private static Place remote(Peer peer, Node node) {
+        return remote(peer, node, true);
+    }
+
+    private static Place remote(Peer peer, Node node, boolean owner) {
         return new Place(
                 node.name(),
                 () -> {
                     throw new IllegalStateException("The device of node " + node.name() + " is not this JVM's");
                 },
                 peer,
-                node);
+                node,
+                owner);
+    }
+
+    /**
+     * Returns the place on another device of the same node, a rail. It ends with this one, and need not be closed.
+     *
+     * @param rail the node on its rail
+     * @throws io.rdmatest.fabric.FabricException if the node is this host and has no such device
+     */
+    public Place onRail(Node rail) {
+        if (peer == null) {
+            return here(rail.resolve());
+        }
+        return remote(peer, rail, false);
     }
 
     /** Returns the node's name. */
@@ -189,7 +214,7 @@ public final class Place implements AutoCloseable {
 
     @Override
     public void close() {
-        if (peer != null) {
+        if (peer != null && owner) {
             peer.close();
         }
     }

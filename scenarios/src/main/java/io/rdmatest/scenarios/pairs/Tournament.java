@@ -1,0 +1,66 @@
+package io.rdmatest.scenarios.pairs;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The order in which all ordered pairs of nodes meet: a round-robin tournament by the circle method, each round followed by the
+ * same one with the sides changed. In a round every node meets at most one other, and there are as few rounds as possible:
+ * {@code 2(n-1)} for an even number of nodes and {@code 2n} for an odd one.
+ *
+ * @param nodes how many nodes there are, at least 2
+ */
+public record Tournament(int nodes) {
+
+    /**
+     * Checks the number.
+     *
+     * @throws IllegalArgumentException if there are fewer than 2 nodes
+     */
+    public Tournament {
+        if (nodes < 2) {
+            throw new IllegalArgumentException("Pairs need at least 2 nodes, not " + nodes);
+        }
+    }
+
+    /** Returns how many rounds there are. */
+    public int rounds() {
+        return 2 * (places() - 1);
+    }
+
+    /** Returns how many ordered pairs there are. */
+    public long pairs() {
+        return (long) nodes * (nodes - 1);
+    }
+
+    /** With an odd number of nodes one more place is at the table, and whoever meets it pauses. */
+    private int places() {
+        return nodes + nodes % 2;
+    }
+
+    /**
+     * Returns the pairs of a round, which can all run at once.
+     *
+     * @param round its number, from 0 to {@link #rounds()} exclusively
+     */
+    public List<Pair> round(int round) {
+        if (round < 0 || round >= rounds()) {
+            throw new IndexOutOfBoundsException("Round %d of %d".formatted(round, rounds()));
+        }
+        int circle = places() - 1;
+        int turn = round / 2;
+        List<Pair> pairs = new ArrayList<>(places() / 2);
+        // The last place stays in the middle, the others move around it by one seat a turn.
+        meet(pairs, circle, turn);
+        for (int seat = 1; seat <= circle / 2; seat++) {
+            meet(pairs, (turn + seat) % circle, (turn - seat + circle) % circle);
+        }
+        return round % 2 == 0 ? pairs : pairs.stream().map(Pair::swapped).toList();
+    }
+
+    private void meet(List<Pair> pairs, int one, int other) {
+        if (one < nodes && other < nodes) {
+            pairs.add(new Pair(one, other));
+        }
+    }
+}

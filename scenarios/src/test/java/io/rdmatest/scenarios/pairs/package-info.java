@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.scenarios.pairs;
+
+import org.jspecify.annotations.NullMarked;
