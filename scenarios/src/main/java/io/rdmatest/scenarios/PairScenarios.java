@@ -58,8 +58,8 @@ public class PairScenarios {
                                 nodes.place(names.get(pair.client()), rail),
                                 new PingPongRoles.Client(plan),
                                 limit);
-                        verified.addAndGet(
-                                results.server().bytesVerified() + results.client().bytesVerified());
+                        verified.addAndGet(results.server().bytesVerified()
+                                + results.client().bytesVerified());
                         return results.client().latencies().getValueAtPercentile(50) / 1e3;
                     }));
             report.bytesVerified(verified.get());

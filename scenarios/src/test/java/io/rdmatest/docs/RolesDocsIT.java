@@ -56,7 +56,8 @@ class RolesDocsIT {
 
         @EachPair
         void ping(Stage stage) {
-            RpingOptions options = RpingOptions.defaults().withPort(0).withCount(10).withValidation();
+            RpingOptions options =
+                    RpingOptions.defaults().withPort(0).withCount(10).withValidation();
             var results = stage.runPair(
                     new RpingRoles.Server(options), new RpingRoles.Client(options), Duration.ofSeconds(30));
             assertThat(results.server().bytesVerified()).isEqualTo(10 * 64);

@@ -148,7 +148,9 @@ public final class AllPairs {
                 ? Double.NaN
                 : values.length % 2 == 1
                         ? values[middle]
-                        : Arrays.stream(values, middle - 1, middle + 1).average().orElse(Double.NaN);
+                        : Arrays.stream(values, middle - 1, middle + 1)
+                                .average()
+                                .orElse(Double.NaN);
     }
 
     /** Puts pairs into rounds in which no node is busy twice. */
@@ -181,8 +183,8 @@ public final class AllPairs {
      * @param unit of the values
      */
     public static String matrix(List<String> names, Map<Pair, Cell> cells, String unit) {
-        int width = Math.max(
-                12, 2 + names.stream().mapToInt(String::length).max().orElse(0));
+        int width =
+                Math.max(12, 2 + names.stream().mapToInt(String::length).max().orElse(0));
         StringBuilder text = new StringBuilder("client \\ server, " + unit + System.lineSeparator());
         text.append(" ".repeat(width));
         names.forEach(name -> text.append(("%" + width + "s").formatted(name)));

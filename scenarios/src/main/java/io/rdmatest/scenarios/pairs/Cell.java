@@ -11,7 +11,12 @@ import org.jspecify.annotations.Nullable;
  * @param attempts how often it was tried, 1 or 2
  * @param why what went wrong; null if nothing did
  */
-public record Cell(Pair pair, Verdict verdict, double value, int attempts, @Nullable String why) {
+public record Cell(
+        Pair pair,
+        Verdict verdict,
+        double value,
+        int attempts,
+        @Nullable String why) {
 
     /** What is said of a pair. */
     public enum Verdict {

@@ -48,11 +48,12 @@ class AllPairsTests {
         AtomicInteger tries = new AtomicInteger();
 
         Map<Pair, Cell> cells = AllPairs.run(
-                5, FACTOR, pair -> pair.equals(slow) || pair.equals(slowOnce) && tries.getAndIncrement() == 0 ? 40 : 10);
+                5,
+                FACTOR,
+                pair -> pair.equals(slow) || pair.equals(slowOnce) && tries.getAndIncrement() == 0 ? 40 : 10);
 
         assertThat(cells.get(slowOnce)).isEqualTo(new Cell(slowOnce, Verdict.GOOD, 10, 2, null));
-        assertThat(cells.get(slow))
-                .isEqualTo(new Cell(slow, Verdict.BAD, 40, 2, "4.00 times the median of all pairs"));
+        assertThat(cells.get(slow)).isEqualTo(new Cell(slow, Verdict.BAD, 40, 2, "4.00 times the median of all pairs"));
         assertThat(cells.values().stream().filter(cell -> cell.attempts() == 1)).hasSize(18);
     }
 
