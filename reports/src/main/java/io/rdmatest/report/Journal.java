@@ -3,12 +3,9 @@ package io.rdmatest.report;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -23,7 +20,9 @@ final class Journal implements AutoCloseable {
 
     private static final String SUFFIX = ".jsonl";
 
-    private final FileChannel channel;
+    /** No channel: an interrupt, as at a test's time limit, would close that, and the rest of the run would go unrecorded. */
+    private final FileOutputStream out;
+
     private final @Nullable FileOutputStream progress;
 
     /**
@@ -39,7 +38,7 @@ final class Journal implements AutoCloseable {
         Path file = directory.resolve("%d-%s%s"
                 .formatted(
                         System.currentTimeMillis(), UUID.randomUUID().toString().substring(0, 8), SUFFIX));
-        channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        out = new FileOutputStream(file.toFile());
         // The descriptor itself, because tests and build plugins replace System.out.
         this.progress = progress ? new FileOutputStream(FileDescriptor.out) : null;
     }
@@ -50,16 +49,13 @@ final class Journal implements AutoCloseable {
         if (progress != null && event.event() != JournalEvent.Kind.PLANNED) {
             progress.write((ReportConfiguration.PROGRESS_PREFIX + line).getBytes(StandardCharsets.UTF_8));
         }
-        ByteBuffer bytes = ByteBuffer.wrap(line.getBytes(StandardCharsets.UTF_8));
-        while (bytes.hasRemaining()) {
-            channel.write(bytes);
-        }
-        channel.force(false);
+        out.write(line.getBytes(StandardCharsets.UTF_8));
+        out.getFD().sync();
     }
 
     @Override
     public synchronized void close() throws IOException {
-        channel.close();
+        out.close();
     }
 
     /**

@@ -91,6 +91,7 @@ class QualifyAcrossNodesTests {
                              -o, LogLevel=ERROR, root@10.77.0.2]
                     device: rxe0
                     address: 10.77.0.2
+                    environment: { JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' }
                 """);
         String script = """
                 ssh-keygen -q -t ed25519 -N '' -f /tmp/key || exit

@@ -33,12 +33,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connection set-up and what can be set, refused and moved on the way: the ground of ucmatose(1), and more. */
-@RdmaTest
+@RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Connection")
 public class ConnectionScenarios {
 
-    private static final Duration SCENARIO = Duration.ofSeconds(25);
+    private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "{0} connections without data, {1}")
     @CsvSource({

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
-@RdmaTest
+@RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Multicast")
 public class MulticastScenarios {

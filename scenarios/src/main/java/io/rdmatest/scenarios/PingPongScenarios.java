@@ -17,12 +17,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 
 /** Ping-pong with verification: the sequence of rping(1), and every operation of the verbs. */
-@RdmaTest
+@RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Ping-pong")
 public class PingPongScenarios {
 
-    private static final Duration SCENARIO = Duration.ofSeconds(25);
+    private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
     @EveryBringUp({"23", "64", "4096", "65535"})

@@ -15,12 +15,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A byte stream over RDMA WRITE with credits (fi_rstream), in both modes: with immediate data and as on iWARP. */
-@RdmaTest
+@RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Stream over RDMA WRITE")
 public class RmaStreamScenarios {
 
-    private static final Duration SCENARIO = Duration.ofSeconds(28);
+    private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "{1} bytes, {0}")
     @CsvSource({

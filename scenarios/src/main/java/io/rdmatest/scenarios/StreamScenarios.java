@@ -21,13 +21,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Stream transfer as rstream(1) does it: its series, its modes, and sizes that fit no buffer evenly. */
-@RdmaTest
+@RdmaTest(timeout = "60 s")
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("Stream")
 public class StreamScenarios {
 
-    private static final Duration SCENARIO = Duration.ofSeconds(28);
+    private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "{0}_{2}")
     @CsvSource({
