@@ -119,7 +119,8 @@ class FaultsOnTwoNodes {
 
     // ---- the network ----
 
-    // What the client sends arrives: it parts when it has its last answer, and if its acknowledgement of that is lost, the
+    // What the client sends arrives: it parts when it has its last answer, and if its acknowledgement of that is lost,
+    // the
     // server can't tell a client that has all from one that is gone.
 
     @RdmaTest
