@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.bench;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +23,7 @@ record CmtimeOutput(Map<String, Double> totalMillis) {
             List.of("create id", "resolve addr", "resolve route", "create qp", "connect");
 
     CmtimeOutput {
-        totalMillis = Map.copyOf(totalMillis);
+        totalMillis = Collections.unmodifiableMap(new LinkedHashMap<>(totalMillis));
     }
 
     /**
