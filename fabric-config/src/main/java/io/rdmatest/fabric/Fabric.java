@@ -87,8 +87,8 @@ public final class Fabric {
                             + " is not a device: expected a name such as rxe0, or name/port such as rxe0/1 with a port in 1 … 255");
         }
         Node old = local();
-        // An address belongs to the device it was written for, and so does what a named device is said to be able to
-        // do.
+        // An address belongs to the device it was written for, and
+        // so does what a named device is said to be able to do.
         boolean same = old.device().equals(Node.AUTO) || old.device().equals(matcher.group(1));
         Promises promises = same ? old.promises() : Promises.NONE;
         Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);

@@ -824,8 +824,8 @@ public final class CmId extends NativeResource {
         } else if (mgid.isIpv4Mapped()) {
             encoding = arena -> CmAddresses.encode(arena, new InetSocketAddress(mgid.toInetAddress(), 0));
         } else {
-            // The kernel knows native addresses on InfiniBand only; on RoCE it takes an IPv6 address for the MGID as it
-            // is.
+            // The kernel knows native addresses on InfiniBand only;
+            // on RoCE it takes an IPv6 address for the MGID as it is.
             encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
         }
         return join(mgid, mgid.toString(), encoding, flag, timeout);

@@ -173,8 +173,7 @@ public final class FailureTypes {
         return rebuilt;
     }
 
-    // ---- the types of this module; what their constructors compose is taken apart, so that the message stays the same
-    // ----
+    // ---- the types of this module; what their constructors compose is taken apart: the message stays the same ----
 
     private static Map<String, String> detailsOf(RdmaException failure) {
         return Map.of("call", failure.call(), "errno", Integer.toString(failure.errno()));

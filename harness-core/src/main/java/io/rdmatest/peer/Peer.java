@@ -369,9 +369,8 @@ public final class Peer implements AutoCloseable {
 
     private void destroyTree() {
         refreshTree();
-        // Through its handle: destroying the process itself would close its pipes, and with them what is still to be
-        // read of
-        // its log.
+        // Through its handle: destroying the process itself would close
+        // its pipes, and with them what is still to be read of its log.
         boolean ignored = process.toHandle().destroyForcibly();
         synchronized (tree) {
             // Handles know when a process started: a number that is used again does no harm.

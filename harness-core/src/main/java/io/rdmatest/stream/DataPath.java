@@ -41,9 +41,8 @@ final class DataPath {
     /** The longest that one call polls an empty queue; then it comes back with what it has. */
     private static final long SPIN_NANOS = 10_000;
 
-    // The two low bits of a request's identifier: the opcode of a failed request is undefined. The rest is the position
-    // of
-    // the send ring's counter after the data, or the receive's place.
+    // The two low bits of a request's identifier: the opcode of a failed request is undefined.
+    // The rest is the position of the send ring's counter after the data, or the receive's place.
     private static final int KIND_BITS = 2;
     private static final int KIND = 3;
     private static final long DATA = 0;

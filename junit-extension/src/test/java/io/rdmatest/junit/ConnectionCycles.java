@@ -300,8 +300,8 @@ final class ConnectionCycles implements AutoCloseable {
                     .rnrRetryCount(7)
                     .build());
         } catch (RdmaException e) {
-            // Whichever step comes first once the kernel knows that the client is gone: there is nothing to answer any
-            // more.
+            // Whichever step comes first once the kernel knows that
+            // the client is gone: there is nothing to answer any more.
             if (kind != Kind.ABORTED) {
                 throw e;
             }

@@ -145,8 +145,8 @@ public final class ReportGenerator implements Callable<Integer> {
                         ? names.get(label.path("value").asText())
                         : null;
                 if (name != null && result instanceof ObjectNode named) {
-                    // What the extension injects is no parameter of the scenario, and neither is what only repeats its
-                    // name.
+                    // What the extension injects is no parameter of the
+                    // scenario, and neither is what only repeats its name.
                     for (Iterator<JsonNode> it = named.withArray("parameters").elements(); it.hasNext(); ) {
                         String value = it.next().path("value").asText();
                         if (INJECTED.matcher(value).find() || value.equals(name)) {

@@ -119,9 +119,8 @@ class FaultsOnTwoNodes {
 
     // ---- the network ----
 
-    // What the client sends arrives: it parts when it has its last answer, and if its acknowledgement of that is lost,
-    // the
-    // server can't tell a client that has all from one that is gone.
+    // What the client sends arrives: it parts when it has its last answer, and if its acknowledgement
+    // of that is lost, the server can't tell a client that has all from one that is gone.
 
     @RdmaTest
     @Fault(loss = 2, nodes = "b")
@@ -235,9 +234,8 @@ class FaultsOnTwoNodes {
     private static void datagrams() {
         UdaddyOptions options =
                 UdaddyOptions.defaults().withPort(0).withMessages(100).withFirstClientTimeout(STEP);
-        // The server notices that its messages do not come before the client does that nothing comes back. And a lookup
-        // that
-        // is lost as well is repeated after 4 s.
+        // The server notices that its messages do not come before the client does that
+        // nothing comes back. And a lookup that is lost as well is repeated after 4 s.
         var results = NodeRoles.runPair(
                 there,
                 new UdaddyRoles.Server(options.withTimeout(Duration.ofSeconds(12))),

@@ -23,9 +23,8 @@ import org.junit.platform.launcher.TestPlan;
  */
 public final class RunSummary implements TestExecutionListener {
 
-    // The extension is a module and can't be built on this jar's classes, nor this one on the extension's, which brings
-    // it
-    // along: the extension's tests hold the words together.
+    // The extension is a module and can't be built on this jar's classes, nor this one on
+    // the extension's, which brings it along: the extension's tests hold the words together.
     private static final String SKIPS = "rdma.skips";
     private static final String DEVIATION_OUTCOME = "rdma.deviation.outcome";
     private static final String DEVIATION_REASON = "rdma.deviation.reason";

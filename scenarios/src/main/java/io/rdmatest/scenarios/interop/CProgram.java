@@ -130,8 +130,8 @@ public final class CProgram implements AutoCloseable {
             in.write(script.getBytes(StandardCharsets.UTF_8));
             in.flush();
         } catch (IOException e) {
-            // The launch command ended already; what it said is in the file, and whoever waits for the program tells
-            // it.
+            // The launch command ended already; what it said is in
+            // the file, and whoever waits for the program tells it.
             return process;
         }
         return process;

@@ -321,8 +321,8 @@ final class ConnectionSet implements AutoCloseable {
     private void routeResolved(Connection connection) {
         connection.route = connection.lap();
         createQueuePair(connection);
-        // As the C program, but for the plan and for the RNR retries: the peer's receives are all posted before it
-        // answers.
+        // As the C program, but for the plan and for the RNR retries:
+        // the peer's receives are all posted before it answers.
         ConnectionParameters.Builder parameters = ConnectionParameters.builder()
                 .privateData(own(connection).encode())
                 .responderResources(1)

@@ -123,8 +123,8 @@ final class DatagramSet implements AutoCloseable {
         } catch (RdmaException e) {
             throw ofAddress(e, bind, (bind == null ? "the device's address" : bind) + " port " + options.port());
         }
-        // Told also when it was given: the port of the C program is fixed, and its client gives up when nobody listens
-        // yet.
+        // Told also when it was given: the port of the C program is
+        // fixed, and its client gives up when nobody listens yet.
         context.tell(Integer.toString(id.localPort()));
         long first = 0;
         while (paths.size() < options.connections()) {

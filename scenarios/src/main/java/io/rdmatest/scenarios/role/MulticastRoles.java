@@ -423,8 +423,8 @@ public final class MulticastRoles {
         private void createReceiveQueues() {
             DeviceAttributes limits = ids.getFirst().context().attributes();
             int most = Math.max(1, Math.min(MOST_SLOTS, limits.maxCqe() - 1) / options.queuePairs());
-            // As many as can come before this side looks: its own number of queue pairs is likely that of the sender,
-            // too.
+            // As many as can come before this side looks: its own
+            // number of queue pairs is likely that of the sender, too.
             long wanted = (long) options.messages() * Math.max(options.queuePairs(), options.senders()) + 1;
             int spare = Math.min(SPARE_SLOTS, SPARE_BYTES / pitch(MulticastInbox.GRH)) / options.queuePairs();
             depth = (int) Math.min(Math.max(wanted, spare), Math.min(most, limits.maxQpWr()));

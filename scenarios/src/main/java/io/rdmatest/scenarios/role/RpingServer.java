@@ -303,8 +303,8 @@ final class RpingServer {
                     link.awaitRequests();
                     link.postWrite(data, done, (int) Math.min(chunk, length - done), remote + done, rkey);
                 }
-                // A SEND never overtakes a WRITE on the same connection: the client finds the data when it has the
-                // message.
+                // A SEND never overtakes a WRITE on the same connection:
+                // the client finds the data when it has the message.
                 link.postMessage();
                 link.awaitRequests();
                 pings++;
