@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The nodes and devices that tests run on.
@@ -122,7 +123,7 @@ public final class Fabric {
         return nodes.stream().filter(Node::isLocal).findFirst().orElseThrow();
     }
 
-    /** Returns the nodes that a command reaches; may be empty. No role runs on them yet. */
+    /** Returns the nodes that a command reaches; may be empty. */
     public List<Node> remoteNodes() {
         return nodes.stream().filter(Predicate.not(Node::isLocal)).toList();
     }
@@ -135,6 +136,19 @@ public final class Fabric {
      */
     public Optional<Node> node(String node) {
         return nodes.stream().filter(each -> each.name().equals(node)).findFirst();
+    }
+
+    /**
+     * Returns the node with a name.
+     *
+     * @param node the name
+     * @return the node
+     * @throws FabricException if there is none; names those that there are
+     */
+    public Node nodeNamed(String node) {
+        return node(node)
+                .orElseThrow(() -> new FabricException("the fabric %s has no node '%s'; allowed: %s"
+                        .formatted(this, node, nodes.stream().map(Node::name).collect(Collectors.joining(", ")))));
     }
 
     /** Returns the names of all rails in the file's order; empty for a fabric of nodes with one device each. */

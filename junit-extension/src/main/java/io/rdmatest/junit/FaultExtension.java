@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
@@ -154,17 +155,10 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         if (fault.nodes().length == 0) {
             return fabric.nodes();
         }
-        return Arrays.stream(fault.nodes())
-                .map(name -> fabric.node(name)
-                        .orElseThrow(() -> wrong(
-                                context,
-                                "nodes",
-                                "fabric " + fabric + " has no node '" + name + "'; allowed: "
-                                        + String.join(
-                                                ", ",
-                                                fabric.nodes().stream()
-                                                        .map(Node::name)
-                                                        .toList()))))
-                .toList();
+        try {
+            return Arrays.stream(fault.nodes()).map(fabric::nodeNamed).toList();
+        } catch (FabricException e) {
+            throw wrong(context, "nodes", String.valueOf(e.getMessage()));
+        }
     }
 }

@@ -85,7 +85,7 @@ final class RunDevice {
         return switch (request.selection().kind()) {
             case RUN -> fabric.local();
             case DEVICE -> nodeOn(fabric, name);
-            case NODE -> nodeNamed(fabric, name);
+            case NODE -> fabric.nodeNamed(name);
         };
     }
 
@@ -95,15 +95,6 @@ final class RunDevice {
                 .filter(node -> node.isLocal() && node.device().equals(name))
                 .findFirst()
                 .orElseGet(() -> fabric.withDevice(name).local());
-    }
-
-    private static Node nodeNamed(Fabric fabric, String name) {
-        return fabric.nodes().stream()
-                .filter(node -> node.name().equals(name))
-                .findFirst()
-                .orElseThrow(() -> new FabricException("fabric " + fabric + " has no node '" + name + "'; allowed: "
-                        + String.join(
-                                ", ", fabric.nodes().stream().map(Node::name).toList())));
     }
 
     /**

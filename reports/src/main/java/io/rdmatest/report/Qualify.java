@@ -1,7 +1,7 @@
 package io.rdmatest.report;
 
 import io.rdmatest.fabric.Fabric;
-import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.FabricException;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
 import java.io.File;
@@ -165,17 +165,13 @@ public final class Qualify implements Callable<Integer> {
                 return 0;
             }
         }
-        if (fabric != null) {
-            // A wrong file is told before anything is installed or booted.
-            Fabric read = Fabric.load(fabric);
-            machines = read.microvms();
-            String unknown = unknownNode(read);
-            if (unknown != null) {
-                return usage(unknown);
-            }
-        } else if (server != null || client != null) {
-            return usage("--server and --client are nodes of a fabric: name it with --fabric");
+        // A wrong file is told before anything is installed or booted.
+        Fabric read = fabric == null ? null : Fabric.load(fabric);
+        String wrong = wrongNodes(read);
+        if (wrong != null) {
+            return usage(wrong);
         }
+        machines = read == null ? 0 : read.microvms();
         int setUp = setUp();
         if (setUp != 0) {
             return 3;
@@ -226,15 +222,23 @@ public final class Qualify implements Callable<Integer> {
         return status;
     }
 
-    private @Nullable String unknownNode(Fabric read) {
+    /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
+    private @Nullable String wrongNodes(@Nullable Fabric read) {
+        if (read == null) {
+            return server != null || client != null
+                    ? "--server and --client are nodes of a fabric: name it with --fabric"
+                    : pairs ? "--pairs is about the nodes of a fabric: name it with --fabric" : null;
+        }
         for (String node : new String[] {server, client}) {
-            if (node != null && read.node(node).isEmpty()) {
-                return "the fabric " + read.name() + " has no node '" + node + "'; allowed: "
-                        + String.join(
-                                ", ", read.nodes().stream().map(Node::name).toList());
+            if (node != null) {
+                try {
+                    read.nodeNamed(node);
+                } catch (FabricException e) {
+                    return e.getMessage();
+                }
             }
         }
-        return null;
+        return pairs && read.nodes().size() < 2 ? "--pairs takes two nodes, and the fabric " + read + " has one" : null;
     }
 
     /** Installs and prepares what is missing; says itself what it does and what it can't do. */

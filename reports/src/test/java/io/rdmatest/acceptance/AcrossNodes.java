@@ -20,6 +20,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** What {@link NodesTests} runs on node a of two: roles here and on node b, and what becomes of them when one goes away. */
 final class AcrossNodes {
@@ -134,7 +136,10 @@ final class AcrossNodes {
                             Duration.ofNanos(System.nanoTime() - began).toMillis(),
                             e.getMessage());
                 }
-                kill.waitFor();
+                if (!kill.waitFor(STEP.toSeconds(), TimeUnit.SECONDS)) {
+                    kill.destroyForcibly();
+                    System.out.println(signal + ": kill itself did not end");
+                }
             }
         }
     }
@@ -145,10 +150,7 @@ final class AcrossNodes {
         roles.start("server", b, new RpingRoles.Server(options().withUnlimitedListening()))
                 .hear("port", STEP);
         System.out.println("serving on " + b);
-        synchronized (roles) {
-            while (true) {
-                roles.wait();
-            }
-        }
+        // Killed long before; if not, the script sees an exit status that it does not expect.
+        boolean ignored = new CountDownLatch(1).await(SCENARIO.toMinutes(), TimeUnit.MINUTES);
     }
 }

@@ -2,11 +2,10 @@ package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
+import io.rdmatest.acceptance.Machines.Ended;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -20,27 +19,16 @@ import org.junit.jupiter.params.provider.CsvSource;
  * but rdma-core is used.
  */
 @EnabledIf(
-        value = "prepared",
+        value = "io.rdmatest.acceptance.Machines#prepared",
         disabledReason = "the project is not packaged, or no virtual machine can be started here")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)
 class CommandsAgainstProgramsTests {
-
-    private static final Path PROJECT = Path.of("..").toAbsolutePath().normalize();
-    private static final Path SCRIPTS = PROJECT.resolve("fabric-config/rdma-jdk/bin");
 
     /**
      * Functions of the scripts. {@code listening} waits until somebody on this host (or with a prefix on the other one)
      * listens: a client that comes earlier is refused. {@code says TEXT FILE} waits until a program has printed something.
      */
-    private static final String WAITS = """
-            await() {
-                tries=0
-                until "$@"; do
-                    tries=$((tries + 1))
-                    [ $tries -lt 300 ] || { echo "in vain: $*" >&2; exit 99; }
-                    sleep 0.2
-                done
-            }
+    private static final String WAITS = Machines.AWAIT + """
             listens() { "$@" rdma resource show cm_id | grep -q LISTEN; }
             listening() { await listens "$@"; }
             says() { await grep -q "$1" "$2"; }
@@ -48,19 +36,6 @@ class CommandsAgainstProgramsTests {
 
     @TempDir
     private Path folder;
-
-    private record Ended(int status, String output) {}
-
-    static boolean prepared() throws Exception {
-        Process check = new ProcessBuilder(SCRIPTS.resolve("setup").toString(), "--check")
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        return check.waitFor(1, TimeUnit.MINUTES)
-                && check.exitValue() == 0
-                && Files.exists(Path.of("/usr/bin/qemu-system-x86_64"))
-                && Files.exists(PROJECT.resolve("scenarios/target/rdmatest.stamp"));
-    }
 
     @Test
     void ourClientPingsTheProgramInOneMachine() throws Exception {
@@ -162,28 +137,7 @@ class CommandsAgainstProgramsTests {
         assertThat(ended.output()).contains("received: 10 messages of 500 bytes");
     }
 
-    /** Runs a shell script in the project's folder on node a of a machine, or of two. */
     private Ended inVm(int nodes, String script) throws Exception {
-        List<String> command = new ArrayList<>(List.of(SCRIPTS.resolve("in-vm").toString()));
-        if (nodes > 1) {
-            command.addAll(List.of("--nodes", Integer.toString(nodes)));
-        }
-        command.addAll(List.of("--", "sh", "-c", script));
-        Path said = folder.resolve("said");
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .directory(PROJECT.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile());
-        // Also where there is a device: what is shown here is two hosts.
-        builder.environment().put("RDMA_VM", "always");
-        Process process = builder.start();
-        try {
-            assertThat(process.waitFor(5, TimeUnit.MINUTES))
-                    .as("%s ended within 5 min", script)
-                    .isTrue();
-        } finally {
-            process.destroy();
-        }
-        return new Ended(process.exitValue(), Files.readString(said, StandardCharsets.UTF_8));
+        return Machines.inVm(nodes, folder.resolve("said"), Duration.ofMinutes(5), Map.of(), script);
     }
 }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.reporting.FileEntry;
@@ -65,7 +66,8 @@ final class FaultsMain {
             Faults.on(fabric).network(node, NetworkFault.loss(1), Duration.ofMinutes(30));
         }
         System.out.println("holding");
-        new CountDownLatch(1).await();
+        // Killed long before.
+        boolean ignored = new CountDownLatch(1).await(2, TimeUnit.MINUTES);
     }
 
     private static final class Printer implements TestExecutionListener {

@@ -45,7 +45,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -378,11 +378,21 @@ class FaultsOnTwoNodes {
     private static String on(Node node, String... command) throws IOException, InterruptedException {
         List<String> whole = new ArrayList<>(node.launch());
         whole.addAll(List.of(command));
-        Process process = new ProcessBuilder(whole).redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).as(said).isTrue();
-        assertThat(process.exitValue()).as(said).isZero();
-        return said;
+        Path file = Files.createTempFile("on-" + node.name(), ".txt");
+        Process process = new ProcessBuilder(whole)
+                .redirectErrorStream(true)
+                .redirectOutput(file.toFile())
+                .start();
+        try {
+            process.getOutputStream().close();
+            boolean ended = process.waitFor(30, TimeUnit.SECONDS);
+            String said = Files.readString(file).strip();
+            assertThat(ended).as(said).isTrue();
+            assertThat(process.exitValue()).as(said).isZero();
+            return said;
+        } finally {
+            process.destroyForcibly();
+            Files.delete(file);
+        }
     }
 }

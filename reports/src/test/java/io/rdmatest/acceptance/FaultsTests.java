@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.junit.RdmaTest;
 import java.lang.reflect.Method;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,19 +28,12 @@ import org.junit.jupiter.params.provider.MethodSource;
         matches = "true",
         disabledReason = "takes minutes, and needs a host that does nothing else: -Drdma.test.faults=true runs it")
 @EnabledIf(
-        value = "prepared",
+        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
         disabledReason = "the project is not packaged, or no virtual machine can be started here")
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 class FaultsTests {
 
-    private static final Path PROJECT = Path.of("..").toAbsolutePath().normalize();
-    private static final Path AGENT = PROJECT.resolve("scenarios/target/rdmatest-agent.jar");
-
     private static String said = "";
-
-    static boolean prepared() throws Exception {
-        return NodesTests.prepared();
-    }
 
     static Stream<String> faults() {
         return Arrays.stream(FaultsOnTwoNodes.class.getDeclaredMethods())
@@ -52,21 +44,10 @@ class FaultsTests {
 
     @BeforeAll
     static void run(@TempDir Path folder) throws Exception {
-        String java = System.getProperty("java.home") + "/bin/java";
-        // The fork's own class path may be a jar that names the others.
-        String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        String script = """
+        String script = Machines.AWAIT
+                + """
                 main() {
-                    $replace %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED \\
-                        -D%s=%s -cp "$classes" io.rdmatest.acceptance.FaultsMain "$@"
-                }
-                await() {
-                    tries=0
-                    until "$@"; do
-                        tries=$((tries + 1))
-                        [ $tries -lt 300 ] || { echo "in vain: $*" >&2; exit 99; }
-                        sleep 0.2
-                    done
+                    $replace %s -D%s=%s -cp "$classes" io.rdmatest.acceptance.FaultsMain "$@"
                 }
                 none() { ! { tc qdisc show; on-node b tc qdisc show; } | grep -q netem; }
                 replace=''
@@ -80,31 +61,14 @@ class FaultsTests {
                 kill -KILL $holder
                 await none
                 echo "nothing is left of them"
-                """.formatted(java, FaultsOnTwoNodes.AGENT, AGENT);
-        Path output = folder.resolve("said");
-        ProcessBuilder builder = new ProcessBuilder(List.of(
-                        PROJECT.resolve("fabric-config/rdma-jdk/bin/in-vm").toString(),
-                        "--nodes",
-                        "2",
-                        "--",
-                        "sh",
-                        "-c",
-                        script))
-                .directory(PROJECT.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile());
-        // Also where there is a device: what is shown here is two hosts.
-        builder.environment().put("RDMA_VM", "always");
-        builder.environment().put("classes", classPath);
-        Process process = builder.start();
-        boolean ended;
-        try {
-            ended = process.waitFor(12, TimeUnit.MINUTES);
-        } finally {
-            process.destroy();
-        }
-        said = Files.readString(output, StandardCharsets.UTF_8);
-        assertThat(ended).as(said).isTrue();
+                """.formatted(String.join(" ", Machines.java()), FaultsOnTwoNodes.AGENT, Machines.AGENT);
+        said = Machines.inVm(
+                        2,
+                        folder.resolve("said"),
+                        Duration.ofMinutes(12),
+                        Map.of("classes", Machines.classPath()),
+                        script)
+                .output();
     }
 
     @ParameterizedTest

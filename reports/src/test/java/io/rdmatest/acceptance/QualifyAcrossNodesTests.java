@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.nio.charset.StandardCharsets;
+import io.rdmatest.acceptance.Machines.Ended;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -17,15 +19,13 @@ import org.junit.jupiter.api.condition.EnabledIf;
 
 /** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
 @EnabledIf(
-        value = "io.rdmatest.acceptance.NodesTests#prepared",
+        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
         disabledReason = "the project is not packaged, or no virtual machine can be started here")
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class QualifyAcrossNodesTests {
 
-    private static final Path PROJECT = Path.of("..").toAbsolutePath().normalize();
-
     /** Not a temporary folder of the host's: of this one, the machines see the same. */
-    private final Path folder = PROJECT.resolve("reports/target/qualify-across-nodes");
+    private final Path folder = Machines.PROJECT.resolve("reports/target/qualify-across-nodes");
 
     @BeforeEach
     void createFolder() throws Exception {
@@ -72,15 +72,10 @@ class QualifyAcrossNodesTests {
 
     /** What {@code ./qualify} does when it has built the project; here, the build is not through. */
     private static List<String> qualify() {
-        // The fork's own class path may be a jar that names the others.
-        String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        return List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-Drdma.project=" + PROJECT,
-                "-cp",
-                classPath,
-                "io.rdmatest.report.Qualify");
+        List<String> command = new ArrayList<>(Machines.java());
+        command.addAll(List.of(
+                "-Drdma.project=" + Machines.PROJECT, "-cp", Machines.classPath(), "io.rdmatest.report.Qualify"));
+        return command;
     }
 
     /** Each scenario has bytes that were compared, and says which node did what. */
@@ -107,24 +102,9 @@ class QualifyAcrossNodesTests {
     private String run(List<String> program, String... arguments) throws Exception {
         List<String> command = new ArrayList<>(program);
         command.addAll(List.of(arguments));
-        Path said = folder.resolve("said");
         Files.deleteIfExists(folder.resolve("qualification.json"));
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .directory(PROJECT.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile());
-        // Also where there is a device: what is shown here is two hosts.
-        builder.environment().put("RDMA_VM", "always");
-        Process process = builder.start();
-        try {
-            assertThat(process.waitFor(6, TimeUnit.MINUTES))
-                    .as("ended within 6 min")
-                    .isTrue();
-        } finally {
-            process.destroy();
-        }
-        String text = Files.readString(said, StandardCharsets.UTF_8);
-        assertThat(process.exitValue()).as(text).isZero();
-        return text;
+        Ended ended = Machines.run(command, folder.resolve("said"), Duration.ofMinutes(6), Map.of());
+        assertThat(ended.status()).as(ended.output()).isZero();
+        return ended.output();
     }
 }

@@ -195,7 +195,8 @@ public class MulticastScenarios {
     @Test
     @DisplayName("messages as large as the MTU")
     void largest(Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        int mtu = device.portAttributes().activeMtu().bytes();
+        int mtu = Math.min(
+                stage.server().facts().mtuBytes(), stage.client().facts().mtuBytes());
         MckeyOptions options = group("239.77.0.10", device).withSizeBytes(mtu);
         report.parameter("MTU", mtu);
         try (NodeRoles roles = new NodeRoles()) {
@@ -211,7 +212,7 @@ public class MulticastScenarios {
     @ValueSource(booleans = {true, false})
     @DisplayName("messages larger than the MTU are refused")
     void tooLarge(boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
-        int mtu = device.portAttributes().activeMtu().bytes();
+        int mtu = (sender ? stage.client() : stage.server()).facts().mtuBytes();
         MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
         report.parameter("MTU", mtu);
         try (NodeRoles roles = new NodeRoles()) {

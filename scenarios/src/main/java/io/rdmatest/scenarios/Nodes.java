@@ -75,15 +75,11 @@ final class Nodes implements AutoCloseable {
     }
 
     private Node named(String key, String name) {
-        return fabric.node(name)
-                .orElseThrow(() -> new FabricException("%s=%s: the fabric %s has no such node; allowed: %s"
-                        .formatted(
-                                key,
-                                name,
-                                fabric.name(),
-                                String.join(
-                                        ", ",
-                                        fabric.nodes().stream().map(Node::name).toList()))));
+        try {
+            return fabric.nodeNamed(name);
+        } catch (FabricException e) {
+            throw new FabricException(key + "=" + name + ": " + e.getMessage());
+        }
     }
 
     private Node other(Node node) {
@@ -125,7 +121,7 @@ final class Nodes implements AutoCloseable {
      * @throws io.rdmatest.peer.PeerLostException if its agent can't be started
      */
     Place place(String name, String rail) {
-        Node node = fabric.node(name).orElseThrow();
+        Node node = fabric.nodeNamed(name);
         Seat seat = seat(node);
         return rail.equals(NO_RAIL) ? seat.place() : seat.onRail(rail);
     }

@@ -13,6 +13,7 @@ import io.rdmatest.scenarios.role.PingPongRoles;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
@@ -26,6 +27,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 public class PairScenarios {
 
     private static final int SIZE = 64;
+
+    /** How many pairs a failure's message names. */
+    private static final int MOST_NAMED = 10;
 
     @Test
     @DisplayName("round trips between all nodes")
@@ -66,11 +70,19 @@ public class PairScenarios {
             describe(report, rail, names, cells, bad, unknown);
         }
         if (!bad.isEmpty()) {
-            throw new AssertionError(bad.size() + " bad pairs: " + String.join("; ", bad));
+            throw new AssertionError(some("bad pairs", bad));
         }
         if (!unknown.isEmpty()) {
-            throw new IllegalStateException(unknown.size() + " not measured: " + String.join("; ", unknown));
+            throw new IllegalStateException(some("not measured", unknown));
         }
+    }
+
+    /** A fabric of many nodes has thousands of pairs; the attachment has all of them. */
+    private static String some(String what, List<String> pairs) {
+        int rest = pairs.size() - MOST_NAMED;
+        return pairs.size() + " " + what + ": "
+                + String.join("; ", pairs.subList(0, Math.min(pairs.size(), MOST_NAMED)))
+                + (rest > 0 ? "; and " + rest + " more, see the report" : "");
     }
 
     private static void describe(
@@ -81,6 +93,8 @@ public class PairScenarios {
             List<String> bad,
             List<String> unknown) {
         String prefix = rail.isEmpty() ? "" : rail + " ";
+        StringBuilder text =
+                new StringBuilder(AllPairs.matrix(names, cells, "median round trip of " + SIZE + " bytes in us"));
         for (Cell cell : cells.values()) {
             String line = "%sserver %s, client %s: %s"
                     .formatted(
@@ -88,23 +102,18 @@ public class PairScenarios {
                             names.get(cell.pair().server()),
                             names.get(cell.pair().client()),
                             cell.why());
-            if (cell.verdict() == Verdict.BAD) {
-                bad.add(line);
-            } else if (cell.verdict() == Verdict.NOT_MEASURED) {
-                unknown.add(line);
+            if (cell.verdict() != Verdict.GOOD) {
+                (cell.verdict() == Verdict.BAD ? bad : unknown).add(line);
+                text.append(System.lineSeparator()).append(line);
             }
         }
-        report.attachment(
-                "pairs" + (rail.isEmpty() ? "" : " of " + rail),
-                "text/plain",
-                AllPairs.matrix(names, cells, "median round trip of " + SIZE + " bytes in us"));
+        report.attachment("pairs" + (rail.isEmpty() ? "" : " of " + rail), "text/plain", text.toString());
         report.measurement(prefix + "pairs", cells.size(), "count");
         for (Verdict verdict : Verdict.values()) {
             long count = cells.values().stream()
                     .filter(cell -> cell.verdict() == verdict)
                     .count();
-            report.measurement(
-                    prefix + verdict.name().toLowerCase(java.util.Locale.ROOT).replace('_', ' '), count, "count");
+            report.measurement(prefix + verdict.name().toLowerCase(Locale.ROOT).replace('_', ' '), count, "count");
         }
     }
 }

@@ -43,26 +43,23 @@ public record ScenarioSettings(
     /** By which factor above the median of all pairs one is bad, above 1; 3 unless set. */
     public static final String PAIRS_OUTLIER = "rdma.pairs.outlier";
 
-    private static final List<String> BOOLEANS = List.of("false", "true");
-
-    private static final List<String> SIZES = List.of("standard", "all");
-
     static ScenarioSettings read(Function<String, Optional<String>> configuration) {
-        String sizes = configuration.apply(STREAM_SIZES).orElse("standard");
-        if (!SIZES.contains(sizes)) {
-            throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(STREAM_SIZES, sizes, SIZES));
-        }
-        String pairs = configuration.apply(PAIRS).orElse("false");
-        if (!BOOLEANS.contains(pairs)) {
-            throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(PAIRS, pairs, BOOLEANS));
-        }
         return new ScenarioSettings(
                 (int) number(configuration, PING_PONG_ITERATIONS, 200, 1, 1_000_000_000),
                 number(configuration, STREAM_SCALE, 0.01, 1e-9, 1000),
-                sizes.equals("all"),
+                oneOf(configuration, STREAM_SIZES, "standard", "all").equals("all"),
                 Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))),
-                pairs.equals("true"),
+                oneOf(configuration, PAIRS, "false", "true").equals("true"),
                 number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6));
+    }
+
+    /** Reads a word; the first one allowed is that of a key that is not set. */
+    private static String oneOf(Function<String, Optional<String>> configuration, String key, String... allowed) {
+        String word = configuration.apply(key).orElse(allowed[0]);
+        if (!List.of(allowed).contains(word)) {
+            throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(key, word, List.of(allowed)));
+        }
+        return word;
     }
 
     private static double number(

@@ -43,7 +43,7 @@ public class InteropScenarios {
         report.parameter("seed", matrix.seed());
         LocalCell.Result result = report.step(
                 cell.toString(),
-                () -> LocalCell.run(cell, device, stage.here(), stage.elsewhere(), STEP, Fault.NONE, matrix.repeat()));
+                () -> LocalCell.run(cell, stage.here(), stage.elsewhere(), STEP, Fault.NONE, matrix.repeat()));
         result.notes().forEach(report::parameter);
         report.bytesVerified(result.bytes());
     }

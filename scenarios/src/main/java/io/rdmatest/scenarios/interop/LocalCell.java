@@ -33,8 +33,9 @@ final class LocalCell implements CellContext {
     private final List<CProgram> programs = new ArrayList<>();
     private final Map<String, String> notes = new LinkedHashMap<>();
 
-    private LocalCell(FabricDevice device, Place here, Place there, Duration step) {
-        this.device = device;
+    private LocalCell(Place here, Place there, Duration step) {
+        this.device = here.local()
+                .orElseThrow(() -> new IllegalArgumentException(here + " is not in this JVM, as our side is"));
         this.here = here;
         this.there = there;
         this.step = step;
@@ -58,7 +59,7 @@ final class LocalCell implements CellContext {
      */
     static Result run(Cell cell, FabricDevice device, Duration step, Fault fault, String repeat) {
         try (Place here = Place.here(device)) {
-            return run(cell, device, here, here, step, fault, repeat);
+            return run(cell, here, here, step, fault, repeat);
         }
     }
 
@@ -68,9 +69,8 @@ final class LocalCell implements CellContext {
      * @param here the place of our side, which is in this JVM
      * @param there the place of the programs
      */
-    static Result run(
-            Cell cell, FabricDevice device, Place here, Place there, Duration step, Fault fault, String repeat) {
-        LocalCell context = new LocalCell(device, here, there, step);
+    static Result run(Cell cell, Place here, Place there, Duration step, Fault fault, String repeat) {
+        LocalCell context = new LocalCell(here, there, step);
         Throwable failure = null;
         long bytes = 0;
         try {

@@ -127,13 +127,7 @@ class OutputTests {
                 .containsEntry("destroy", 4.29);
         assertThat(output.totalMillis().keySet())
                 .containsExactly(
-                        "create id",
-                        "resolve addr",
-                        "resolve route",
-                        "create qp",
-                        "connect",
-                        "disconnect",
-                        "destroy");
+                        "create id", "resolve addr", "resolve route", "create qp", "connect", "disconnect", "destroy");
         assertThat(output.setUpMillis()).isEqualTo(1.27 + 18.28 + 3.99 + 67.12 + 2148.10);
     }
 
