@@ -99,7 +99,10 @@ class VirtualMachineTests {
                 "-XX:+PrintFlagsFinal",
                 "-version");
 
-        assertThat(result.text()).containsPattern("TieredStopAtLevel\\s+= 1 ");
+        assertThat(result.text())
+                .containsPattern("TieredStopAtLevel\\s+= 1 ")
+                .containsPattern("RangeCheckElimination\\s+= false ")
+                .containsPattern("DisableIntrinsic\\s+= _Preconditions_checkIndex,_Preconditions_checkLongIndex ");
     }
 
     @Test
