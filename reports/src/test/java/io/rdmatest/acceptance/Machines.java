@@ -71,6 +71,13 @@ final class Machines {
         return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     }
 
+    /** What {@code ./qualify} executes when it has built the project; during the tests, the build is not through. */
+    static List<String> qualify() {
+        List<String> command = new ArrayList<>(java());
+        command.addAll(List.of("-Drdma.project=" + PROJECT, "-cp", classPath(), "io.rdmatest.report.Qualify"));
+        return command;
+    }
+
     /**
      * Runs a shell script in the project's folder on node a of a machine, or of two.
      *

@@ -35,7 +35,7 @@ class QualifyAcrossNodesTests {
     @Test
     void theServersSideIsOnTheOtherNodeAndTheProgramToo() throws Exception {
         String said = run(
-                qualify(),
+                Machines.qualify(),
                 "--fabric",
                 "microvm-2",
                 "--scenario",
@@ -56,7 +56,7 @@ class QualifyAcrossNodesTests {
 
     @Test
     void allPairsAreMeasured() throws Exception {
-        String said = run(qualify(), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
+        String said = run(Machines.qualify(), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
 
         JsonNode scenario = new ObjectMapper()
                 .readTree(folder.resolve("qualification.json").toFile())
@@ -68,14 +68,6 @@ class QualifyAcrossNodesTests {
         assertThat(measured.path("good").path("value").asInt()).isEqualTo(2);
         // Both directions of 200 round trips, twice.
         assertThat(scenario.path(0).path("bytesVerified").asLong()).isEqualTo(2 * 2 * 200 * 64);
-    }
-
-    /** What {@code ./qualify} does when it has built the project; here, the build is not through. */
-    private static List<String> qualify() {
-        List<String> command = new ArrayList<>(Machines.java());
-        command.addAll(List.of(
-                "-Drdma.project=" + Machines.PROJECT, "-cp", Machines.classPath(), "io.rdmatest.report.Qualify"));
-        return command;
     }
 
     /** Each scenario has bytes that were compared, and says which node did what. */
