@@ -3,6 +3,7 @@ package io.rdmatest.scenarios;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.Place;
@@ -91,6 +92,10 @@ final class Nodes implements AutoCloseable {
 
     int size() {
         return fabric.nodes().size();
+    }
+
+    Thresholds thresholds() {
+        return fabric.thresholds();
     }
 
     String fabric() {

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -44,6 +45,8 @@ public class PairScenarios {
                 PingPongRoles.Operation.SEND, SIZE, settings.pingPongIterations(), settings.stepTimeout());
         // Connecting and parting take steps of their own.
         Duration limit = settings.stepTimeout().multipliedBy(3);
+        Duration demanded = nodes.thresholds().roundTrip().get(Percentile.P50);
+        double most = demanded == null ? Double.POSITIVE_INFINITY : demanded.toNanos() / 1e3;
         List<String> bad = new ArrayList<>();
         List<String> unknown = new ArrayList<>();
         for (String rail : nodes.rails()) {
@@ -55,7 +58,7 @@ public class PairScenarios {
             AtomicLong verified = new AtomicLong();
             Map<Pair, Cell> cells = report.step(
                     "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
-                    () -> AllPairs.run(names.size(), settings.pairsOutlier(), pair -> {
+                    () -> AllPairs.run(names.size(), settings.pairsOutlier(), most, pair -> {
                         LocalRoles.Pair<PingPongRoles.Result, PingPongRoles.Result> results = NodeRoles.runPair(
                                 nodes.place(names.get(pair.server()), rail),
                                 new PingPongRoles.Server(plan),

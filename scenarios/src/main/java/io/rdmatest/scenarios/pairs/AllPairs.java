@@ -41,11 +41,13 @@ public final class AllPairs {
 
     private final Tournament tournament;
     private final double outlier;
+    private final double most;
     private final Map<Pair, Cell> cells = new LinkedHashMap<>();
 
-    private AllPairs(Tournament tournament, double outlier) {
+    private AllPairs(Tournament tournament, double outlier, double most) {
         this.tournament = tournament;
         this.outlier = outlier;
+        this.most = most;
     }
 
     /**
@@ -53,15 +55,17 @@ public final class AllPairs {
      *
      * @param nodes how many nodes there are, at least 2
      * @param outlier by which factor a value has to be above the median of all to be an outlier; above 1
+     * @param most above which value a pair is bad, whatever the others are like; infinite for none
      * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
      * @return the results, by pair
      * @throws InterruptedException if the caller is to end; measurements under way were interrupted, and have ended
      */
-    public static Map<Pair, Cell> run(int nodes, double outlier, Measurement measurement) throws InterruptedException {
+    public static Map<Pair, Cell> run(int nodes, double outlier, double most, Measurement measurement)
+            throws InterruptedException {
         if (!(outlier > 1)) {
             throw new IllegalArgumentException("An outlier is above the median by a factor above 1, not " + outlier);
         }
-        AllPairs all = new AllPairs(new Tournament(nodes), outlier);
+        AllPairs all = new AllPairs(new Tournament(nodes), outlier, most);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             try {
                 for (int round = 0; round < all.tournament.rounds(); round++) {
@@ -116,21 +120,23 @@ public final class AllPairs {
     private List<Pair> suspects() {
         double limit = limit();
         return cells.values().stream()
-                .filter(cell -> cell.verdict() != Verdict.GOOD || cell.value() > limit)
+                .filter(cell -> cell.verdict() != Verdict.GOOD || cell.value() > Math.min(limit, most))
                 .map(Cell::pair)
                 .toList();
     }
 
     private void judge() {
+        double median = median();
         double limit = limit();
-        cells.replaceAll((pair, cell) -> cell.verdict() == Verdict.GOOD && cell.value() > limit
-                ? new Cell(
-                        pair,
-                        Verdict.BAD,
-                        cell.value(),
-                        cell.attempts(),
-                        "%.3g times the median of all pairs".formatted(cell.value() / median()))
-                : cell);
+        cells.replaceAll((pair, cell) -> {
+            if (cell.verdict() != Verdict.GOOD || !(cell.value() > Math.min(limit, most))) {
+                return cell;
+            }
+            String why = cell.value() > most
+                    ? "%.4g, at most %.4g".formatted(cell.value(), most)
+                    : "%.3g times the median of all pairs".formatted(cell.value() / median);
+            return new Cell(pair, Verdict.BAD, cell.value(), cell.attempts(), why);
+        });
     }
 
     private double limit() {

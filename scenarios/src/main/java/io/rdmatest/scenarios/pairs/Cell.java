@@ -20,9 +20,9 @@ public record Cell(
 
     /** What is said of a pair. */
     public enum Verdict {
-        /** Measured, and like the others. */
+        /** Measured, like the others, and as fast as demanded. */
         GOOD,
-        /** The fabric did not do what it should, or much slower than between other nodes; twice. */
+        /** The fabric did not do what it should, or slower than demanded, or much slower than between other nodes; twice. */
         BAD,
         /** Nothing is known: a node was not reached, or the harness did not work; twice. */
         NOT_MEASURED

@@ -18,6 +18,8 @@ class AllPairsTests {
 
     private static final double FACTOR = 3;
 
+    private static final double ANY = Double.POSITIVE_INFINITY;
+
     @Test
     void pairsOfARoundRunAtOnceAndNoNodeIsBusyTwice() throws Exception {
         int nodes = 6;
@@ -26,7 +28,7 @@ class AllPairsTests {
         // Each waits for the two others of its round.
         Map<Integer, CountDownLatch> rounds = new ConcurrentHashMap<>();
 
-        Map<Pair, Cell> cells = AllPairs.run(nodes, FACTOR, pair -> {
+        Map<Pair, Cell> cells = AllPairs.run(nodes, FACTOR, ANY, pair -> {
             assertThat(busy.add(pair.server()) && busy.add(pair.client())).isTrue();
             CountDownLatch all =
                     rounds.computeIfAbsent(calls.getAndIncrement() / 3, round -> new CountDownLatch(nodes / 2));
@@ -50,6 +52,7 @@ class AllPairsTests {
         Map<Pair, Cell> cells = AllPairs.run(
                 5,
                 FACTOR,
+                ANY,
                 pair -> pair.equals(slow) || pair.equals(slowOnce) && tries.getAndIncrement() == 0 ? 40 : 10);
 
         assertThat(cells.get(slowOnce)).isEqualTo(new Cell(slowOnce, Verdict.GOOD, 10, 2, null));
@@ -58,8 +61,18 @@ class AllPairsTests {
     }
 
     @Test
+    void whatIsSlowerThanDemandedIsBadHoweverTheOthersAre() throws Exception {
+        Map<Pair, Cell> cells = AllPairs.run(3, FACTOR, 10, pair -> pair.equals(new Pair(0, 1)) ? 10 : 11);
+
+        assertThat(cells.get(new Pair(0, 1))).isEqualTo(new Cell(new Pair(0, 1), Verdict.GOOD, 10, 1, null));
+        assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.BAD))
+                .hasSize(5)
+                .allMatch(cell -> cell.attempts() == 2 && "11.00, at most 10.00".equals(cell.why()));
+    }
+
+    @Test
     void whatCouldNotBeMeasuredIsNotCalledBad() throws Exception {
-        Map<Pair, Cell> cells = AllPairs.run(4, FACTOR, pair -> {
+        Map<Pair, Cell> cells = AllPairs.run(4, FACTOR, ANY, pair -> {
             if (pair.server() == 3 || pair.client() == 3) {
                 throw new FabricException("node d is not reached");
             }
@@ -79,7 +92,7 @@ class AllPairsTests {
 
     @Test
     void nothingMeasuredIsNothingBad() throws Exception {
-        Map<Pair, Cell> cells = AllPairs.run(3, FACTOR, pair -> {
+        Map<Pair, Cell> cells = AllPairs.run(3, FACTOR, ANY, pair -> {
             throw new FabricException("no node is reached");
         });
 
@@ -104,7 +117,7 @@ class AllPairsTests {
         AtomicInteger thrown = new AtomicInteger();
         Thread runner = Thread.ofPlatform().start(() -> {
             try {
-                AllPairs.run(2, FACTOR, pair -> {
+                AllPairs.run(2, FACTOR, ANY, pair -> {
                     begun.countDown();
                     try {
                         new CountDownLatch(1).await();
@@ -141,6 +154,6 @@ class AllPairsTests {
 
     @Test
     void aFactorThatTellsNothingIsRefused() {
-        assertThatThrownBy(() -> AllPairs.run(2, 1, pair -> 1)).hasMessageContaining("above 1, not 1.0");
+        assertThatThrownBy(() -> AllPairs.run(2, 1, ANY, pair -> 1)).hasMessageContaining("above 1, not 1.0");
     }
 }

@@ -1,0 +1,120 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.fabric.Thresholds.Percentile;
+import io.rdmatest.junit.RdmaReport;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.role.PingPongRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.scenarios.role.StreamRow;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.parallel.ResourceLock;
+
+/** Whether the fabric is as fast as its file demands; skipped for what the file demands nothing of. */
+@RdmaTest(timeout = "60 s")
+@ExtendWith(ScenarioSettingsExtension.class)
+@DisplayName("Thresholds")
+public class ThresholdScenarios {
+
+    private static final Duration SCENARIO = Duration.ofSeconds(25);
+
+    private static final int SIZE = 64;
+
+    /** Of fewer, the 99.9th percentile would be little else than the largest one. */
+    private static final int REPETITIONS = 10;
+
+    private static final int STREAM_SIZE = 1 << 20;
+
+    @Test
+    @DisplayName("round trips of 64 bytes")
+    void roundTrip(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        Map<Percentile, Duration> demanded = nodes.thresholds().roundTrip();
+        if (demanded.isEmpty()) {
+            throw SkipReason.NOT_SELECTED.skip("the fabric " + nodes.fabric() + " has no thresholds: round-trip");
+        }
+        // The first ones are the compiler's and the caches' doing.
+        report.step("warm-up", () -> pingPong(settings.pingPongIterations(), stage, report, settings));
+        int iterations = Math.multiplyExact(REPETITIONS, settings.pingPongIterations());
+        report.parameter("size", SIZE);
+        report.parameter("iterations", iterations);
+        Histogram measured =
+                report.step(iterations + " times SEND", () -> pingPong(iterations, stage, report, settings));
+        ReportText.latency(report, "round trip", measured);
+        List<String> slow = new ArrayList<>();
+        demanded.forEach((percentile, most) -> {
+            long nanos = nanos(measured, percentile);
+            report.measurement("demanded: round trip " + percentile, most.toNanos() / 1e3, "us");
+            if (nanos > most.toNanos()) {
+                slow.add("%s %s us, at most %s us".formatted(percentile, nanos / 1e3, most.toNanos() / 1e3));
+            }
+        });
+        if (!slow.isEmpty()) {
+            throw new AssertionError("Round trips are slower than the fabric " + nodes.fabric() + " demands: "
+                    + String.join("; ", slow));
+        }
+    }
+
+    private static Histogram pingPong(int iterations, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        PingPongRoles.Plan plan =
+                PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, settings.stepTimeout());
+        var results = stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO);
+        report.bytesVerified(results.server().bytesVerified());
+        report.bytesVerified(results.client().bytesVerified());
+        return results.client().latencies();
+    }
+
+    private static long nanos(Histogram measured, Percentile percentile) {
+        return switch (percentile) {
+            case P50 -> measured.getValueAtPercentile(50);
+            case P99 -> measured.getValueAtPercentile(99);
+            case P99_9 -> measured.getValueAtPercentile(99.9);
+            case MAX -> measured.getMaxValue();
+        };
+    }
+
+    /** Not verified: what is measured is the fabric, not this side's comparing. The stream scenarios verify the same. */
+    @Test
+    @ResourceLock(RdmaTest.RSOCKET_LOCK)
+    @DisplayName("throughput of a stream, 1 MiB")
+    void throughput(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        double demanded = nodes.thresholds().throughput();
+        if (demanded == 0) {
+            throw SkipReason.NOT_SELECTED.skip("the fabric " + nodes.fabric() + " has no thresholds: throughput");
+        }
+        StreamRow row = StreamRow.bandwidth(STREAM_SIZE, settings.streamScale());
+        stream(StreamRow.bandwidth(STREAM_SIZE, settings.streamScale() / 10), "warm-up", stage, report, settings);
+        double gigabits = stream(row, row.name(), stage, report, settings);
+        report.parameter("size", STREAM_SIZE);
+        report.parameter("transfers", row.transfers());
+        report.measurement("throughput", gigabits, "Gb/s");
+        report.measurement("demanded: throughput", demanded, "Gb/s");
+        if (!(gigabits >= demanded)) {
+            throw new AssertionError("A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s Gb/s"
+                    .formatted(nodes.fabric(), gigabits, demanded));
+        }
+    }
+
+    private static double stream(
+            StreamRow row, String step, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        RstreamOptions options = RstreamOptions.defaults()
+                .withSizeBytes(row.size())
+                .withTransfers(row.transfers())
+                .withIterations(row.iterations())
+                .withPort(0)
+                .withOnDevice(true)
+                .withFirstWait(settings.stepTimeout())
+                .withTimeout(settings.stepTimeout());
+        var results = report.step(
+                step, () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
+        StreamRoles.Timing timing = results.client().timings().getFirst();
+        return timing.row().gigabitsPerSecond(timing.nanos());
+    }
+}
