@@ -3,6 +3,7 @@ package io.rdmatest.fabric;
 import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
+import io.rdmatest.peer.NodeJava;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
@@ -30,9 +31,6 @@ import java.util.stream.Stream;
 
 /** Asks a launched node what it has, by the script {@code probe.sh}, and judges the answer. */
 final class NodeProbe {
-
-    /** The least version of Java that the project's classes run on. */
-    private static final int JAVA = 25;
 
     private static final String LINE = "rdmatest-probe ";
     private static final Pattern VERSION = Pattern.compile("version \"(\\d+)[^\"]*\"");
@@ -98,8 +96,10 @@ final class NodeProbe {
                         .append('=')
                         .append(quoted(value))
                         .append('\n'));
-        script.append("LC_ALL=C\nexport LC_ALL\njava=")
-                .append(quoted(node.java()))
+        boolean any = node.java().equals(Node.DEFAULT_JAVA);
+        script.append("LC_ALL=C\nexport LC_ALL\n")
+                .append(NodeJava.finder())
+                .append(any ? "find_java ''" : "java=" + quoted(node.java()))
                 .append('\n');
         try (InputStream probe = Objects.requireNonNull(NodeProbe.class.getResourceAsStream("probe.sh"), "probe.sh")) {
             return script + new String(probe.readAllBytes(), StandardCharsets.UTF_8);
@@ -227,14 +227,21 @@ final class NodeProbe {
 
     private void judgeJava(List<String> lines) {
         String path = value(lines, "java ");
-        String named = node.java().equals(Node.DEFAULT_JAVA)
-                ? "no java is on the PATH there"
-                : "there is no program '" + node.java() + "' there";
-        String cure = "; to do: install a JDK " + JAVA + ", or name its java in the node's key java";
+        String cure = "; to do: install a JDK " + NodeJava.LEAST_VERSION + ", or name its java in the node's key java";
+        if (path.isEmpty() && node.java().equals(Node.DEFAULT_JAVA)) {
+            String seen = value(lines, "java-seen ").strip();
+            notReady((seen.isEmpty()
+                            ? "there is no java there, looked at " + value(lines, "java-looked ")
+                            : "a java of version " + NodeJava.LEAST_VERSION + " or later is needed there, seen: " + seen)
+                    + cure);
+            return;
+        }
         if (path.isEmpty()) {
             String unusable = value(lines, "java-unusable ");
             notReady(
-                    (unusable.isEmpty() ? named : "'" + unusable + "' is there, but is no program that may be executed")
+                    (unusable.isEmpty()
+                                    ? "there is no program '" + node.java() + "' there"
+                                    : "'" + unusable + "' is there, but is no program that may be executed")
                             + cure);
             return;
         }
@@ -250,8 +257,8 @@ final class NodeProbe {
         }
         String text = version.get().group().replaceAll("version |\"", "");
         host.put("java", text);
-        if (Integer.parseInt(version.get().group(1)) < JAVA) {
-            notReady(path + " is Java " + text + " there, and " + JAVA + " is needed" + cure);
+        if (Integer.parseInt(version.get().group(1)) < NodeJava.LEAST_VERSION) {
+            notReady(path + " is Java " + text + " there, and " + NodeJava.LEAST_VERSION + " is needed" + cure);
         }
     }
 

@@ -1,12 +1,16 @@
-# What a node has, as lines for FabricCheck. Reads only. Runs in any POSIX shell, from its standard input; "java" is set
-# before it, so that a command here must not read standard input, which is this text.
+# What a node has, as lines for FabricCheck. Reads only. Runs in any POSIX shell, from its standard input, which no command
+# here must read: it is this text. Before it, "java" is set to the one that is named or was found; if it is empty, "looked" and
+# "seen" say where there was none.
 say() { printf 'rdmatest-probe %s\n' "$*"; }
 
 say begin
 say host "$(uname -n)"
 say kernel "$(uname -sr)"
 
-if path=$(command -v "$java" 2>/dev/null) && [ ! -d "$path" ]; then
+if [ -z "$java" ]; then
+    say java-looked "$looked"
+    [ -z "$seen" ] || say java-seen "$seen"
+elif path=$(command -v "$java" 2>/dev/null) && [ ! -d "$path" ]; then
     say java "$path"
     "$java" -version 2>&1 </dev/null | while IFS= read -r line; do say java-says "$line"; done
 elif [ -e "$java" ]; then

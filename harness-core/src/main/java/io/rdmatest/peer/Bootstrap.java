@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -85,22 +84,14 @@ final class Bootstrap {
     }
 
     byte[] script() {
-        String script;
-        try (InputStream in = Objects.requireNonNull(Bootstrap.class.getResourceAsStream("bootstrap.sh"))) {
-            script = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException("The script that starts the agent can't be read", e);
-        }
+        String script = NodeJava.finder() + NodeJava.resource("bootstrap.sh");
         String exports = environment.entrySet().stream()
-                .map(variable -> "export " + variable.getKey() + "=" + quote(variable.getValue()) + "\n")
+                .map(variable -> "export " + variable.getKey() + "=" + NodeJava.quote(variable.getValue()) + "\n")
                 .collect(Collectors.joining());
         Map<String, String> values = Map.of(
-                "NAMED", quote(java == null ? "" : java),
-                "JAVA",
-                        quote(Path.of(System.getProperty("java.home"), "bin", "java")
-                                .toString()),
-                "VERSION", "25",
-                "JAR", quote(jar.toString()),
+                "NAMED", NodeJava.quote(java == null ? "" : java),
+                "VERSION", Integer.toString(NodeJava.LEAST_VERSION),
+                "JAR", NodeJava.quote(jar.toString()),
                 "SHA256", sha256,
                 "LENGTH", Long.toString(length),
                 "SEND", SEND,
@@ -111,10 +102,6 @@ final class Bootstrap {
             script = script.replace("@" + value.getKey() + "@", value.getValue());
         }
         return (exports + script).getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String quote(String text) {
-        return "'" + text.replace("'", "'\\''") + "'";
     }
 
     /** Sends the jar if that is what a line asks for. */

@@ -9,29 +9,9 @@ start_the_agent() {
         exit "$status"
     }
     umask 077
-    java='' seen='' named=@NAMED@
-    # Whoever chooses one means that one.
-    if [ -n "$named" ]; then
-        set -- "$(command -v "$named" || printf %s "$named")"
-    elif [ -n "${RDMATEST_JAVA-}" ]; then
-        set -- "$RDMATEST_JAVA"
-    else
-        set -- @JAVA@ "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java)" /usr/lib/jvm/*/bin/java
-    fi
-    for candidate; do
-        [ -n "$candidate" ] && [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
-        release=$(dirname "$(dirname "$(readlink -f "$candidate")")")/release
-        version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$release" 2>/dev/null </dev/null)
-        [ -n "$version" ] ||
-            version=$("$candidate" -version 2>&1 </dev/null | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1)
-        if [ "${version:-0}" -ge @VERSION@ ]; then
-            java=$candidate
-            break
-        fi
-        seen="$seen $candidate (${version:-of an unknown version})"
-    done
+    find_java @NAMED@
     if [ -z "$java" ]; then
-        [ -n "$seen" ] || fail @NO_JAVA@ "there is no java at $*: install a JDK @VERSION@ or later, or name one by RDMATEST_JAVA or the node's key java"
+        [ -n "$seen" ] || fail @NO_JAVA@ "there is no java at $looked: install a JDK @VERSION@ or later, or name one by RDMATEST_JAVA or the node's key java"
         fail @OLD_JAVA@ "a java of version @VERSION@ or later is needed, seen:$seen; install one, or name it by RDMATEST_JAVA or the node's key java"
     fi
     jar=@JAR@ folder=''

@@ -172,6 +172,15 @@ class FabricCheckTests {
         assertThat(problems(node)).noneMatch(problem -> problem.contains("Java") || problem.contains("launch command"));
     }
 
+    /** As the launch does, which does not need one on the PATH either. */
+    @Test
+    void aJavaIsFoundThatIsNotOnThePath() throws Exception {
+        JsonNode node = nodeB("[env, PATH=" + path("uname", "sh", "sed", "readlink", "dirname") + "]");
+        assertThat(node.get("host").get("java").asText())
+                .startsWith(Integer.toString(Runtime.version().feature()));
+        assertThat(problems(node)).noneMatch(problem -> problem.contains("java"));
+    }
+
     @Test
     void theEnvironmentOfTheNodeIsThatOfTheFile() throws Exception {
         Path java = script("java-of-node", "echo \"openjdk version \\\"25.$TWENTY_FIVE\\\"\" >&2");
@@ -204,9 +213,14 @@ class FabricCheckTests {
                 .contains("there is no program '/opt/none/bin/java' there; to do: install a JDK 25, or name its java in"
                         + " the node's key java");
         out.getBuffer().setLength(0);
-        assertThat(problems(nodeB("[env, PATH=" + path("uname", "sh") + "]")))
-                .contains(
-                        "no java is on the PATH there; to do: install a JDK 25, or name its java in the node's key java");
+        assertThat(problems(nodeB("[env, RDMATEST_JAVA=/nowhere/java]")))
+                .contains("there is no java there, looked at /nowhere/java; to do: install a JDK 25, or name its java in"
+                        + " the node's key java");
+        out.getBuffer().setLength(0);
+        Path old = script("old-java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2");
+        assertThat(problems(nodeB("[env, RDMATEST_JAVA=" + old + "]")))
+                .contains("a java of version 25 or later is needed there, seen: " + old + " (17); to do: install a JDK 25,"
+                        + " or name its java in the node's key java");
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB(ANY_SHELL, "    java: " + folder + "\n")))
                 .contains(

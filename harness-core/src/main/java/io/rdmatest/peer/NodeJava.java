@@ -1,0 +1,45 @@
+package io.rdmatest.peer;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/** Says how the java is found that runs the agent on a node. */
+public final class NodeJava {
+
+    /** The least version of Java that the agent runs on. */
+    public static final int LEAST_VERSION = 25;
+
+    private NodeJava() {}
+
+    /**
+     * Returns a POSIX shell function {@code find_java NAME} for the node: it sets {@code java} to the path of the first java of
+     * at least {@value #LEAST_VERSION}, or to nothing. With an empty name it looks at {@code RDMATEST_JAVA} or, without that, at
+     * this JVM's own path, {@code JAVA_HOME}, the {@code PATH} and {@code /usr/lib/jvm}. It reads nothing from its standard
+     * input.
+     *
+     * @return the text of the function
+     */
+    public static String finder() {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        return resource("find-java.sh")
+                .replace("@JAVA@", quote(java))
+                .replace("@VERSION@", Integer.toString(LEAST_VERSION));
+    }
+
+    static String resource(String name) {
+        try (InputStream in = Objects.requireNonNull(NodeJava.class.getResourceAsStream(name), name)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("The script " + name + " can't be read", e);
+        }
+    }
+
+    /** Returns a text as one word of a POSIX shell. */
+    static String quote(String text) {
+        return "'" + text.replace("'", "'\\''") + "'";
+    }
+}
