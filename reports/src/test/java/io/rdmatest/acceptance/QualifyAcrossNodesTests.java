@@ -32,6 +32,13 @@ class QualifyAcrossNodesTests {
         Files.createDirectories(folder);
     }
 
+    /** That an sshd is installed; the project itself needs none. */
+    static boolean preparedWithSsh() throws Exception {
+        return Machines.preparedForNodes()
+                && Files.isExecutable(Path.of("/usr/sbin/sshd"))
+                && Files.isExecutable(Path.of("/usr/bin/ssh"));
+    }
+
     @Test
     void theServersSideIsOnTheOtherNodeAndTheProgramToo() throws Exception {
         String said = run(
@@ -68,6 +75,47 @@ class QualifyAcrossNodesTests {
         assertThat(measured.path("good").path("value").asInt()).isEqualTo(2);
         // Both directions of 200 round trips, twice.
         assertThat(scenario.path(0).path("bytesVerified").asLong()).isEqualTo(2 * 2 * 200 * 64);
+    }
+
+    @Test
+    @Timeout(value = 12, unit = TimeUnit.MINUTES)
+    @EnabledIf(value = "preparedWithSsh", disabledReason = "there is no sshd (Debian: apt-get install openssh-server)")
+    void theOtherNodeIsReachedBySsh() throws Exception {
+        Path fabric = Files.writeString(folder.resolve("ssh.yaml"), """
+                fabric: two-by-ssh
+                nodes:
+                  - name: here
+                    device: rxe0
+                    address: 10.77.0.1
+                  - name: there
+                    launch: [ssh, -i, /tmp/key, -o, BatchMode=yes, -o, StrictHostKeyChecking=no,
+                             -o, UserKnownHostsFile=/tmp/known, -o, LogLevel=ERROR, root@10.77.0.2]
+                    device: rxe0
+                    address: 10.77.0.2
+                    environment: { JDK_JAVA_OPTIONS: '-XX:TieredStopAtLevel=1' }
+                """);
+        String script = Machines.AWAIT + """
+                ssh-keygen -q -t ed25519 -N '' -f /tmp/key || exit
+                on-node b sh -c 'cat >/tmp/authorized' </tmp/key.pub || exit
+                on-node b sh -c 'mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N "" -f /tmp/host &&
+                    exec /usr/sbin/sshd -D -e -h /tmp/host -o AuthorizedKeysFile=/tmp/authorized -o StrictModes=no \\
+                        -o PidFile=none -o UsePAM=no -o PermitRootLogin=prohibit-password' >/tmp/sshd.log 2>&1 </dev/null &
+                await grep -q 'Server listening' /tmp/sshd.log
+                %s --fabric %s --server here --client there --scenario ConnectionScenarios.privateData \\
+                    --scenario InteropScenarios.cell --output %s
+                status=$?
+                echo "left there: $(on-node b pgrep -fc '[r]dmatest-agent.jar') agents," \\
+                    "$(on-node b ps -eo comm= | grep -xcE 'rping|ucmatose|udaddy|mckey|rstream') programs"
+                exit $status
+                """.formatted(String.join(" ", Machines.qualify()), fabric, folder);
+        Ended ended = Machines.inVm(2, folder.resolve("said"), Duration.ofMinutes(10), Map.of(), script);
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        // Two payloads, and five programs in either role.
+        requirePassed(ended.output(), 2 + 10, "node here", "node there");
+        assertThat(Files.readString(folder.resolve("qualification.json")))
+                .contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
+        assertThat(ended.output()).contains("left there: 0 agents, 0 programs");
     }
 
     /** Each scenario has bytes that were compared, and says which node did what. */
