@@ -77,7 +77,7 @@ record Matrix(String name, Map<Row, List<Run.Scenario>> rows) {
         return html.append("</table></body></html>\n").toString();
     }
 
-    private static String escaped(String text) {
+    static String escaped(String text) {
         return text.replace("&", "&amp;")
                 .replace("<", "&lt;")
                 .replace(">", "&gt;")

@@ -26,6 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -53,17 +54,23 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--output", required = true, description = "Where allure-report/ and qualification.json go.")
     private Path output = Path.of("");
 
+    @Option(
+            names = "--bench",
+            description = "What ./rdmatest bench --json wrote; becomes part of the report if it is there.")
+    private @Nullable Path bench;
+
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
     /** Creates a generator that takes its configuration from the command line. */
     public ReportGenerator() {}
 
-    ReportGenerator(Path journal, Path results, Path commandline, Path output) {
+    ReportGenerator(Path journal, Path results, Path commandline, Path output, @Nullable Path bench) {
         this.journal = journal;
         this.results = results;
         this.commandline = commandline;
         this.output = output;
+        this.bench = bench;
     }
 
     /**
@@ -117,6 +124,9 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
+        if (bench != null && Files.isRegularFile(bench)) {
+            BenchPage.read(bench).addTo(results);
+        }
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
         // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.

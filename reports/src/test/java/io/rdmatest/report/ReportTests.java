@@ -132,7 +132,7 @@ class ReportTests {
 
     @Test
     void anEmptyRunIsSaidAndNotReported() throws Exception {
-        assertThat(new ReportGenerator(directory, directory, directory, directory).call())
+        assertThat(new ReportGenerator(directory, directory, directory, directory, null).call())
                 .isEqualTo(3);
         assertThat(directory.resolve("qualification.json")).doesNotExist();
     }
@@ -239,7 +239,7 @@ class ReportTests {
 
     private ReportGenerator generate() throws IOException, InterruptedException {
         ReportGenerator generator =
-                new ReportGenerator(directory.resolve("journal"), results(), commandline(), directory.resolve("out"));
+                new ReportGenerator(directory.resolve("journal"), results(), commandline(), directory.resolve("out"), null);
         assertThat(generator.call()).isZero();
         return generator;
     }

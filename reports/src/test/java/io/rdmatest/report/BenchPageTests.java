@@ -1,0 +1,101 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BenchPageTests {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private static final String ROWS = """
+            {"rows": [
+              {"name": "send-lat-64", "ratio": 0.91, "target": 1.05, "holds": true, "targetIs": "at most", "unit": "us",
+               "pairs": [{"ratio": 0.91}], "what": "SEND, 64 bytes", "parameters": {"size": 64},
+               "spread": {"min": 0.9, "median": 0.91, "max": 0.95}, "ours": {"median": 91.5}, "theirs": {"median": 100.5}},
+              {"name": "rstream-64k_bw", "ratio": 0.8, "target": 1, "holds": false, "targetIs": "at least", "unit": "Gb/s",
+               "pairs": [{"ratio": 0.8}], "what": "<a stream>", "parameters": {},
+               "spread": {"min": 0.7, "median": 0.8, "max": 0.85}, "ours": {"median": 0.8}, "theirs": {"median": 1}},
+              {"name": "cmtime-1000", "ratio": null, "target": 1.5, "holds": false, "targetIs": "at least", "unit": "1/s",
+               "pairs": [], "what": "connections", "parameters": {}, "notMeasured": "cmtime is not installed"}
+            ]}
+            """;
+
+    @TempDir
+    private Path folder;
+
+    private Map<String, JsonNode> results() throws IOException {
+        Map<String, JsonNode> results = new TreeMap<>();
+        try (Stream<Path> all = Files.list(folder)) {
+            for (Path file : all.filter(each -> each.toString().endsWith("-result.json"))
+                    .toList()) {
+                JsonNode result = MAPPER.readTree(file.toFile());
+                results.put(result.path("name").asText(), result);
+            }
+        }
+        return results;
+    }
+
+    private Path write(String text) throws IOException {
+        return Files.writeString(folder.resolve("bench.json"), text);
+    }
+
+    @Test
+    void eachRowIsAResultThatSaysWhetherItsTargetHolds() throws Exception {
+        BenchPage.read(write(ROWS)).addTo(folder);
+
+        Map<String, JsonNode> results = results();
+        assertThat(results.keySet()).containsExactly("cmtime-1000", "rstream-64k_bw", "send-lat-64");
+        assertThat(results.get("send-lat-64").path("status").asText()).isEqualTo("passed");
+        assertThat(results.get("send-lat-64").has("statusDetails")).isFalse();
+        assertThat(results.get("rstream-64k_bw").path("status").asText()).isEqualTo("failed");
+        assertThat(results.get("rstream-64k_bw").at("/statusDetails/message").asText())
+                .isEqualTo("does not hold: the median ratio is 0.800, the target at least 1.000");
+        assertThat(results.get("cmtime-1000").path("status").asText()).isEqualTo("broken");
+        assertThat(results.get("cmtime-1000").at("/statusDetails/message").asText())
+                .isEqualTo("not measured: cmtime is not installed");
+        assertThat(results.get("send-lat-64").path("parameters").toString())
+                .contains("{\"name\":\"ours\",\"value\":\"91.500 us\"}", "{\"name\":\"size\",\"value\":\"64\"}");
+    }
+
+    @Test
+    void theTableHasEveryRowAndNoMarkupFromOutside() throws Exception {
+        BenchPage.read(write(ROWS)).addTo(folder);
+
+        List<Path> pages;
+        try (Stream<Path> all = Files.list(folder)) {
+            pages = all.filter(each -> each.toString().endsWith(".html")).toList();
+        }
+        assertThat(pages).hasSize(1);
+        assertThat(Files.readString(pages.getFirst()))
+                .contains(
+                        "<td title='SEND, 64 bytes'>send-lat-64</td><td class='number'>91.500 us</td>"
+                                + "<td class='number'>100.5 us</td><td class='number'>0.910</td>"
+                                + "<td class='number'>0.900 to 0.950</td><td>at most 1.050</td><td>holds</td>",
+                        "&lt;a stream&gt;",
+                        "<tr class='broken'>");
+    }
+
+    @Test
+    void aFileThatIsNoneIsNamed() throws Exception {
+        Path half = write("{\"rows\": [");
+        assertThatThrownBy(() -> BenchPage.read(half))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(half + " is not the JSON of a bench: ");
+        Path other = write("{}");
+        assertThatThrownBy(() -> BenchPage.read(other))
+                .isInstanceOf(IOException.class)
+                .hasMessage(other + " is not the JSON of a bench: it has no rows");
+    }
+}
