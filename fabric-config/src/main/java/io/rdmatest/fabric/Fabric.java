@@ -147,7 +147,7 @@ public final class Fabric {
      */
     public Node nodeNamed(String node) {
         return node(node)
-                .orElseThrow(() -> new FabricException("the fabric %s has no node '%s'; allowed: %s"
+                .orElseThrow(() -> new FabricException("fabric %s has no node '%s'; allowed: %s"
                         .formatted(this, node, nodes.stream().map(Node::name).collect(Collectors.joining(", ")))));
     }
 
