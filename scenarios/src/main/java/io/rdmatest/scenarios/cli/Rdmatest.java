@@ -16,6 +16,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
@@ -190,7 +191,10 @@ public final class Rdmatest implements Callable<Integer> {
 
     private static int wrongUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
-        boolean json = Arrays.asList(args).contains("--json");
+        // The options may not have been read as far as that; of the bench it names a file.
+        OptionSpec option = line.getCommandSpec().findOption("--json");
+        boolean json = (option == null || option.arity().max() == 0)
+                && Arrays.asList(args).contains("--json");
         String name = name(line);
         new Printer(name, json, line.getOut(), line.getErr())
                 .complain(
