@@ -232,17 +232,17 @@ final class NodeProbe {
             String seen = value(lines, "java-seen ").strip();
             notReady((seen.isEmpty()
                             ? "there is no java there, looked at " + value(lines, "java-looked ")
-                            : "a java of version " + NodeJava.LEAST_VERSION + " or later is needed there, seen: " + seen)
+                            : "a java of version " + NodeJava.LEAST_VERSION + " or later is needed there, seen: "
+                                    + seen)
                     + cure);
             return;
         }
         if (path.isEmpty()) {
             String unusable = value(lines, "java-unusable ");
-            notReady(
-                    (unusable.isEmpty()
-                                    ? "there is no program '" + node.java() + "' there"
-                                    : "'" + unusable + "' is there, but is no program that may be executed")
-                            + cure);
+            notReady((unusable.isEmpty()
+                            ? "there is no program '" + node.java() + "' there"
+                            : "'" + unusable + "' is there, but is no program that may be executed")
+                    + cure);
             return;
         }
         List<String> says = lines.stream()

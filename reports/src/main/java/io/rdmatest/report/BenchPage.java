@@ -41,8 +41,7 @@ record BenchPage(JsonNode rows, Instant measured) {
         if (!rows.isArray()) {
             throw new IOException(file + " is not the JSON of a bench: it has no rows");
         }
-        return new BenchPage(
-                rows, Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS));
+        return new BenchPage(rows, Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS));
     }
 
     /** Adds the rows and their table to a directory of Allure results. */
@@ -100,7 +99,8 @@ record BenchPage(JsonNode rows, Instant measured) {
         add(parameters, "measured", measured.toString());
         row.path("parameters")
                 .properties()
-                .forEach(entry -> add(parameters, entry.getKey(), entry.getValue().asText()));
+                .forEach(entry ->
+                        add(parameters, entry.getKey(), entry.getValue().asText()));
         return result;
     }
 
@@ -183,7 +183,9 @@ record BenchPage(JsonNode rows, Instant measured) {
                             Matrix.escaped(row.path("what").asText()),
                             Matrix.escaped(row.path("name").asText())));
             for (String number : new String[] {value(row, "ours"), value(row, "theirs"), ratio(row), spread(row)}) {
-                html.append("<td class='number'>").append(Matrix.escaped(number)).append("</td>");
+                html.append("<td class='number'>")
+                        .append(Matrix.escaped(number))
+                        .append("</td>");
             }
             html.append("<td>%s</td><td>%s</td></tr>\n"
                     .formatted(Matrix.escaped(target(row)), Matrix.escaped(verdict(row))));

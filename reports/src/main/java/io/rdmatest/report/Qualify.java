@@ -188,13 +188,12 @@ public final class Qualify implements Callable<Integer> {
         Path results = target.resolve("qualify-results");
         ReportGenerator.deleteRecursively(journal);
         ReportGenerator.deleteRecursively(results);
-        ReportGenerator generator =
-                new ReportGenerator(
-                        journal,
-                        results,
-                        target.resolve("allure-commandline"),
-                        reports,
-                        project.resolve("scenarios").resolve("target").resolve("bench.json"));
+        ReportGenerator generator = new ReportGenerator(
+                journal,
+                results,
+                target.resolve("allure-commandline"),
+                reports,
+                project.resolve("scenarios").resolve("target").resolve("bench.json"));
 
         // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
         Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");

@@ -38,8 +38,8 @@ class BenchPageTests {
     private Map<String, JsonNode> results() throws IOException {
         Map<String, JsonNode> results = new TreeMap<>();
         try (Stream<Path> all = Files.list(folder)) {
-            for (Path file : all.filter(each -> each.toString().endsWith("-result.json"))
-                    .toList()) {
+            for (Path file :
+                    all.filter(each -> each.toString().endsWith("-result.json")).toList()) {
                 JsonNode result = MAPPER.readTree(file.toFile());
                 results.put(result.path("name").asText(), result);
             }

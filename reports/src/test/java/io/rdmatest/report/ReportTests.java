@@ -238,8 +238,8 @@ class ReportTests {
     }
 
     private ReportGenerator generate() throws IOException, InterruptedException {
-        ReportGenerator generator =
-                new ReportGenerator(directory.resolve("journal"), results(), commandline(), directory.resolve("out"), null);
+        ReportGenerator generator = new ReportGenerator(
+                directory.resolve("journal"), results(), commandline(), directory.resolve("out"), null);
         assertThat(generator.call()).isZero();
         return generator;
     }

@@ -214,13 +214,14 @@ class FabricCheckTests {
                         + " the node's key java");
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB("[env, RDMATEST_JAVA=/nowhere/java]")))
-                .contains("there is no java there, looked at /nowhere/java; to do: install a JDK 25, or name its java in"
-                        + " the node's key java");
+                .contains(
+                        "there is no java there, looked at /nowhere/java; to do: install a JDK 25, or name its java in"
+                                + " the node's key java");
         out.getBuffer().setLength(0);
         Path old = script("old-java", "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2");
         assertThat(problems(nodeB("[env, RDMATEST_JAVA=" + old + "]")))
-                .contains("a java of version 25 or later is needed there, seen: " + old + " (17); to do: install a JDK 25,"
-                        + " or name its java in the node's key java");
+                .contains("a java of version 25 or later is needed there, seen: " + old
+                        + " (17); to do: install a JDK 25," + " or name its java in the node's key java");
         out.getBuffer().setLength(0);
         assertThat(problems(nodeB(ANY_SHELL, "    java: " + folder + "\n")))
                 .contains(
