@@ -57,7 +57,10 @@ final class Decoder {
         try {
             return new Decoder(frame).network();
         } catch (BufferUnderflowException | IndexOutOfBoundsException e) {
-            return new OtherPacket(frame.time(), "cut short: %d of %d bytes".formatted(frame.bytes().remaining(), frame.length()));
+            return new OtherPacket(
+                    frame.time(),
+                    "too short: %d of %d bytes".formatted(frame.bytes().remaining(), frame.length()),
+                    frame.isWhole());
         }
     }
 
@@ -66,7 +69,11 @@ final class Decoder {
     }
 
     private OtherPacket other(String what) {
-        return new OtherPacket(time(), what);
+        return new OtherPacket(time(), what, false);
+    }
+
+    private OtherPacket malformed(String what) {
+        return new OtherPacket(time(), what, true);
     }
 
     private WirePacket network() {
@@ -88,7 +95,7 @@ final class Decoder {
     private WirePacket ipv4() {
         int header = (in.get(ipStart) & 0xf) * 4;
         if (in.get(ipStart) >> 4 != 4 || header < IPV4_HEADER) {
-            return other("not IPv4, as its Ethernet type says");
+            return malformed("not IPv4, as its Ethernet type says");
         }
         ipEnd = ipStart + u16At(ipStart + 2);
         int fragment = u16At(ipStart + 6) & 0x1fff;
@@ -108,7 +115,7 @@ final class Decoder {
 
     private WirePacket ipv6() {
         if ((in.get(ipStart) & 0xff) >> 4 != 6) {
-            return other("not IPv6, as its Ethernet type says");
+            return malformed("not IPv6, as its Ethernet type says");
         }
         ipEnd = ipStart + IPV6_HEADER + u16At(ipStart + 4);
         int protocol = in.get(ipStart + 6) & 0xff;
@@ -213,7 +220,7 @@ final class Decoder {
         }
         int payloadLength = end - ICRC - padding - in.position();
         if (payloadLength < 0 || end > ipEnd) {
-            return other("UDP port " + RocePacket.PORT + ", too short for " + opcode);
+            return malformed("UDP port " + RocePacket.PORT + ", too short for " + opcode);
         }
         ByteBuffer payload = in.slice(in.position(), Math.min(payloadLength, in.remaining()));
         int destinationQp = in.getInt(bth + 4) & LOW_24;

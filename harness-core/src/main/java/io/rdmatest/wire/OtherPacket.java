@@ -7,5 +7,6 @@ import java.time.Instant;
  *
  * @param time when it passed
  * @param what what can be said of it, such as {@code ARP}
+ * @param malformed whether it breaks its own format; not if it was only captured in part
  */
-public record OtherPacket(Instant time, String what) implements WirePacket {}
+public record OtherPacket(Instant time, String what, boolean malformed) implements WirePacket {}
