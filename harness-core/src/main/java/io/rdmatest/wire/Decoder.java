@@ -38,7 +38,8 @@ final class Decoder {
 
     private final Frame frame;
     private final ByteBuffer in;
-    private final Mac destinationMac;
+    private Mac destinationMac = new Mac(0);
+    private String what = "Ethernet";
 
     /** Where the IP packet begins and ends; the Ethernet may have padded it. */
     private int ipStart;
@@ -50,16 +51,16 @@ final class Decoder {
     private Decoder(Frame frame) {
         this.frame = frame;
         in = frame.bytes().duplicate();
-        destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
     }
 
     static WirePacket decode(Frame frame) {
+        Decoder decoder = new Decoder(frame);
         try {
-            return new Decoder(frame).network();
+            return decoder.network();
         } catch (BufferUnderflowException | IndexOutOfBoundsException e) {
             return new OtherPacket(
                     frame.time(),
-                    "too short: %d of %d bytes".formatted(frame.bytes().remaining(), frame.length()),
+                    "too short for %s: %d of %d bytes".formatted(decoder.what, decoder.in.limit(), frame.length()),
                     frame.isWhole());
         }
     }
@@ -77,6 +78,7 @@ final class Decoder {
     }
 
     private WirePacket network() {
+        destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
         skip(6);
         int type = u16();
         while (type == VLAN || type == PROVIDER_VLAN) {
@@ -93,6 +95,7 @@ final class Decoder {
     }
 
     private WirePacket ipv4() {
+        what = "IPv4";
         int header = (in.get(ipStart) & 0xf) * 4;
         if (in.get(ipStart) >> 4 != 4 || header < IPV4_HEADER) {
             return malformed("not IPv4, as its Ethernet type says");
@@ -102,7 +105,7 @@ final class Decoder {
         int protocol = in.get(ipStart + 9) & 0xff;
         source = address(ipStart + 12, 4);
         destination = address(ipStart + 16, 4);
-        in.position(ipStart + header);
+        goTo(ipStart + header);
         if (fragment != 0) {
             return other("a later fragment of IP protocol " + protocol);
         }
@@ -114,6 +117,7 @@ final class Decoder {
     }
 
     private WirePacket ipv6() {
+        what = "IPv6";
         if ((in.get(ipStart) & 0xff) >> 4 != 6) {
             return malformed("not IPv6, as its Ethernet type says");
         }
@@ -121,7 +125,7 @@ final class Decoder {
         int protocol = in.get(ipStart + 6) & 0xff;
         source = address(ipStart + 8, 16);
         destination = address(ipStart + 24, 16);
-        in.position(ipStart + IPV6_HEADER);
+        goTo(ipStart + IPV6_HEADER);
         if (protocol == HOP_BY_HOP) {
             protocol = in.get() & 0xff;
             int length = in.get() & 0xff;
@@ -137,6 +141,7 @@ final class Decoder {
     // ---- members of groups ----
 
     private WirePacket igmp() {
+        what = "IGMP";
         int at = in.position();
         int type = in.get(at) & 0xff;
         return switch (type) {
@@ -148,6 +153,7 @@ final class Decoder {
     }
 
     private WirePacket icmpv6() {
+        what = "ICMPv6";
         int at = in.position();
         int type = in.get(at) & 0xff;
         return switch (type) {
@@ -186,6 +192,7 @@ final class Decoder {
     // ---- RoCEv2 ----
 
     private WirePacket udp() {
+        what = "UDP";
         int udp = in.position();
         int sourcePort = u16At(udp);
         if (u16At(udp + 2) != RocePacket.PORT) {
@@ -197,7 +204,10 @@ final class Decoder {
         int flags = in.get(bth + 1);
         int padding = flags >> 4 & 3;
         boolean xrc = opcode.transport().filter(each -> each == Opcode.Transport.XRC).isPresent();
-        in.position(bth + BTH + (xrc && opcode.isRequest() ? XRCETH : 0));
+        what = opcode.name();
+        // What follows is no part of the packet, but its Ethernet padding.
+        in.limit(Math.max(bth, Math.min(end, in.limit())));
+        goTo(bth + BTH + (xrc && opcode.isRequest() ? XRCETH : 0));
 
         RocePacket.Deth datagram = opcode.transport().filter(each -> each == Opcode.Transport.UD).isPresent()
                 ? new RocePacket.Deth(in.getInt(), in.getInt() & LOW_24)
@@ -279,10 +289,14 @@ final class Decoder {
     // ---- bytes ----
 
     private void skip(int count) {
-        if (count > in.remaining()) {
+        goTo(in.position() + count);
+    }
+
+    private void goTo(int position) {
+        if (position > in.limit()) {
             throw new BufferUnderflowException();
         }
-        in.position(in.position() + count);
+        in.position(position);
     }
 
     private int u16() {
