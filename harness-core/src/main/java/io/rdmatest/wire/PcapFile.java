@@ -108,8 +108,10 @@ public final class PcapFile implements AutoCloseable {
         if (!channel.isOpen()) {
             return;
         }
-        try (channel) {
+        try {
             flush();
+        } finally {
+            channel.close();
         }
     }
 

@@ -4,8 +4,13 @@ import io.rdmatest.wire.Opcode.Kind;
 import io.rdmatest.wire.Opcode.Position;
 import io.rdmatest.wire.Opcode.Transport;
 import java.net.InetAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +38,12 @@ final class RequestFlow {
         /** After a gap. */
         UNKNOWN
     }
+
+    /** A request that is not acknowledged: the position behind it, and when it was sent. */
+    private record Pending(long end, Instant time) {}
+
+    /** Requests of this time before a connection is taken down may be on their way. */
+    private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
 
     private static final int PSNS = 1 << 24;
     private static final int HALF = 1 << 23;
@@ -62,12 +73,18 @@ final class RequestFlow {
     /** Positions that were passed over: the first and the one behind the last. */
     private final TreeMap<Long, Long> missing = new TreeMap<>();
 
+    private final Deque<Pending> pending = new ArrayDeque<>();
+
+    /** The last positions of reads and atomics that are not answered: an acknowledgement of later requests is no answer. */
+    private final TreeSet<Long> unanswered = new TreeSet<>();
+
     private final Map<String, Long> naks = new TreeMap<>();
     private Message message = Message.NONE;
     private int mtu;
     private boolean agreed;
     private boolean reliable = true;
     private boolean closed;
+    private boolean overdue;
     private boolean failed;
     private boolean ambiguous;
     private long requests;
@@ -88,9 +105,12 @@ final class RequestFlow {
         agreed = true;
     }
 
-    /** From now on requests may stay without an answer: the connection is taken down. */
-    void close() {
-        closed = true;
+    /** What is on its way may stay without an answer: the connection is taken down. */
+    void close(Instant time) {
+        if (!closed) {
+            closed = true;
+            overdue = !pending.isEmpty() && pending.getFirst().time().plus(IN_FLIGHT).isBefore(time);
+        }
     }
 
     /** Answers were seen that may have been this flow's or another's. */
@@ -154,6 +174,16 @@ final class RequestFlow {
         judgeLength(packet);
         next = position + span(packet, true);
         nextAtMost = position + span(packet, false);
+        if (reliable) {
+            pending.addLast(new Pending(next, packet.time()));
+            if (next == nextAtMost && packet.opcode().kind().filter(RequestFlow::isAnswered).isPresent()) {
+                unanswered.add(next - 1);
+            }
+        }
+    }
+
+    private static boolean isAnswered(Kind kind) {
+        return kind == Kind.READ || kind == Kind.ATOMIC || kind == Kind.FLUSH;
     }
 
     /** A packet fills a gap; returns whether there was one. */
@@ -241,7 +271,11 @@ final class RequestFlow {
             judgeReadResponse(packet, position);
         }
         if (aeth == null || aeth.type() == Aeth.Type.ACK) {
-            acknowledged = Math.max(acknowledged, position + 1);
+            if (opcode.kind().filter(kind -> kind == Kind.ACKNOWLEDGE).isEmpty()
+                    && opcode.position().filter(at -> at == Position.LAST || at == Position.ONLY).isPresent()) {
+                unanswered.remove(position);
+            }
+            acknowledge(position + 1);
             return;
         }
         if (read) {
@@ -251,11 +285,18 @@ final class RequestFlow {
         switch (aeth.type()) {
             case RESERVED -> violate(packet, "has a syndrome without a meaning");
             // What came before it is acknowledged.
-            case RNR_NAK -> acknowledged = Math.max(acknowledged, position);
+            case RNR_NAK -> acknowledge(position);
             default -> {
-                acknowledged = Math.max(acknowledged, position);
+                acknowledge(position);
                 failed |= !aeth.isSequenceError();
             }
+        }
+    }
+
+    private void acknowledge(long end) {
+        acknowledged = Math.max(acknowledged, end);
+        while (!pending.isEmpty() && pending.getFirst().end() <= acknowledged) {
+            pending.removeFirst();
         }
     }
 
@@ -298,7 +339,7 @@ final class RequestFlow {
             observations.accept("%s: %d times packets were passed over; %d came later".formatted(key, gaps, late));
         }
         naks.forEach((what, count) -> observations.accept("%s: answered %d times by %s".formatted(key, count, what)));
-        boolean excused = closed || failed || doubt != null;
+        boolean excused = closed && !overdue || failed || doubt != null;
         if (lost() > 0) {
             Map.Entry<Long, Long> first = missing.firstEntry();
             String what = "%s: PSN %d%s never appeared".formatted(
@@ -310,6 +351,10 @@ final class RequestFlow {
         if (reliable && requests > 0 && acknowledged < next) {
             String what = "%s: %d of %d PSNs were not acknowledged, from PSN %d on"
                     .formatted(key, next - acknowledged, next, (base + acknowledged) % PSNS);
+            (excused || ambiguous ? observations : violations).accept(what);
+        } else if (!unanswered.isEmpty()) {
+            String what = "%s: %d reads or atomics were not answered, the first up to PSN %d"
+                    .formatted(key, unanswered.size(), (base + unanswered.getFirst()) % PSNS);
             (excused || ambiguous ? observations : violations).accept(what);
         }
     }

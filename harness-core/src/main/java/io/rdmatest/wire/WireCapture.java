@@ -162,24 +162,29 @@ public final class WireCapture implements AutoCloseable {
     }
 
     private void run() {
-        try (pcap) {
-            long endAt = 0;
-            while (true) {
-                boolean some = ring.await(ending ? QUIET_MILLIS : -1);
-                if (ending && endAt == 0) {
-                    endAt = System.nanoTime() + PATIENCE.toNanos();
-                    ring.ignoreWake();
-                    some = true;
-                }
-                int taken = some ? ring.drain(this::take) : 0;
-                if (endAt != 0 && (!some && taken == 0 || System.nanoTime() - endAt > 0)) {
-                    break;
-                }
+        try {
+            try {
+                takeAll();
+                dropped = ring.dropped();
+            } finally {
+                pcap.close();
             }
-            dropped = ring.dropped();
         } catch (Throwable e) {
             failure = e;
         }
+    }
+
+    private void takeAll() {
+        while (!ending) {
+            if (ring.await(-1)) {
+                int ignored = ring.drain(this::take);
+            }
+        }
+        ring.ignoreWake();
+        long endAt = System.nanoTime() + PATIENCE.toNanos();
+        do {
+            int ignored = ring.drain(this::take);
+        } while (ring.await(QUIET_MILLIS) && System.nanoTime() - endAt < 0);
     }
 
     private void take(long seconds, int nanos, int length, MemorySegment bytes, int tag) {

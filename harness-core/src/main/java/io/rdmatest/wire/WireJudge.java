@@ -5,6 +5,7 @@ import io.rdmatest.wire.RequestFlow.Key;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <em>observation</em>, as is what could not be judged.
  *
  * <p>Connections are known by the messages of the communication manager. Of one that was made otherwise, or before the
- * capture, the two directions are found by the sequence numbers of the first answers. Requests on a connection that was then
- * taken down, or that failed by a negative acknowledgement, may stay without an answer.
+ * capture, the two directions are found by the sequence numbers of the first answers. Requests of the last second before a
+ * connection is taken down, and those after a negative acknowledgement that ends it, may stay without an answer.
  *
  * <p>For one thread.
  */
@@ -301,20 +302,20 @@ public final class WireJudge {
             Key toClient = new Key(exchange.server, exchange.client, exchange.request.queuePair());
             exchange.toServer = toServer;
             exchange.toClient = toClient;
-            open(toServer, exchange.request.startingPsn(), exchange.request.mtu());
-            open(toClient, message.startingPsn(), exchange.request.mtu());
+            open(toServer, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
+            open(toClient, message.startingPsn(), exchange.request.mtu(), packet.time());
             opposites.put(toServer, toClient);
             opposites.put(toClient, toServer);
         }
     }
 
     /** A connection begins, perhaps on a queue pair number that another one had. */
-    private void open(Key key, int startingPsn, int mtu) {
+    private void open(Key key, int startingPsn, int mtu, Instant time) {
         RequestFlow flow = new RequestFlow(key, violations);
         flow.agree(startingPsn, mtu);
         RequestFlow before = flows.put(key, flow);
         if (before != null) {
-            before.close();
+            before.close(time);
             ended.add(before);
         }
     }
@@ -345,9 +346,9 @@ public final class WireJudge {
                     violate(packet, message.text() + " names another queue pair than the connection's 0x%06x"
                             .formatted(to.destinationQp()));
                 }
-                close(exchange);
+                close(exchange, packet.time());
             }
-            case REJ -> close(exchange);
+            case REJ -> close(exchange, packet.time());
             case DREP -> {
                 if (!exchange.has(CmMessage.Type.DREQ)) {
                     violate(packet, message.text() + " answers a request that was never sent");
@@ -364,11 +365,11 @@ public final class WireJudge {
         return exchange != null;
     }
 
-    private void close(Exchange exchange) {
+    private void close(Exchange exchange, Instant time) {
         for (Key key : new @Nullable Key[] {exchange.toServer, exchange.toClient}) {
             RequestFlow flow = key == null ? null : flows.get(key);
             if (flow != null) {
-                flow.close();
+                flow.close(time);
             }
         }
     }

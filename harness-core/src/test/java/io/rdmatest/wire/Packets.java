@@ -31,6 +31,7 @@ final class Packets {
         private int psn;
         private int version;
         private boolean damaged;
+        private long seconds;
         private int tag;
         private byte[] headers = {};
         private byte[] payload = {};
@@ -67,6 +68,12 @@ final class Packets {
 
         Roce damaged() {
             damaged = true;
+            return this;
+        }
+
+        /** Sent so much later than others. */
+        Roce after(long value) {
+            seconds = value;
             return this;
         }
 
@@ -126,7 +133,8 @@ final class Packets {
             if (damaged) {
                 ip[header + 20]++;
             }
-            return Packets.frame(ethernet(mac, tag, ip));
+            byte[] bytes = ethernet(mac, tag, ip);
+            return new Frame(TIME.plusSeconds(seconds), bytes.length, ByteBuffer.wrap(bytes));
         }
 
         WirePacket decoded() {

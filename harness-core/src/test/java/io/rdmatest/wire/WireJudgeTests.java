@@ -228,6 +228,27 @@ class WireJudgeTests {
     }
 
     @Test
+    void aRequestWithoutAnswerLongBeforeTheConnectionIsTakenDown() {
+        requireViolation(
+                judge(
+                        connected(),
+                        send(PSN_A),
+                        ack(PSN_A),
+                        send(PSN_A + 1),
+                        send(PSN_A + 2).after(2),
+                        disconnect(QP_B).after(3),
+                        disconnected().after(3)),
+                "2 of 3 PSNs were not acknowledged, from PSN 16777215 on");
+    }
+
+    @Test
+    void aReadWhoseAnswerIsAnAcknowledgementOfWhatFollows() {
+        requireViolation(
+                judge(connected(), fromA(0x0c, PSN_A).reth(0, 0, 2000), send(PSN_A + 2), ack(PSN_A + 2)),
+                "1 reads or atomics were not answered, the first up to PSN 16777215");
+    }
+
+    @Test
     void aReadThatIsAnsweredInPart() {
         requireViolation(
                 judge(connected(), fromA(0x0c, PSN_A).reth(0, 0, 2000), fromB(0x0d, PSN_A).aeth(ACK, 1).payload(1024)),

@@ -100,7 +100,8 @@ class WireTests {
 
         assertThat(report.handshakes()).hasSize(1);
         WireReport.Handshake handshake = report.handshakes().getFirst();
-        assertThat(handshake.sequence()).as(report.text()).startsWith("REQ REP RTU DREQ");
+        // A busy machine asks for patience in between.
+        assertThat(handshake.sequence()).as(report.text()).matches("REQ (MRA )?REP (MRA )?RTU DREQ.*");
         assertThat(handshake.client()).isEqualTo(A);
         assertThat(handshake.server()).isEqualTo(B);
         assertThat(report.flows()).as(report.text()).hasSize(2).allSatisfy(flow -> {
@@ -226,7 +227,7 @@ class WireTests {
 
     @Test
     void whatIsMissingIsMissed() throws IOException {
-        // Without the end of the connection, which would excuse them.
+        // Without the end of the connection, which would excuse the last ones.
         assertThat(spoilt("pings", packet -> !is(packet, "RC ACKNOWLEDGE") && !is(packet, CmMessage.Type.DREQ)
                         && !is(packet, CmMessage.Type.DREP)).violations())
                 .anyMatch(each -> each.contains("were not acknowledged"));
@@ -237,8 +238,9 @@ class WireTests {
                 .anyMatch(each -> each.contains("answers a request that was never sent"));
         assertThat(spoilt("pings", packet -> !is(packet, "RC RDMA_READ_REQUEST")).violations())
                 .anyMatch(each -> each.contains("answers a request that was never sent"));
-        assertThat(spoilt("reads", packet -> !is(packet, "RC RDMA_READ_RESPONSE_LAST")).isClean())
-                .isFalse();
+        assertThat(spoilt("reads", packet -> !is(packet, "RC RDMA_READ_RESPONSE_LAST") && !is(packet, CmMessage.Type.DREQ)
+                        && !is(packet, CmMessage.Type.DREP)).violations())
+                .anyMatch(each -> each.contains("were not answered") || each.contains("were not acknowledged"));
     }
 
     @Test
