@@ -3,6 +3,7 @@ package io.rdmatest.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.RdmaException;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,8 +49,11 @@ class WireCaptureTests {
     }
 
     private static void send(DatagramSocket socket, int port, byte[] bytes) throws IOException {
-        socket.send(new DatagramPacket(
-                bytes, bytes.length, new InetSocketAddress(InetAddress.getLoopbackAddress(), port)));
+        send(socket, new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port), bytes);
+    }
+
+    private static void send(DatagramSocket socket, InetSocketAddress to, byte[] bytes) throws IOException {
+        socket.send(new DatagramPacket(bytes, bytes.length, to));
     }
 
     private static List<RocePacket> mine(Path file) throws IOException {
@@ -84,6 +89,21 @@ class WireCaptureTests {
             assertThat(packet.checksum()).isFalse();
         });
         assertThat(result.packets()).isLessThan(150);
+    }
+
+    @Test
+    void packetsOfVersionSixAreKept() throws IOException {
+        InetAddress six = InetAddress.ofLiteral("::1");
+        assumeTrue(NetworkInterface.getByInetAddress(six) != null, "peer absent: this host has no IPv6");
+        try (WireCapture capture = start(128, WireCapture.DEFAULT_LIMIT);
+                DatagramSocket socket = new DatagramSocket()) {
+            send(socket, new InetSocketAddress(six, RocePacket.PORT), send(7, 1000));
+            send(socket, new InetSocketAddress(six, RocePacket.PORT + 1), send(8, 1000));
+            assertThat(mine(capture.stop().file())).isNotEmpty().allSatisfy(packet -> {
+                assertThat(packet.destination()).isEqualTo(six);
+                assertThat(packet.psn()).isEqualTo(7);
+            });
+        }
     }
 
     @Test

@@ -1,5 +1,7 @@
 package io.rdmatest.acceptance;
 
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -12,6 +14,8 @@ import io.rdmatest.fabric.fault.ActiveFault;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.ScenarioSettings;
+import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.MckeyOptions;
@@ -31,11 +35,17 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.wire.WireCapture;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
 
 /** What {@link WireTests} runs on node a of two: exchanges with node b, each captured in a file of its own. */
 final class AcrossWire {
@@ -80,6 +90,7 @@ final class AcrossWire {
      * @param arguments the agent's jar, and the folder for the captures
      */
     public static void main(String[] arguments) throws Exception {
+        watched(arguments[0]);
         try (Place here = Place.here(FABRIC.local().resolve());
                 Place there = Place.on(NODE_B, Path.of(arguments[0]), SETTINGS)) {
             AcrossWire wire = new AcrossWire(here, there, Path.of(arguments[1]));
@@ -94,6 +105,24 @@ final class AcrossWire {
                 wire.capture("loss", () -> wire.pings(40, 1000, BringUp.RDMA_CM));
             }
         }
+    }
+
+    /** Runs the tests that are watched, one line for what became of each. */
+    private static void watched(String agent) throws IOException {
+        System.setProperty(Stage.AGENT, agent);
+        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectClass(WatchedOnTwoNodes.class))
+                .configurationParameter("rdma.fabric", "microvm-2")
+                .configurationParameter(ScenarioSettings.WIRE, "true")
+                .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")
+                .configurationParameter(
+                        "junit.platform.reporting.output.dir",
+                        Files.createTempDirectory("watched").toString())
+                .build();
+        LauncherConfig config = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .build();
+        LauncherFactory.create(config).execute(request, new FaultsMain.Printer());
     }
 
     private void capture(String name, Exchange exchange) throws Exception {

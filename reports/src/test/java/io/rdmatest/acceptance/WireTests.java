@@ -12,7 +12,6 @@ import io.rdmatest.wire.WirePacket;
 import io.rdmatest.wire.WireReport;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -54,18 +53,16 @@ class WireTests {
     @BeforeAll
     static void capture(@TempDir Path folder) throws Exception {
         Files.createDirectories(FOLDER);
-        String script = "%s -cp %s:%s io.rdmatest.acceptance.AcrossWire %s %s; echo \"ended with $?\""
-                .formatted(String.join(" ", Machines.java()), classes(), Machines.AGENT, Machines.AGENT, FOLDER);
-        said = Machines.inVm(2, folder.resolve("said"), Duration.ofMinutes(6), Map.of(), script)
+        String script =
+                "%s -cp \"$classes\" io.rdmatest.acceptance.AcrossWire %s %s; echo \"ended with $?\""
+                        .formatted(String.join(" ", Machines.java()), Machines.AGENT, FOLDER);
+        said = Machines.inVm(
+                        2,
+                        folder.resolve("said"),
+                        Duration.ofMinutes(6),
+                        Map.of("classes", Machines.classPath()),
+                        script)
                 .output();
-    }
-
-    private static Path classes() throws URISyntaxException {
-        return Path.of(AcrossWire.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
     }
 
     private static Path file(String name) {
@@ -206,6 +203,35 @@ class WireTests {
         assertThat(report.observations()).anyMatch(each -> each.contains("were sent again"));
         // Where nothing was lost, nothing is.
         assertThat(judged("pings").retransmissions()).isZero();
+    }
+
+    // ---- a scenario that is watched ----
+
+    @Test
+    void aScenarioWhosePacketsBreakARuleFails() {
+        assertThat(said)
+                .contains("SUCCESSFUL keepsTheRules", "FAILED breaksARule", "FAILED failsByItself")
+                .containsPattern("AssertionError: The packets on the wire break the rules: 0x1f .* its invariant checksum is wrong");
+    }
+
+    @Test
+    void thePacketsOfAScenarioThatFailsAreAttached() {
+        assertThat(published("keepsTheRules")).containsExactly("wire.txt");
+        assertThat(published("breaksARule")).containsExactly("wire.txt", "wire.pcap");
+        assertThat(published("failsByItself")).contains("wire.txt", "wire.pcap");
+        assertThat(said).contains("it fails by itself");
+    }
+
+    private static List<String> published(String test) {
+        List<String> names = new ArrayList<>();
+        boolean within = false;
+        for (String line : said.lines().toList()) {
+            within = line.startsWith("begins ") ? line.equals("begins " + test) : within;
+            if (within && line.startsWith("  published: wire")) {
+                names.add(line.substring(line.indexOf(':') + 2));
+            }
+        }
+        return names;
     }
 
     // ---- the same packets, spoilt ----
