@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param remoteId the communication ID of the receiver; 0 where a message has none
  * @param queuePair the queue pair of the sender (REQ, REP, SIDR REP), or the receiver's that is to be disconnected (DREQ);
  *     0 where a message has none
- * @param startingPsn the first packet sequence number of the sender (REQ, REP); 0 where a message has none
+ * @param startingPsn the packet sequence number at which the receiver is to start (REQ, REP); 0 where a message has none
  * @param mtu the path MTU in bytes (REQ); 0 where a message has none
  * @param serviceId what the sender connects to (REQ, SIDR REQ, SIDR REP); 0 where a message has none
  * @param reason why it is rejected (REJ), or the status (SIDR REP); 0 where a message has none

@@ -302,8 +302,9 @@ public final class WireJudge {
             Key toClient = new Key(exchange.server, exchange.client, exchange.request.queuePair());
             exchange.toServer = toServer;
             exchange.toClient = toClient;
-            open(toServer, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
-            open(toClient, message.startingPsn(), exchange.request.mtu(), packet.time());
+            // Each side says where the other one is to start.
+            open(toServer, message.startingPsn(), exchange.request.mtu(), packet.time());
+            open(toClient, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
             opposites.put(toServer, toClient);
             opposites.put(toClient, toServer);
         }

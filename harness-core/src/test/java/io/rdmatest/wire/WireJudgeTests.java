@@ -84,7 +84,7 @@ class WireJudgeTests {
     }
 
     private static List<Roce> connected() {
-        return List.of(request(QP_A, PSN_A), reply(QP_B, PSN_B), ready());
+        return List.of(request(QP_A, PSN_B), reply(QP_B, PSN_A), ready());
     }
 
     // ---- what is well ----
@@ -363,7 +363,7 @@ class WireJudgeTests {
     @Test
     void aConnectionThatIsReadyBeforeTheReply() {
         requireViolation(
-                judge(request(QP_A, PSN_A), ready(), reply(QP_B, PSN_B), ready()), "comes before the reply");
+                judge(request(QP_A, PSN_B), ready(), reply(QP_B, PSN_A), ready()), "comes before the reply");
     }
 
     @Test

@@ -62,7 +62,7 @@ final class AcrossWire {
     private static final Fabric FABRIC = Fabric.load("microvm-2");
     private static final Node NODE_B = FABRIC.remoteNodes().getFirst();
     private static final InetAddress B = InetAddress.ofLiteral("10.77.0.2");
-    private static final String B6 = "fd77::2";
+    private static final InetAddress B6 = InetAddress.ofLiteral("fd77::2");
 
     /** An emulated machine may be busy for seconds, and loads classes slowly. */
     private static final PeerSettings SETTINGS = PeerSettings.defaults()
@@ -94,15 +94,16 @@ final class AcrossWire {
         try (Place here = Place.here(FABRIC.local().resolve());
                 Place there = Place.on(NODE_B, Path.of(arguments[0]), SETTINGS)) {
             AcrossWire wire = new AcrossWire(here, there, Path.of(arguments[1]));
-            wire.capture("pings", () -> wire.pings(20, 1000, BringUp.RDMA_CM));
-            wire.capture("raw", () -> wire.pings(5, 1000, BringUp.RAW));
+            wire.capture("pings", () -> wire.pings(20, options().withAddress(B)));
+            wire.capture("six", () -> wire.pings(5, options().withAddress(B6)));
+            wire.capture("raw", () -> wire.pings(5, options().by(BringUp.RAW)));
             wire.capture("reads", wire::reads);
             wire.capture("datagrams", wire::datagrams);
             wire.capture("rejected", wire::rejected);
             wire.capture("multicast", wire::multicast);
             try (ActiveFault loss = Faults.on(FABRIC).network(NODE_B, NetworkFault.loss(5), SCENARIO)) {
                 System.out.println(loss.awaitApplied());
-                wire.capture("loss", () -> wire.pings(40, 1000, BringUp.RDMA_CM));
+                wire.capture("loss", () -> wire.pings(40, options().withAddress(B)));
             }
         }
     }
@@ -138,20 +139,21 @@ final class AcrossWire {
         }
     }
 
-    /** The client is here: what it sends arrives also where node b loses packets, so that both sides end well. */
-    private void pings(int count, int size, BringUp bringUp) {
-        RpingOptions options = RpingOptions.defaults()
+    private static RpingOptions options() {
+        return RpingOptions.defaults()
                 .withPort(0)
-                .withCount(count)
-                .withSize(size)
+                .withSize(1000)
                 .withValidation()
-                .withTimeout(STEP)
-                .by(bringUp);
+                .withTimeout(STEP);
+    }
+
+    /** The client is here: what it sends arrives also where node b loses packets, so that both sides end well. */
+    private void pings(int count, RpingOptions options) {
         RpingRoles.ClientResult result = NodeRoles.runPair(
                         b,
-                        new RpingRoles.Server(options),
+                        new RpingRoles.Server(options.withCount(count)),
                         a,
-                        new RpingRoles.Client(bringUp == BringUp.RAW ? options : options.withAddress(B)),
+                        new RpingRoles.Client(options.withCount(count)),
                         SCENARIO)
                 .client();
         System.out.printf("%d pings, %d bytes verified%n", result.pings(), result.bytesVerified());
@@ -164,12 +166,12 @@ final class AcrossWire {
     }
 
     private void datagrams() {
-        UdaddyOptions options = UdaddyOptions.defaults().withTimeout(STEP);
+        UdaddyOptions options = UdaddyOptions.defaults().withPort(0).withTimeout(STEP);
         Object ignored = NodeRoles.runPair(
                 b,
                 new UdaddyRoles.Server(options),
                 a,
-                new UdaddyRoles.Client(options.withServerAddress(B6)),
+                new UdaddyRoles.Client(options.withServerAddress(B.getHostAddress())),
                 SCENARIO);
     }
 
