@@ -103,10 +103,7 @@ final class PacketFilter {
             // u16 code, u8 jt, u8 jf, u32 k
             program[i] = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
                     ? each.code() | ifTrue << 16 | ifFalse << 24 | Integer.toUnsignedLong(each.operand()) << 32
-                    : (long) each.code() << 48
-                            | ifTrue << 40
-                            | ifFalse << 32
-                            | Integer.toUnsignedLong(each.operand());
+                    : (long) each.code() << 48 | ifTrue << 40 | ifFalse << 32 | Integer.toUnsignedLong(each.operand());
         }
         return program;
     }

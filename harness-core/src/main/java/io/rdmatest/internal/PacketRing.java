@@ -79,12 +79,10 @@ public final class PacketRing implements AutoCloseable {
             handle("setsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle GETSOCKOPT =
             handle("getsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS));
-    private static final MethodHandle MMAP = handle(
-            "mmap", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-    private static final MethodHandle MUNMAP =
-            handle("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle EVENTFD =
-            handle("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle MMAP =
+            handle("mmap", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+    private static final MethodHandle MUNMAP = handle("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle EVENTFD = handle("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle WRITE =
             handle("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle POLL =
@@ -191,8 +189,8 @@ public final class PacketRing implements AutoCloseable {
     }
 
     private void option(int level, int option, MemorySegment value, String operands) throws Throwable {
-        int status = (int)
-                SETSOCKOPT.invokeExact(Native.errnoState(), socket, level, option, value, (int) value.byteSize());
+        int status =
+                (int) SETSOCKOPT.invokeExact(Native.errnoState(), socket, level, option, value, (int) value.byteSize());
         if (status != 0) {
             throw Native.failure("setsockopt", operands);
         }

@@ -150,15 +150,18 @@ public record Opcode(int code) {
 
     /** Tells whether it answers a request of a reliable service. */
     public boolean isResponse() {
-        return kind().filter(kind -> kind == Kind.READ_RESPONSE
-                        || kind == Kind.ACKNOWLEDGE
-                        || kind == Kind.ATOMIC_ACKNOWLEDGE)
+        return kind().filter(kind ->
+                        kind == Kind.READ_RESPONSE || kind == Kind.ACKNOWLEDGE || kind == Kind.ATOMIC_ACKNOWLEDGE)
                 .isPresent();
     }
 
     /** Tells whether it is a request of a connected service. */
     public boolean isRequest() {
-        return isDefined() && !isResponse() && service().filter(s -> s != Transport.UD && s != Transport.CNP).isPresent();
+        return isDefined()
+                && !isResponse()
+                && service()
+                        .filter(s -> s != Transport.UD && s != Transport.CNP)
+                        .isPresent();
     }
 
     boolean hasImmediate() {
@@ -189,7 +192,8 @@ public record Opcode(int code) {
 
     /** Whether an acknowledge extended transport header follows. */
     boolean hasAeth() {
-        return isResponse() && position().filter(position -> position == Position.MIDDLE).isEmpty();
+        return isResponse()
+                && position().filter(position -> position == Position.MIDDLE).isEmpty();
     }
 
     /** Returns the service and the operation, such as {@code RC SEND_ONLY}; the number if the code is not defined. */

@@ -47,10 +47,7 @@ public final class PcapFile implements AutoCloseable {
      */
     public static PcapFile create(Path file, int snapLength) throws IOException {
         PcapFile created = new PcapFile(FileChannel.open(
-                file,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING,
-                StandardOpenOption.WRITE));
+                file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE));
         created.buffer
                 .putInt(NANOSECONDS)
                 .putInt(VERSION)
@@ -67,7 +64,11 @@ public final class PcapFile implements AutoCloseable {
      * @throws IOException if it can't be written
      */
     public void write(Frame frame) throws IOException {
-        write(frame.time().getEpochSecond(), frame.time().getNano(), frame.length(), frame.bytes().duplicate());
+        write(
+                frame.time().getEpochSecond(),
+                frame.time().getNano(),
+                frame.length(),
+                frame.bytes().duplicate());
     }
 
     /** Adds a packet; takes what remains of its bytes. */
@@ -136,7 +137,8 @@ public final class PcapFile implements AutoCloseable {
                 magic = Integer.reverseBytes(magic);
             }
             if (magic != NANOSECONDS && magic != MICROSECONDS) {
-                throw new IOException(file + " is not a pcap file: it begins with 0x%08x; one of another format is"
+                throw new IOException(file
+                        + " is not a pcap file: it begins with 0x%08x; one of another format is"
                                 .formatted(header.order(ByteOrder.BIG_ENDIAN).getInt(0))
                         + " converted by 'tshark -r IN -F pcap -w OUT'");
             }
@@ -163,8 +165,8 @@ public final class PcapFile implements AutoCloseable {
             if (bytes.length < captured) {
                 throw cutShort(file, count);
             }
-            Instant time = Instant.ofEpochSecond(
-                    Integer.toUnsignedLong(header.getInt(0)), (long) header.getInt(4) * unit);
+            Instant time =
+                    Instant.ofEpochSecond(Integer.toUnsignedLong(header.getInt(0)), (long) header.getInt(4) * unit);
             taker.accept(new Frame(time, Math.max(header.getInt(12), captured), ByteBuffer.wrap(bytes)));
         }
     }

@@ -109,7 +109,8 @@ final class RequestFlow {
     void close(Instant time) {
         if (!closed) {
             closed = true;
-            overdue = !pending.isEmpty() && pending.getFirst().time().plus(IN_FLIGHT).isBefore(time);
+            overdue = !pending.isEmpty()
+                    && pending.getFirst().time().plus(IN_FLIGHT).isBefore(time);
         }
     }
 
@@ -130,7 +131,8 @@ final class RequestFlow {
 
     void request(RocePacket packet) {
         requests++;
-        reliable = packet.opcode().transport().filter(each -> each == Transport.UC).isEmpty();
+        reliable =
+                packet.opcode().transport().filter(each -> each == Transport.UC).isEmpty();
         if (base < 0) {
             base = packet.psn();
             message = packet.opcode().position().filter(RequestFlow::isStart).isPresent()
@@ -176,7 +178,8 @@ final class RequestFlow {
         nextAtMost = position + span(packet, false);
         if (reliable) {
             pending.addLast(new Pending(next, packet.time()));
-            if (next == nextAtMost && packet.opcode().kind().filter(RequestFlow::isAnswered).isPresent()) {
+            if (next == nextAtMost
+                    && packet.opcode().kind().filter(RequestFlow::isAnswered).isPresent()) {
                 unanswered.add(next - 1);
             }
         }
@@ -205,7 +208,8 @@ final class RequestFlow {
     /** How many numbers a request takes: a read has those of its answers. */
     private long span(RocePacket packet, boolean least) {
         RocePacket.Reth memory = packet.remoteMemory();
-        if (memory == null || packet.opcode().kind().filter(kind -> kind == Kind.READ).isEmpty()) {
+        if (memory == null
+                || packet.opcode().kind().filter(kind -> kind == Kind.READ).isEmpty()) {
             return 1;
         }
         int size = mtu != 0 ? mtu : least ? MOST_MTU : LEAST_MTU;
@@ -213,12 +217,11 @@ final class RequestFlow {
     }
 
     private void judgeSequence(RocePacket packet) {
-        Message kind =
-                switch (packet.opcode().kind().orElse(Kind.READ)) {
-                    case SEND -> Message.SEND;
-                    case WRITE -> Message.WRITE;
-                    default -> Message.NONE;
-                };
+        Message kind = switch (packet.opcode().kind().orElse(Kind.READ)) {
+            case SEND -> Message.SEND;
+            case WRITE -> Message.WRITE;
+            default -> Message.NONE;
+        };
         Position position = packet.opcode().position().orElse(Position.ONLY);
         boolean start = isStart(position);
         if (message != Message.UNKNOWN) {
@@ -239,7 +242,9 @@ final class RequestFlow {
                 mtu = length;
             }
             if (length != mtu || Integer.bitCount(length) != 1 || length < LEAST_MTU || length > MOST_MTU) {
-                violate(packet, "has %d bytes, and more follow: it should have the path MTU of %d".formatted(length, mtu));
+                violate(
+                        packet,
+                        "has %d bytes, and more follow: it should have the path MTU of %d".formatted(length, mtu));
             }
         } else if (mtu != 0 && length > mtu) {
             violate(packet, "has %d bytes, more than the path MTU of %d".formatted(length, mtu));
@@ -272,7 +277,9 @@ final class RequestFlow {
         }
         if (aeth == null || aeth.type() == Aeth.Type.ACK) {
             if (opcode.kind().filter(kind -> kind == Kind.ACKNOWLEDGE).isEmpty()
-                    && opcode.position().filter(at -> at == Position.LAST || at == Position.ONLY).isPresent()) {
+                    && opcode.position()
+                            .filter(at -> at == Position.LAST || at == Position.ONLY)
+                            .isPresent()) {
                 unanswered.remove(position);
             }
             acknowledge(position + 1);
@@ -315,8 +322,10 @@ final class RequestFlow {
                 mtu = packet.payloadLength();
             }
             if (packet.payloadLength() != mtu) {
-                violate(packet, "has %d bytes, and more follow: it should have the path MTU of %d"
-                        .formatted(packet.payloadLength(), mtu));
+                violate(
+                        packet,
+                        "has %d bytes, and more follow: it should have the path MTU of %d"
+                                .formatted(packet.payloadLength(), mtu));
             }
         }
         reading = more ? position : -1;
@@ -333,7 +342,8 @@ final class RequestFlow {
      */
     void finish(@Nullable String doubt, Consumer<String> observations) {
         if (retransmissions > 0) {
-            observations.accept("%s: %d of %d request packets were sent again".formatted(key, retransmissions, requests));
+            observations.accept(
+                    "%s: %d of %d request packets were sent again".formatted(key, retransmissions, requests));
         }
         if (gaps > 0) {
             observations.accept("%s: %d times packets were passed over; %d came later".formatted(key, gaps, late));
@@ -342,10 +352,9 @@ final class RequestFlow {
         boolean excused = closed && !overdue || failed || doubt != null;
         if (lost() > 0) {
             Map.Entry<Long, Long> first = missing.firstEntry();
-            String what = "%s: PSN %d%s never appeared".formatted(
-                    key,
-                    (base + first.getKey()) % PSNS,
-                    lost() == 1 ? "" : " and " + (lost() - 1) + " more");
+            String what = "%s: PSN %d%s never appeared"
+                    .formatted(
+                            key, (base + first.getKey()) % PSNS, lost() == 1 ? "" : " and " + (lost() - 1) + " more");
             (excused || !reliable ? observations : violations).accept(what);
         }
         if (reliable && requests > 0 && acknowledged < next) {

@@ -156,8 +156,9 @@ public final class WireCapture implements AutoCloseable {
         try {
             return Files.readString(folder.resolve("parent")).strip();
         } catch (IOException e) {
-            throw new RdmaException("The packets of " + device + " can't be captured: it is not a soft-RoCE device, and those"
-                    + " of an adapter do not pass through the kernel");
+            throw new RdmaException(
+                    "The packets of " + device + " can't be captured: it is not a soft-RoCE device, and those"
+                            + " of an adapter do not pass through the kernel");
         }
     }
 
@@ -246,8 +247,8 @@ public final class WireCapture implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         if (thread.isAlive()) {
-            throw new IllegalStateException(thread.getName() + " does not end, although it waits for nothing but packets;"
-                    + " its disk may hang");
+            throw new IllegalStateException(thread.getName()
+                    + " does not end, although it waits for nothing but packets;" + " its disk may hang");
         }
     }
 

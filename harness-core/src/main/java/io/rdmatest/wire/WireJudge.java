@@ -47,8 +47,12 @@ public final class WireJudge {
         final InetAddress server;
         final CmMessage request;
         final List<CmMessage> messages = new ArrayList<>();
-        @Nullable Key toServer;
-        @Nullable Key toClient;
+
+        @Nullable
+        Key toServer;
+
+        @Nullable
+        Key toClient;
 
         Exchange(InetAddress client, InetAddress server, CmMessage request) {
             this.client = client;
@@ -221,14 +225,18 @@ public final class WireJudge {
         InetAddress to = packet.destination();
         if (!to.isMulticastAddress()) {
             if (packet.destinationMac().isGroup()) {
-                violate(packet, "goes to the group's Ethernet address " + packet.destinationMac() + ", but to one IP address");
+                violate(
+                        packet,
+                        "goes to the group's Ethernet address " + packet.destinationMac() + ", but to one IP address");
             }
             return;
         }
         group(to).packets++;
         Mac right = Mac.ofGroup(to);
         if (!packet.destinationMac().equals(right)) {
-            violate(packet, "goes to the Ethernet address " + packet.destinationMac() + "; that of the group is " + right);
+            violate(
+                    packet,
+                    "goes to the Ethernet address " + packet.destinationMac() + "; that of the group is " + right);
         }
         if (packet.destinationQp() != RocePacket.MULTICAST_QP) {
             violate(packet, "goes to a group; the queue pair of every group is 0xffffff");
@@ -243,7 +251,8 @@ public final class WireJudge {
         Key key = new Key(packet.source(), packet.destination(), packet.destinationQp());
         Key asked = opposites.get(key);
         if (asked != null) {
-            flows.computeIfAbsent(asked, each -> new RequestFlow(each, violations)).response(packet);
+            flows.computeIfAbsent(asked, each -> new RequestFlow(each, violations))
+                    .response(packet);
             return;
         }
         List<RequestFlow> candidates = flows.values().stream()
@@ -344,8 +353,11 @@ public final class WireJudge {
             case DREQ -> {
                 Key to = packet.source().equals(exchange.client) ? exchange.toServer : exchange.toClient;
                 if (to != null && to.destinationQp() != message.queuePair()) {
-                    violate(packet, message.text() + " names another queue pair than the connection's 0x%06x"
-                            .formatted(to.destinationQp()));
+                    violate(
+                            packet,
+                            message.text()
+                                    + " names another queue pair than the connection's 0x%06x"
+                                            .formatted(to.destinationQp()));
                 }
                 close(exchange, packet.time());
             }

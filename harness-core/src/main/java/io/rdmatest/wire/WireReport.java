@@ -83,7 +83,10 @@ public record WireReport(
 
         /** Returns the types of the messages, each once, in the order of the first of each, such as {@code REQ REP RTU}. */
         public String sequence() {
-            return messages.stream().map(message -> message.type().name()).distinct().collect(Collectors.joining(" "));
+            return messages.stream()
+                    .map(message -> message.type().name())
+                    .distinct()
+                    .collect(Collectors.joining(" "));
         }
 
         /**
@@ -95,9 +98,8 @@ public record WireReport(
             return messages.stream()
                     .filter(message -> message.type() == type)
                     .findFirst()
-                    .orElseThrow(() -> new IllegalStateException(
-                            "There is no " + type + " in " + client.getHostAddress() + "→" + server.getHostAddress() + ": "
-                                    + sequence()));
+                    .orElseThrow(() -> new IllegalStateException("There is no " + type + " in "
+                            + client.getHostAddress() + "→" + server.getHostAddress() + ": " + sequence()));
         }
     }
 
@@ -144,18 +146,19 @@ public record WireReport(
         lines(text, "violation", violations);
         lines(text, "observation", observations);
         for (Flow flow : flows) {
-            text.append("%s→%s QP 0x%06x: %d request packets, %d of them again; %d of %d PSNs acknowledged by %d packets%s%s%n"
-                    .formatted(
-                            flow.source().getHostAddress(),
-                            flow.destination().getHostAddress(),
-                            flow.destinationQp(),
-                            flow.requests(),
-                            flow.retransmissions(),
-                            flow.acknowledged(),
-                            flow.sent(),
-                            flow.responses(),
-                            flow.lost() == 0 ? "" : "; " + flow.lost() + " lost",
-                            flow.naks().isEmpty() ? "" : "; " + flow.naks()));
+            text.append(
+                    "%s→%s QP 0x%06x: %d request packets, %d of them again; %d of %d PSNs acknowledged by %d packets%s%s%n"
+                            .formatted(
+                                    flow.source().getHostAddress(),
+                                    flow.destination().getHostAddress(),
+                                    flow.destinationQp(),
+                                    flow.requests(),
+                                    flow.retransmissions(),
+                                    flow.acknowledged(),
+                                    flow.sent(),
+                                    flow.responses(),
+                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " lost",
+                                    flow.naks().isEmpty() ? "" : "; " + flow.naks()));
         }
         for (Handshake handshake : handshakes) {
             text.append("%s→%s %s%n"
@@ -163,7 +166,10 @@ public record WireReport(
                             handshake.client().getHostAddress(),
                             handshake.server().getHostAddress(),
                             handshake.sequence()));
-            handshake.messages().forEach(message -> text.append("    ").append(message.text()).append('\n'));
+            handshake
+                    .messages()
+                    .forEach(message ->
+                            text.append("    ").append(message.text()).append('\n'));
         }
         for (Group group : groups) {
             text.append("group %s: %d packets, reported by %s%n"
@@ -176,7 +182,8 @@ public record WireReport(
                                             .map(InetAddress::getHostAddress)
                                             .collect(Collectors.joining(", "))));
         }
-        opcodes.forEach((name, count) -> text.append(count).append(" × ").append(name).append('\n'));
+        opcodes.forEach(
+                (name, count) -> text.append(count).append(" × ").append(name).append('\n'));
         return text.toString();
     }
 

@@ -94,16 +94,21 @@ final class Packets {
         }
 
         Roce reth(long address, int key, int length) {
-            return headers(
-                    ByteBuffer.allocate(16).putLong(address).putInt(key).putInt(length).array());
+            return headers(ByteBuffer.allocate(16)
+                    .putLong(address)
+                    .putInt(key)
+                    .putInt(length)
+                    .array());
         }
 
         Roce aeth(int syndrome, int sequence) {
-            return headers(ByteBuffer.allocate(4).putInt(syndrome << 24 | sequence).array());
+            return headers(
+                    ByteBuffer.allocate(4).putInt(syndrome << 24 | sequence).array());
         }
 
         Roce deth(int queueKey, int sourceQp) {
-            return headers(ByteBuffer.allocate(8).putInt(queueKey).putInt(sourceQp).array());
+            return headers(
+                    ByteBuffer.allocate(8).putInt(queueKey).putInt(sourceQp).array());
         }
 
         Roce headers(byte[] bytes) {
@@ -222,7 +227,9 @@ final class Packets {
         if (tag != 0) {
             frame.putShort((short) 0x8100).putShort((short) tag);
         }
-        return frame.putShort((short) (ip[0] >> 4 == 4 ? 0x0800 : 0x86dd)).put(ip).array();
+        return frame.putShort((short) (ip[0] >> 4 == 4 ? 0x0800 : 0x86dd))
+                .put(ip)
+                .array();
     }
 
     static Frame frame(byte[] bytes) {

@@ -29,7 +29,9 @@ class PcapFileTests {
             byte[] bytes = new byte[i == 100 ? 100_000 : i * 3];
             Arrays.fill(bytes, (byte) i);
             frames.add(new Frame(
-                    Instant.ofEpochSecond(4_000_000_000L + i, 999_999_999 - i), bytes.length + i, ByteBuffer.wrap(bytes)));
+                    Instant.ofEpochSecond(4_000_000_000L + i, 999_999_999 - i),
+                    bytes.length + i,
+                    ByteBuffer.wrap(bytes)));
         }
         try (PcapFile pcap = PcapFile.create(file, 1 << 17)) {
             for (Frame frame : frames) {

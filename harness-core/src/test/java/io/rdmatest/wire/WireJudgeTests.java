@@ -41,7 +41,11 @@ class WireJudgeTests {
     }
 
     private static Roce fromB(int opcode, int psn) {
-        return Packets.roce(opcode).between(Packets.B, Packets.A).mac(Packets.MAC_A).qp(QP_A).psn(psn & 0xffffff);
+        return Packets.roce(opcode)
+                .between(Packets.B, Packets.A)
+                .mac(Packets.MAC_A)
+                .qp(QP_A)
+                .psn(psn & 0xffffff);
     }
 
     private static Roce send(int psn) {
@@ -133,7 +137,14 @@ class WireJudgeTests {
 
     @Test
     void aConnectionWithoutAHandshakeIsFoundByItsNumbers() {
-        WireReport report = judge(send(7), send(8), ack(8), send(9), ack(9), fromB(0x04, 90), fromA(0x11, 90).aeth(ACK, 1));
+        WireReport report = judge(
+                send(7),
+                send(8),
+                ack(8),
+                send(9),
+                ack(9),
+                fromB(0x04, 90),
+                fromA(0x11, 90).aeth(ACK, 1));
 
         assertThat(report.violations()).isEmpty();
         assertThat(report.observations()).isEmpty();
@@ -154,16 +165,21 @@ class WireJudgeTests {
         assertThat(report.violations()).isEmpty();
         assertThat(report.retransmissions()).isEqualTo(2);
         assertThat(report.flows().getFirst().naks()).containsEntry("NAK: PSN sequence error", 1L);
-        assertThat(report.observations()).hasSize(2).anyMatch(each -> each.contains("2 of 4 request packets were sent again"));
+        assertThat(report.observations())
+                .hasSize(2)
+                .anyMatch(each -> each.contains("2 of 4 request packets were sent again"));
     }
 
     @Test
     void aGapThatIsFilledIsObserved() {
-        WireReport report = judge(
-                connected(), send(PSN_A), send(PSN_A + 3), send(PSN_A + 2), send(PSN_A + 1), ack(PSN_A + 3));
+        WireReport report =
+                judge(connected(), send(PSN_A), send(PSN_A + 3), send(PSN_A + 2), send(PSN_A + 1), ack(PSN_A + 3));
 
         assertThat(report.violations()).isEmpty();
-        assertThat(report.observations()).singleElement().asString().contains("1 times packets were passed over; 2 came later");
+        assertThat(report.observations())
+                .singleElement()
+                .asString()
+                .contains("1 times packets were passed over; 2 came later");
     }
 
     @Test
@@ -198,14 +214,17 @@ class WireJudgeTests {
     private static void requireViolation(WireReport report, String what) {
         assertThat(report.isClean()).isFalse();
         assertThat(report.violations()).singleElement().asString().contains(what);
-        assertThatThrownBy(report::requireClean).isInstanceOf(AssertionError.class).hasMessageContaining(what);
+        assertThatThrownBy(report::requireClean)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining(what);
         assertThat(report.text()).contains("violation: " + report.violations().getFirst());
     }
 
     @Test
     void aGapThatStays() {
         requireViolation(
-                judge(connected(), send(PSN_A), send(PSN_A + 3), ack(PSN_A + 3)), "PSN 16777215 and 1 more never appeared");
+                judge(connected(), send(PSN_A), send(PSN_A + 3), ack(PSN_A + 3)),
+                "PSN 16777215 and 1 more never appeared");
     }
 
     @Test
@@ -251,7 +270,10 @@ class WireJudgeTests {
     @Test
     void aReadThatIsAnsweredInPart() {
         requireViolation(
-                judge(connected(), fromA(0x0c, PSN_A).reth(0, 0, 2000), fromB(0x0d, PSN_A).aeth(ACK, 1).payload(1024)),
+                judge(
+                        connected(),
+                        fromA(0x0c, PSN_A).reth(0, 0, 2000),
+                        fromB(0x0d, PSN_A).aeth(ACK, 1).payload(1024)),
                 "1 of 2 PSNs were not acknowledged");
     }
 
@@ -269,7 +291,8 @@ class WireJudgeTests {
     @Test
     void aMessageThatGoesOnWithoutABegin() {
         requireViolation(
-                judge(connected(), fromA(0x02, PSN_A).payload(8), ack(PSN_A)), "goes on with a SEND message that was not begun");
+                judge(connected(), fromA(0x02, PSN_A).payload(8), ack(PSN_A)),
+                "goes on with a SEND message that was not begun");
     }
 
     @Test
@@ -336,7 +359,8 @@ class WireJudgeTests {
 
     @Test
     void aDamagedPacket() {
-        requireViolation(judge(connected(), send(PSN_A), ack(PSN_A), send(PSN_A + 1).damaged()), "invariant checksum is wrong");
+        requireViolation(
+                judge(connected(), send(PSN_A), ack(PSN_A), send(PSN_A + 1).damaged()), "invariant checksum is wrong");
     }
 
     @Test
@@ -362,8 +386,7 @@ class WireJudgeTests {
 
     @Test
     void aConnectionThatIsReadyBeforeTheReply() {
-        requireViolation(
-                judge(request(QP_A, PSN_B), ready(), reply(QP_B, PSN_A), ready()), "comes before the reply");
+        requireViolation(judge(request(QP_A, PSN_B), ready(), reply(QP_B, PSN_A), ready()), "comes before the reply");
     }
 
     @Test
@@ -383,12 +406,19 @@ class WireJudgeTests {
                 .between(Packets.A, GROUP)
                 .mac(0x0100_5e4d_0001L)
                 .qp(0xffffff)
-                .headers(ByteBuffer.allocate(12).putInt(0x0123_4567).putInt(5).putInt(5).array())
+                .headers(ByteBuffer.allocate(12)
+                        .putInt(0x0123_4567)
+                        .putInt(5)
+                        .putInt(5)
+                        .array())
                 .payload(20);
     }
 
     private void join() {
-        byte[] report = ByteBuffer.allocate(8).putInt(0x1600_0000).put(GROUP.getAddress()).array();
+        byte[] report = ByteBuffer.allocate(8)
+                .putInt(0x1600_0000)
+                .put(GROUP.getAddress())
+                .array();
         judge.accept(WirePacket.of(Packets.ethernetIp(0x0100_5e4d_0001L, Packets.B, GROUP, 2, report)));
     }
 
@@ -420,7 +450,8 @@ class WireJudgeTests {
     void aGroupByAnotherEthernetAddress() {
         join();
         requireViolation(
-                judge(toGroup().mac(0x0100_5e4d_0002L)), "goes to the Ethernet address 01:00:5e:4d:00:02; that of the group is");
+                judge(toGroup().mac(0x0100_5e4d_0002L)),
+                "goes to the Ethernet address 01:00:5e:4d:00:02; that of the group is");
     }
 
     @Test

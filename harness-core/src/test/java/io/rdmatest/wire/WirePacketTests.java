@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,10 +49,31 @@ class WirePacketTests {
         assertThat(packet.time()).isEqualTo(Packets.TIME);
     }
 
+    /** As soft-RoCE sent it, in a capture of which tshark says the same. */
+    @Test
+    void aPacketOfADeviceIsUnderstood() {
+        byte[] bytes = HexFormat.of()
+                .parseHex("5254007700025254007700010800" + "4500003cc38640004011628e0a4d00010a4d0002"
+                        + "e0d312b700280000" + "0c00ffff0000001780d0b9ed" + "00007f028401500000000f6e00002710"
+                        + "e81c4620");
+
+        RocePacket packet = (RocePacket) WirePacket.of(Packets.frame(bytes));
+
+        assertThat(packet.opcode().name()).isEqualTo("RC RDMA_READ_REQUEST");
+        assertThat(packet.psn()).isEqualTo(13679085);
+        assertThat(packet.destinationQp()).isEqualTo(0x17);
+        assertThat(packet.acknowledgeRequested()).isTrue();
+        assertThat(packet.remoteMemory()).isEqualTo(new RocePacket.Reth(0x7f02_8401_5000L, 0xf6e, 10_000));
+        assertThat(packet.payloadLength()).isZero();
+        assertThat(packet.checksum()).isTrue();
+    }
+
     @Test
     void aPacketBehindATagIsSeen() {
         assertThat(Packets.roce(0x04).tagged(7).payload(8).decoded())
-                .isInstanceOfSatisfying(RocePacket.class, packet -> assertThat(packet.checksum()).isTrue());
+                .isInstanceOfSatisfying(
+                        RocePacket.class,
+                        packet -> assertThat(packet.checksum()).isTrue());
     }
 
     @Test
@@ -72,7 +94,8 @@ class WirePacketTests {
         frame.bytes().get(0, bytes);
         bytes[70] ^= 1;
 
-        assertThat(((RocePacket) WirePacket.of(Packets.frame(bytes))).checksum()).isFalse();
+        assertThat(((RocePacket) WirePacket.of(Packets.frame(bytes))).checksum())
+                .isFalse();
     }
 
     @Test
@@ -83,7 +106,8 @@ class WirePacketTests {
         // Time to live.
         bytes[14 + 8]--;
 
-        assertThat(((RocePacket) WirePacket.of(Packets.frame(bytes))).checksum()).isTrue();
+        assertThat(((RocePacket) WirePacket.of(Packets.frame(bytes))).checksum())
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -144,9 +168,7 @@ class WirePacketTests {
         assertThat(message.mtu()).isEqualTo(4096);
         assertThat(message.port()).isEqualTo(7174);
         assertThat(message.privateData().remaining()).isEqualTo(92);
-        assertThat(message.userPrivateData())
-                .hasSize(56)
-                .startsWith("hello".getBytes(StandardCharsets.US_ASCII));
+        assertThat(message.userPrivateData()).hasSize(56).startsWith("hello".getBytes(StandardCharsets.US_ASCII));
         assertThat(message.text()).contains("REQ", "PSN 1193046", "port 7174", "private data 68656c6c6f");
     }
 
@@ -168,8 +190,14 @@ class WirePacketTests {
 
     @Test
     void reportsOfMembersNameTheGroups() {
-        byte[] two = ByteBuffer.allocate(8).putInt(0x1600_0000).put(GROUP.getAddress()).array();
-        byte[] leave = ByteBuffer.allocate(8).putInt(0x1700_0000).put(GROUP.getAddress()).array();
+        byte[] two = ByteBuffer.allocate(8)
+                .putInt(0x1600_0000)
+                .put(GROUP.getAddress())
+                .array();
+        byte[] leave = ByteBuffer.allocate(8)
+                .putInt(0x1700_0000)
+                .put(GROUP.getAddress())
+                .array();
         byte[] three = ByteBuffer.allocate(8 + 8 + 12)
                 .putInt(0x2200_0000)
                 .putInt(2)
@@ -214,11 +242,7 @@ class WirePacketTests {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "224.0.0.22, 01:00:5e:00:00:16",
-        "239.205.1.2, 01:00:5e:4d:01:02",
-        "ff0e::77:1, 33:33:00:77:00:01"
-    })
+    @CsvSource({"224.0.0.22, 01:00:5e:00:00:16", "239.205.1.2, 01:00:5e:4d:01:02", "ff0e::77:1, 33:33:00:77:00:01"})
     void groupsHaveTheirEthernetAddress(String group, String mac) {
         assertThat(Mac.ofGroup(InetAddress.ofLiteral(group))).hasToString(mac);
         assertThat(Mac.ofGroup(InetAddress.ofLiteral(group)).isGroup()).isTrue();

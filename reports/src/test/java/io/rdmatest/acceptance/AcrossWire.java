@@ -162,7 +162,8 @@ final class AcrossWire {
     private void reads() {
         // Answers of three packets at an MTU of 4096.
         Plan plan = Plan.of(Operation.READ, 10_000, 5, STEP);
-        Object ignored = NodeRoles.runPair(b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO);
+        Object ignored =
+                NodeRoles.runPair(b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO);
     }
 
     private void datagrams() {
