@@ -18,6 +18,7 @@ module io.rdmatest.core {
     exports io.rdmatest.rsocket;
     exports io.rdmatest.stream;
     exports io.rdmatest.verbs;
+    exports io.rdmatest.wire;
 
     // The messages are not public.
     opens io.rdmatest.peer to

@@ -72,6 +72,12 @@ public final class Qualify implements Callable<Integer> {
                     + " --scenario names them.")
     private boolean pairs;
 
+    @Option(
+            names = "--wire",
+            description = "Capture what passes between the fabric's nodes, and fail scenarios whose packets break the"
+                    + " rules.")
+    private boolean wire;
+
     @Option(names = "--device", paramLabel = "NAME", description = "The RDMA device, as name or name/port.")
     private @Nullable String device;
 
@@ -231,7 +237,9 @@ public final class Qualify implements Callable<Integer> {
         if (read == null) {
             return server != null || client != null
                     ? "--server and --client are nodes of a fabric: name it with --fabric"
-                    : pairs ? "--pairs is about the nodes of a fabric: name it with --fabric" : null;
+                    : pairs
+                            ? "--pairs is about the nodes of a fabric: name it with --fabric"
+                            : wire ? "--wire is about the nodes of a fabric: name it with --fabric" : null;
         }
         for (String node : new String[] {server, client}) {
             if (node != null) {
@@ -242,7 +250,9 @@ public final class Qualify implements Callable<Integer> {
                 }
             }
         }
-        return pairs && read.nodes().size() < 2 ? "--pairs takes two nodes, and the fabric " + read + " has one" : null;
+        return (pairs || wire) && read.nodes().size() < 2
+                ? (pairs ? "--pairs" : "--wire") + " takes two nodes, and the fabric " + read + " has one"
+                : null;
     }
 
     /** Installs and prepares what is missing; says itself what it does and what it can't do. */
@@ -294,6 +304,9 @@ public final class Qualify implements Callable<Integer> {
         }
         if (pairs) {
             command.add("-Drdma.pairs=true");
+        }
+        if (wire) {
+            command.add("-Drdma.wire=true");
         }
         if (server != null) {
             command.add("-Drdma.scenario.server=" + server);

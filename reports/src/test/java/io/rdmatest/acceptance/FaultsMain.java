@@ -70,7 +70,8 @@ final class FaultsMain {
         boolean ignored = new CountDownLatch(1).await(2, TimeUnit.MINUTES);
     }
 
-    private static final class Printer implements TestExecutionListener {
+    /** Says what becomes of each test. */
+    static final class Printer implements TestExecutionListener {
 
         private final Map<TestIdentifier, Long> began = new ConcurrentHashMap<>();
 

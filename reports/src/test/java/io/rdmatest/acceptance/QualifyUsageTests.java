@@ -23,6 +23,8 @@ class QualifyUsageTests {
             delimiter = '|',
             value = {
                 "--pairs                        | --pairs is about the nodes of a fabric: name it with --fabric",
+                "--wire                         | --wire is about the nodes of a fabric: name it with --fabric",
+                "--wire --fabric loopback       | --wire takes two nodes, and the fabric loopback (",
                 "--pairs --fabric loopback      | --pairs takes two nodes, and the fabric loopback (",
                 "--server b                     | --server and --client are nodes of a fabric: name it with --fabric",
                 "--client z --fabric microvm-2  | has no node 'z'; allowed: a, b",

@@ -16,6 +16,7 @@ import java.util.function.Function;
  * @param stepTimeout how long a role waits for any one step, {@value #STEP_TIMEOUT}
  * @param allPairs whether all pairs of the fabric's nodes are measured, {@value #PAIRS}
  * @param pairsOutlier by which factor above the median of all pairs one is bad, {@value #PAIRS_OUTLIER}
+ * @param wire whether what passes between nodes is captured and judged, {@value #WIRE}
  */
 public record ScenarioSettings(
         int pingPongIterations,
@@ -23,7 +24,8 @@ public record ScenarioSettings(
         boolean allStreamSizes,
         Duration stepTimeout,
         boolean allPairs,
-        double pairsOutlier) {
+        double pairsOutlier,
+        boolean wire) {
 
     /** Round trips of a ping-pong, at least 1; 200 unless set. */
     public static final String PING_PONG_ITERATIONS = "rdma.pingpong.iterations";
@@ -43,6 +45,9 @@ public record ScenarioSettings(
     /** By which factor above the median of all pairs one is bad, above 1; 3 unless set. */
     public static final String PAIRS_OUTLIER = "rdma.pairs.outlier";
 
+    /** {@code true} to capture and judge what passes between nodes; {@code false} unless set. */
+    public static final String WIRE = "rdma.wire";
+
     static ScenarioSettings read(Function<String, Optional<String>> configuration) {
         return new ScenarioSettings(
                 (int) number(configuration, PING_PONG_ITERATIONS, 200, 1, 1_000_000_000),
@@ -50,7 +55,8 @@ public record ScenarioSettings(
                 oneOf(configuration, STREAM_SIZES, "standard", "all").equals("all"),
                 Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))),
                 oneOf(configuration, PAIRS, "false", "true").equals("true"),
-                number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6));
+                number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6),
+                oneOf(configuration, WIRE, "false", "true").equals("true"));
     }
 
     /** Reads a word; the first one allowed is that of a key that is not set. */

@@ -8,15 +8,21 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run. */
-public final class ScenarioSettingsExtension implements BeforeAllCallback, ParameterResolver {
+/**
+ * Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run, and has the wire between nodes
+ * watched if that asks for it.
+ */
+public final class ScenarioSettingsExtension
+        implements BeforeAllCallback, BeforeTestExecutionCallback, AfterTestExecutionCallback, ParameterResolver {
 
     /** Creates the extension; JUnit does. */
     public ScenarioSettingsExtension() {}
@@ -42,6 +48,21 @@ public final class ScenarioSettingsExtension implements BeforeAllCallback, Param
             // Whatever it is, the tests say it, one by one: a class that fails has no results.
             return;
         }
+    }
+
+    @Override
+    public void beforeTestExecution(ExtensionContext context) {
+        if (ScenarioSettings.read(context::getConfigurationParameter).wire()) {
+            Nodes nodes = nodes(context);
+            if (!nodes.isOne()) {
+                WireWatch.begin(context, stage(context, nodes).here().local().orElseThrow());
+            }
+        }
+    }
+
+    @Override
+    public void afterTestExecution(ExtensionContext context) {
+        WireWatch.end(context);
     }
 
     private static void describe(Map<String, String> facts, String side, Place place) {

@@ -1,0 +1,323 @@
+package io.rdmatest.wire;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/** Takes packets apart. */
+final class Decoder {
+
+    private static final int IPV4 = 0x0800;
+    private static final int IPV6 = 0x86dd;
+    private static final int ARP = 0x0806;
+    private static final int VLAN = 0x8100;
+    private static final int PROVIDER_VLAN = 0x88a8;
+
+    private static final int HOP_BY_HOP = 0;
+    private static final int IGMP = 2;
+    private static final int UDP = 17;
+    private static final int ICMPV6 = 58;
+
+    private static final int IPV4_HEADER = 20;
+    private static final int IPV6_HEADER = 40;
+    private static final int UDP_HEADER = 8;
+    private static final int BTH = 12;
+    private static final int XRCETH = 4;
+    private static final int ATOMIC_ETH = 28;
+    private static final int ATOMIC_ACK_ETH = 8;
+    private static final int FETH = 4;
+    private static final int IETH = 4;
+    private static final int ICRC = 4;
+    private static final int MANAGEMENT_QP = 1;
+    private static final int LOW_24 = 0xff_ffff;
+
+    private final Frame frame;
+    private final ByteBuffer in;
+    private Mac destinationMac = new Mac(0);
+    private String what = "Ethernet";
+
+    /** Where the IP packet begins and ends; the Ethernet may have padded it. */
+    private int ipStart;
+
+    private int ipEnd;
+    private InetAddress source = InetAddress.getLoopbackAddress();
+    private InetAddress destination = source;
+
+    private Decoder(Frame frame) {
+        this.frame = frame;
+        in = frame.bytes().duplicate();
+    }
+
+    static WirePacket decode(Frame frame) {
+        Decoder decoder = new Decoder(frame);
+        try {
+            return decoder.network();
+        } catch (BufferUnderflowException | IndexOutOfBoundsException e) {
+            return new OtherPacket(
+                    frame.time(),
+                    "too short for %s: %d of %d bytes".formatted(decoder.what, decoder.in.limit(), frame.length()),
+                    frame.isWhole());
+        }
+    }
+
+    private Instant time() {
+        return frame.time();
+    }
+
+    private OtherPacket other(String what) {
+        return new OtherPacket(time(), what, false);
+    }
+
+    private OtherPacket malformed(String what) {
+        return new OtherPacket(time(), what, true);
+    }
+
+    private WirePacket network() {
+        destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
+        skip(6);
+        int type = u16();
+        while (type == VLAN || type == PROVIDER_VLAN) {
+            skip(2);
+            type = u16();
+        }
+        ipStart = in.position();
+        return switch (type) {
+            case IPV4 -> ipv4();
+            case IPV6 -> ipv6();
+            case ARP -> other("ARP");
+            default -> other("Ethernet type 0x%04x".formatted(type));
+        };
+    }
+
+    private WirePacket ipv4() {
+        what = "IPv4";
+        int header = (in.get(ipStart) & 0xf) * 4;
+        if (in.get(ipStart) >> 4 != 4 || header < IPV4_HEADER) {
+            return malformed("not IPv4, as its Ethernet type says");
+        }
+        ipEnd = ipStart + u16At(ipStart + 2);
+        int fragment = u16At(ipStart + 6) & 0x1fff;
+        int protocol = in.get(ipStart + 9) & 0xff;
+        source = address(ipStart + 12, 4);
+        destination = address(ipStart + 16, 4);
+        goTo(ipStart + header);
+        if (fragment != 0) {
+            return other("a later fragment of IP protocol " + protocol);
+        }
+        return switch (protocol) {
+            case UDP -> udp();
+            case IGMP -> igmp();
+            default -> other("IP protocol " + protocol);
+        };
+    }
+
+    private WirePacket ipv6() {
+        what = "IPv6";
+        if ((in.get(ipStart) & 0xff) >> 4 != 6) {
+            return malformed("not IPv6, as its Ethernet type says");
+        }
+        ipEnd = ipStart + IPV6_HEADER + u16At(ipStart + 4);
+        int protocol = in.get(ipStart + 6) & 0xff;
+        source = address(ipStart + 8, 16);
+        destination = address(ipStart + 24, 16);
+        goTo(ipStart + IPV6_HEADER);
+        if (protocol == HOP_BY_HOP) {
+            protocol = in.get() & 0xff;
+            int length = in.get() & 0xff;
+            skip(6 + 8 * length);
+        }
+        return switch (protocol) {
+            case UDP -> udp();
+            case ICMPV6 -> icmpv6();
+            default -> other("IP protocol " + protocol);
+        };
+    }
+
+    // ---- members of groups ----
+
+    private WirePacket igmp() {
+        what = "IGMP";
+        int at = in.position();
+        int type = in.get(at) & 0xff;
+        return switch (type) {
+            case 0x12, 0x16 -> membership(List.of(address(at + 4, 4)), List.of());
+            case 0x17 -> membership(List.of(), List.of(address(at + 4, 4)));
+            case 0x22 -> records(at, 4);
+            default -> other("IGMP type 0x%02x".formatted(type));
+        };
+    }
+
+    private WirePacket icmpv6() {
+        what = "ICMPv6";
+        int at = in.position();
+        int type = in.get(at) & 0xff;
+        return switch (type) {
+            case 131 -> membership(List.of(address(at + 8, 16)), List.of());
+            case 132 -> membership(List.of(), List.of(address(at + 8, 16)));
+            case 143 -> records(at, 16);
+            default -> other("ICMPv6 type " + type);
+        };
+    }
+
+    private MembershipReport membership(List<InetAddress> joined, List<InetAddress> left) {
+        return new MembershipReport(time(), source, joined, left);
+    }
+
+    /** The records of IGMPv3 and MLDv2: which sources of a group are wanted, or which are not. */
+    private MembershipReport records(int at, int size) {
+        List<InetAddress> joined = new ArrayList<>();
+        List<InetAddress> left = new ArrayList<>();
+        int count = u16At(at + 6);
+        int record = at + 8;
+        for (int i = 0; i < count; i++) {
+            int type = in.get(record);
+            int auxiliary = in.get(record + 1) & 0xff;
+            int sources = u16At(record + 2);
+            // Odd types name the sources that are wanted, even ones those that are not.
+            boolean wanted = type % 2 == 0 || sources > 0;
+            // 6 blocks sources only, and says nothing of the group.
+            if (type != 6) {
+                (wanted ? joined : left).add(address(record + 4, size));
+            }
+            record += 4 + size + sources * size + 4 * auxiliary;
+        }
+        return membership(joined, left);
+    }
+
+    // ---- RoCEv2 ----
+
+    private WirePacket udp() {
+        what = "UDP";
+        int udp = in.position();
+        int sourcePort = u16At(udp);
+        if (u16At(udp + 2) != RocePacket.PORT) {
+            return other("UDP port " + u16At(udp + 2));
+        }
+        int end = udp + u16At(udp + 4);
+        int bth = udp + UDP_HEADER;
+        Opcode opcode = new Opcode(in.get(bth) & 0xff);
+        int flags = in.get(bth + 1);
+        int padding = flags >> 4 & 3;
+        boolean xrc =
+                opcode.transport().filter(each -> each == Opcode.Transport.XRC).isPresent();
+        what = opcode.name();
+        // What follows is no part of the packet, but its Ethernet padding.
+        in.limit(Math.max(bth, Math.min(end, in.limit())));
+        goTo(bth + BTH + (xrc && opcode.isRequest() ? XRCETH : 0));
+
+        RocePacket.Deth datagram =
+                opcode.transport().filter(each -> each == Opcode.Transport.UD).isPresent()
+                        ? new RocePacket.Deth(in.getInt(), in.getInt() & LOW_24)
+                        : null;
+        if (opcode.kind().filter(kind -> kind == Opcode.Kind.FLUSH).isPresent()) {
+            skip(FETH);
+        }
+        RocePacket.Reth memory = opcode.hasReth()
+                ? new RocePacket.Reth(in.getLong(), in.getInt(), Integer.toUnsignedLong(in.getInt()))
+                : null;
+        Aeth acknowledgement = opcode.hasAeth() ? new Aeth(in.get(in.position()) & 0xff, in.getInt() & LOW_24) : null;
+        if (opcode.hasAtomicEth()) {
+            skip(ATOMIC_ETH);
+        } else if (opcode.kind()
+                .filter(kind -> kind == Opcode.Kind.ATOMIC_ACKNOWLEDGE)
+                .isPresent()) {
+            skip(ATOMIC_ACK_ETH);
+        }
+        Long immediate = opcode.hasImmediate() ? Long.valueOf(Integer.toUnsignedLong(in.getInt())) : null;
+        if (opcode.hasInvalidate()) {
+            skip(IETH);
+        }
+        int payloadLength = end - ICRC - padding - in.position();
+        if (payloadLength < 0 || end > ipEnd) {
+            return malformed("UDP port " + RocePacket.PORT + ", too short for " + opcode);
+        }
+        ByteBuffer payload = in.slice(in.position(), Math.min(payloadLength, in.remaining()));
+        int destinationQp = in.getInt(bth + 4) & LOW_24;
+        return new RocePacket(
+                time(),
+                destinationMac,
+                source,
+                destination,
+                sourcePort,
+                opcode,
+                flags & 0xf,
+                u16At(bth + 2),
+                destinationQp,
+                in.get(bth + 8) < 0,
+                in.getInt(bth + 8) & LOW_24,
+                memory,
+                acknowledgement,
+                datagram,
+                immediate,
+                payloadLength,
+                payload,
+                end <= in.limit() ? Boolean.valueOf(isIntact(udp, bth, end)) : null,
+                datagram != null && destinationQp == MANAGEMENT_QP ? CmMessage.of(payload.slice()) : null);
+    }
+
+    /**
+     * Whether the invariant checksum is that of the packet: a CRC-32 over everything from the IP header on, where what routers
+     * change counts as ones, behind eight bytes of ones in place of InfiniBand's local header.
+     */
+    private boolean isIntact(int udp, int bth, int end) {
+        byte[] bytes = new byte[end - ipStart];
+        in.get(ipStart, bytes);
+        int[] ones;
+        if (bytes[0] >> 4 == 4) {
+            // Type of service, time to live, checksum.
+            ones = new int[] {1, 8, 10, 11};
+        } else {
+            bytes[0] |= 0x0f;
+            // Traffic class and flow label, hop limit.
+            ones = new int[] {1, 2, 3, 7};
+        }
+        for (int each : ones) {
+            bytes[each] = -1;
+        }
+        bytes[udp - ipStart + 6] = -1;
+        bytes[udp - ipStart + 7] = -1;
+        bytes[bth - ipStart + 4] = -1;
+        CRC32 crc = new CRC32();
+        for (int i = 0; i < 8; i++) {
+            crc.update(0xff);
+        }
+        crc.update(bytes, 0, bytes.length - ICRC);
+        return (int) crc.getValue() == Integer.reverseBytes(in.getInt(end - ICRC));
+    }
+
+    // ---- bytes ----
+
+    private void skip(int count) {
+        goTo(in.position() + count);
+    }
+
+    private void goTo(int position) {
+        if (position > in.limit()) {
+            throw new BufferUnderflowException();
+        }
+        in.position(position);
+    }
+
+    private int u16() {
+        return Short.toUnsignedInt(in.getShort());
+    }
+
+    private int u16At(int at) {
+        return Short.toUnsignedInt(in.getShort(at));
+    }
+
+    private InetAddress address(int at, int length) {
+        byte[] bytes = new byte[length];
+        in.get(at, bytes);
+        try {
+            return InetAddress.getByAddress(bytes);
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+package io.rdmatest.wire;
+
+import io.rdmatest.wire.Opcode.Kind;
+import io.rdmatest.wire.Opcode.Position;
+import io.rdmatest.wire.Opcode.Transport;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The requests that one side of a connection sends, and what answers them: sections 9.7.2 (packet sequence numbers), 9.7.4 and
+ * 9.7.5 (the responder and its acknowledgements).
+ *
+ * <p>Sequence numbers have 24 bits and are counted here from the first one on, without a wrap.
+ */
+final class RequestFlow {
+
+    /** Who sends to whom; answers have the same of the other side. */
+    record Key(InetAddress source, InetAddress destination, int destinationQp) {
+
+        @Override
+        public String toString() {
+            return "%s→%s QP 0x%06x".formatted(source.getHostAddress(), destination.getHostAddress(), destinationQp);
+        }
+    }
+
+    private enum Message {
+        NONE,
+        SEND,
+        WRITE,
+        /** After a gap. */
+        UNKNOWN
+    }
+
+    /** A request that is not acknowledged: the position behind it, and when it was sent. */
+    private record Pending(long end, Instant time) {}
+
+    /** Requests of this time before a connection is taken down may be on their way. */
+    private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
+
+    private static final int PSNS = 1 << 24;
+    private static final int HALF = 1 << 23;
+    private static final int LEAST_MTU = 256;
+    private static final int MOST_MTU = 4096;
+
+    private final Key key;
+    private final Consumer<String> violations;
+
+    /** The number that position 0 stands for; -1 until it is known. */
+    private int base = -1;
+
+    /** The position that comes next, and the highest it may be: how many a read takes is not known without an MTU. */
+    private long next;
+
+    private long nextAtMost;
+
+    /** Positions before this are acknowledged. */
+    private long acknowledged;
+
+    /** Where the answers to a read stand; -1 if none is under way. */
+    private long reading = -1;
+
+    /** Where the last answer to a read was the last one; -1 if it was not. */
+    private long readUntil = -1;
+
+    /** Positions that were passed over: the first and the one behind the last. */
+    private final TreeMap<Long, Long> missing = new TreeMap<>();
+
+    private final Deque<Pending> pending = new ArrayDeque<>();
+
+    /** The last positions of reads and atomics that are not answered: an acknowledgement of later requests is no answer. */
+    private final TreeSet<Long> unanswered = new TreeSet<>();
+
+    private final Map<String, Long> naks = new TreeMap<>();
+    private Message message = Message.NONE;
+    private int mtu;
+    private boolean agreed;
+    private boolean reliable = true;
+    private boolean closed;
+    private boolean overdue;
+    private boolean failed;
+    private boolean ambiguous;
+    private long requests;
+    private long retransmissions;
+    private long late;
+    private long gaps;
+    private long responses;
+
+    RequestFlow(Key key, Consumer<String> violations) {
+        this.key = key;
+        this.violations = violations;
+    }
+
+    /** Begins where both sides have agreed to. */
+    void agree(int startingPsn, int pathMtu) {
+        base = startingPsn;
+        mtu = pathMtu;
+        agreed = true;
+    }
+
+    /** What is on its way may stay without an answer: the connection is taken down. */
+    void close(Instant time) {
+        if (!closed) {
+            closed = true;
+            overdue = !pending.isEmpty()
+                    && pending.getFirst().time().plus(IN_FLIGHT).isBefore(time);
+        }
+    }
+
+    /** Answers were seen that may have been this flow's or another's. */
+    void doubt() {
+        ambiguous = true;
+    }
+
+    Key key() {
+        return key;
+    }
+
+    private void violate(RocePacket packet, String what) {
+        violations.accept(packet.text() + ": " + what);
+    }
+
+    // ---- requests ----
+
+    void request(RocePacket packet) {
+        requests++;
+        reliable =
+                packet.opcode().transport().filter(each -> each == Transport.UC).isEmpty();
+        if (base < 0) {
+            base = packet.psn();
+            message = packet.opcode().position().filter(RequestFlow::isStart).isPresent()
+                    ? Message.NONE
+                    : Message.UNKNOWN;
+        }
+        long position = position(packet.psn(), next);
+        if (position >= next && position <= nextAtMost) {
+            fresh(packet, position);
+        } else if (position > nextAtMost) {
+            gaps++;
+            missing.put(nextAtMost, position);
+            message = Message.UNKNOWN;
+            fresh(packet, position);
+        } else if (agreed && position < 0) {
+            violate(packet, "comes before the starting PSN of " + base + " that was agreed");
+        } else if (remember(position, span(packet, true))) {
+            late++;
+        } else {
+            retransmissions++;
+        }
+    }
+
+    private static boolean isStart(Position position) {
+        return position == Position.FIRST || position == Position.ONLY;
+    }
+
+    /** Counts from the nearest position, so that the wrap of the numbers is none. */
+    private long position(int psn, long near) {
+        int difference = psn - (int) ((base + near) % PSNS);
+        if (difference > HALF) {
+            difference -= PSNS;
+        } else if (difference <= -HALF) {
+            difference += PSNS;
+        }
+        return near + difference;
+    }
+
+    private void fresh(RocePacket packet, long position) {
+        judgeSequence(packet);
+        judgeLength(packet);
+        next = position + span(packet, true);
+        nextAtMost = position + span(packet, false);
+        if (reliable) {
+            pending.addLast(new Pending(next, packet.time()));
+            if (next == nextAtMost
+                    && packet.opcode().kind().filter(RequestFlow::isAnswered).isPresent()) {
+                unanswered.add(next - 1);
+            }
+        }
+    }
+
+    private static boolean isAnswered(Kind kind) {
+        return kind == Kind.READ || kind == Kind.ATOMIC || kind == Kind.FLUSH;
+    }
+
+    /** A packet fills a gap; returns whether there was one. */
+    private boolean remember(long position, long count) {
+        Map.Entry<Long, Long> gap = missing.floorEntry(position);
+        if (gap == null || gap.getValue() <= position) {
+            return false;
+        }
+        missing.remove(gap.getKey());
+        if (gap.getKey() < position) {
+            missing.put(gap.getKey(), position);
+        }
+        if (position + count < gap.getValue()) {
+            missing.put(position + count, gap.getValue());
+        }
+        return true;
+    }
+
+    /** How many numbers a request takes: a read has those of its answers. */
+    private long span(RocePacket packet, boolean least) {
+        RocePacket.Reth memory = packet.remoteMemory();
+        if (memory == null
+                || packet.opcode().kind().filter(kind -> kind == Kind.READ).isEmpty()) {
+            return 1;
+        }
+        int size = mtu != 0 ? mtu : least ? MOST_MTU : LEAST_MTU;
+        return Math.max(1, (memory.length() + size - 1) / size);
+    }
+
+    private void judgeSequence(RocePacket packet) {
+        Message kind = switch (packet.opcode().kind().orElse(Kind.READ)) {
+            case SEND -> Message.SEND;
+            case WRITE -> Message.WRITE;
+            default -> Message.NONE;
+        };
+        Position position = packet.opcode().position().orElse(Position.ONLY);
+        boolean start = isStart(position);
+        if (message != Message.UNKNOWN) {
+            if (start && message != Message.NONE) {
+                violate(packet, "begins before the " + message + " message before it has had its last packet");
+            } else if (!start && message != kind) {
+                violate(packet, "goes on with a " + kind + " message that was not begun");
+            }
+        }
+        message = position == Position.FIRST || position == Position.MIDDLE ? kind : Message.NONE;
+    }
+
+    private void judgeLength(RocePacket packet) {
+        Position position = packet.opcode().position().orElse(Position.ONLY);
+        int length = packet.payloadLength();
+        if (position == Position.FIRST || position == Position.MIDDLE) {
+            if (mtu == 0) {
+                mtu = length;
+            }
+            if (length != mtu || Integer.bitCount(length) != 1 || length < LEAST_MTU || length > MOST_MTU) {
+                violate(
+                        packet,
+                        "has %d bytes, and more follow: it should have the path MTU of %d".formatted(length, mtu));
+            }
+        } else if (mtu != 0 && length > mtu) {
+            violate(packet, "has %d bytes, more than the path MTU of %d".formatted(length, mtu));
+        }
+    }
+
+    // ---- answers ----
+
+    /** Tells whether a packet may answer a request of this flow. */
+    boolean covers(int psn) {
+        if (base < 0 || !reliable) {
+            return false;
+        }
+        long position = position(psn, next);
+        return position >= 0 && position < nextAtMost;
+    }
+
+    void response(RocePacket packet) {
+        responses++;
+        Aeth aeth = packet.acknowledgement();
+        Opcode opcode = packet.opcode();
+        if (base < 0 || position(packet.psn(), next) >= nextAtMost) {
+            violate(packet, "answers a request that was never sent");
+            return;
+        }
+        long position = position(packet.psn(), next);
+        boolean read = opcode.kind().filter(kind -> kind == Kind.READ_RESPONSE).isPresent();
+        if (read) {
+            judgeReadResponse(packet, position);
+        }
+        if (aeth == null || aeth.type() == Aeth.Type.ACK) {
+            if (opcode.kind().filter(kind -> kind == Kind.ACKNOWLEDGE).isEmpty()
+                    && opcode.position()
+                            .filter(at -> at == Position.LAST || at == Position.ONLY)
+                            .isPresent()) {
+                unanswered.remove(position);
+            }
+            acknowledge(position + 1);
+            return;
+        }
+        if (read) {
+            violate(packet, "is no acknowledgement, but has data");
+        }
+        naks.merge(aeth.text(), 1L, Long::sum);
+        switch (aeth.type()) {
+            case RESERVED -> violate(packet, "has a syndrome without a meaning");
+            // What came before it is acknowledged.
+            case RNR_NAK -> acknowledge(position);
+            default -> {
+                acknowledge(position);
+                failed |= !aeth.isSequenceError();
+            }
+        }
+    }
+
+    private void acknowledge(long end) {
+        acknowledged = Math.max(acknowledged, end);
+        while (!pending.isEmpty() && pending.getFirst().end() <= acknowledged) {
+            pending.removeFirst();
+        }
+    }
+
+    private void judgeReadResponse(RocePacket packet, long position) {
+        Position at = packet.opcode().position().orElse(Position.ONLY);
+        boolean start = isStart(at);
+        if (!start && readUntil >= 0 && position == readUntil + 1) {
+            violate(packet, "goes on with the answer to a read that has had its last packet");
+        } else if (!start && reading >= 0 && position > reading + 1) {
+            // Lost on the way: the requester asks again.
+            gaps++;
+        }
+        boolean more = at == Position.FIRST || at == Position.MIDDLE;
+        if (more) {
+            if (mtu == 0) {
+                mtu = packet.payloadLength();
+            }
+            if (packet.payloadLength() != mtu) {
+                violate(
+                        packet,
+                        "has %d bytes, and more follow: it should have the path MTU of %d"
+                                .formatted(packet.payloadLength(), mtu));
+            }
+        }
+        reading = more ? position : -1;
+        readUntil = more ? -1 : position;
+    }
+
+    // ---- the end ----
+
+    /**
+     * Judges what is left.
+     *
+     * @param doubt why packets may be missing in the capture; null if none are
+     * @param observations for what may be
+     */
+    void finish(@Nullable String doubt, Consumer<String> observations) {
+        if (retransmissions > 0) {
+            observations.accept(
+                    "%s: %d of %d request packets were sent again".formatted(key, retransmissions, requests));
+        }
+        if (gaps > 0) {
+            observations.accept("%s: %d times packets were passed over; %d came later".formatted(key, gaps, late));
+        }
+        naks.forEach((what, count) -> observations.accept("%s: answered %d times by %s".formatted(key, count, what)));
+        boolean excused = closed && !overdue || failed || doubt != null;
+        if (lost() > 0) {
+            Map.Entry<Long, Long> first = missing.firstEntry();
+            String what = "%s: PSN %d%s never appeared"
+                    .formatted(
+                            key, (base + first.getKey()) % PSNS, lost() == 1 ? "" : " and " + (lost() - 1) + " more");
+            (excused || !reliable ? observations : violations).accept(what);
+        }
+        if (reliable && requests > 0 && acknowledged < next) {
+            String what = "%s: %d of %d PSNs were not acknowledged, from PSN %d on"
+                    .formatted(key, next - acknowledged, next, (base + acknowledged) % PSNS);
+            (excused || ambiguous ? observations : violations).accept(what);
+        } else if (!unanswered.isEmpty()) {
+            String what = "%s: %d reads or atomics were not answered, the first up to PSN %d"
+                    .formatted(key, unanswered.size(), (base + unanswered.getFirst()) % PSNS);
+            (excused || ambiguous ? observations : violations).accept(what);
+        }
+    }
+
+    private long lost() {
+        return missing.entrySet().stream()
+                .mapToLong(gap -> gap.getValue() - gap.getKey())
+                .sum();
+    }
+
+    WireReport.Flow report() {
+        return new WireReport.Flow(
+                key.source(),
+                key.destination(),
+                key.destinationQp(),
+                requests,
+                retransmissions,
+                responses,
+                reliable ? Math.min(acknowledged, next) : 0,
+                next,
+                lost(),
+                naks);
+    }
+}

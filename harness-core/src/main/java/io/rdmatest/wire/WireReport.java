@@ -1,0 +1,193 @@
+package io.rdmatest.wire;
+
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.stream.Collectors;
+
+/**
+ * What a {@link WireJudge} found in a capture.
+ *
+ * @param packets how many packets were judged, of any sort
+ * @param opcodes how many RoCE packets there were of each operation, by its name
+ * @param flows the requests of each connection and direction, in the order of their first packet
+ * @param handshakes the exchanges of the communication manager, in the order of their first message
+ * @param groups the multicast groups that were sent to or reported
+ * @param violations what must not be, whatever the fabric; empty if all is well
+ * @param observations what may be, but is worth knowing: retransmissions, negative acknowledgements, what could not be judged
+ */
+public record WireReport(
+        long packets,
+        SortedMap<String, Long> opcodes,
+        List<Flow> flows,
+        List<Handshake> handshakes,
+        List<Group> groups,
+        List<String> violations,
+        List<String> observations) {
+
+    /** Copies the lists. */
+    public WireReport {
+        flows = List.copyOf(flows);
+        handshakes = List.copyOf(handshakes);
+        groups = List.copyOf(groups);
+        violations = List.copyOf(violations);
+        observations = List.copyOf(observations);
+    }
+
+    /**
+     * The requests of one side of a connection.
+     *
+     * @param source who sent them
+     * @param destination who answered
+     * @param destinationQp the queue pair that answered
+     * @param requests how many request packets, those sent again included
+     * @param retransmissions how many of them were sent again
+     * @param responses how many packets answered
+     * @param acknowledged how many packet sequence numbers were acknowledged of those that were seen
+     * @param sent how many packet sequence numbers the requests took
+     * @param lost how many of these never appeared
+     * @param naks how many negative acknowledgements, by what they say
+     */
+    public record Flow(
+            InetAddress source,
+            InetAddress destination,
+            int destinationQp,
+            long requests,
+            long retransmissions,
+            long responses,
+            long acknowledged,
+            long sent,
+            long lost,
+            Map<String, Long> naks) {
+
+        /** Copies the map. */
+        public Flow {
+            naks = Map.copyOf(naks);
+        }
+    }
+
+    /**
+     * One exchange of the communication manager, from the request on.
+     *
+     * @param client who asked
+     * @param server who was asked
+     * @param messages the messages in order, those sent again included
+     */
+    public record Handshake(InetAddress client, InetAddress server, List<CmMessage> messages) {
+
+        /** Copies the list. */
+        public Handshake {
+            messages = List.copyOf(messages);
+        }
+
+        /** Returns the types of the messages, each once, in the order of the first of each, such as {@code REQ REP RTU}. */
+        public String sequence() {
+            return messages.stream()
+                    .map(message -> message.type().name())
+                    .distinct()
+                    .collect(Collectors.joining(" "));
+        }
+
+        /**
+         * Returns the first message of a type.
+         *
+         * @throws IllegalStateException if there was none
+         */
+        public CmMessage first(CmMessage.Type type) {
+            return messages.stream()
+                    .filter(message -> message.type() == type)
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalStateException("There is no " + type + " in "
+                            + client.getHostAddress() + "→" + server.getHostAddress() + ": " + sequence()));
+        }
+    }
+
+    /**
+     * A multicast group.
+     *
+     * @param address the group
+     * @param packets the packets to it
+     * @param members the hosts that reported that they want them
+     */
+    public record Group(InetAddress address, long packets, List<InetAddress> members) {
+
+        /** Copies the list. */
+        public Group {
+            members = List.copyOf(members);
+        }
+    }
+
+    /** Tells whether nothing was wrong. */
+    public boolean isClean() {
+        return violations.isEmpty();
+    }
+
+    /** Returns how many request packets were sent again. */
+    public long retransmissions() {
+        return flows.stream().mapToLong(Flow::retransmissions).sum();
+    }
+
+    /**
+     * Demands that nothing was wrong.
+     *
+     * @throws AssertionError names each violation
+     */
+    public void requireClean() {
+        if (!isClean()) {
+            throw new AssertionError("The packets on the wire break the rules: " + String.join("; ", violations));
+        }
+    }
+
+    /** Returns the whole report as lines of text. */
+    public String text() {
+        StringBuilder text = new StringBuilder();
+        text.append(packets).append(" packets, ").append(violations.size()).append(" violations\n");
+        lines(text, "violation", violations);
+        lines(text, "observation", observations);
+        for (Flow flow : flows) {
+            text.append(
+                    "%s→%s QP 0x%06x: %d request packets, %d of them again; %d of %d PSNs acknowledged by %d packets%s%s%n"
+                            .formatted(
+                                    flow.source().getHostAddress(),
+                                    flow.destination().getHostAddress(),
+                                    flow.destinationQp(),
+                                    flow.requests(),
+                                    flow.retransmissions(),
+                                    flow.acknowledged(),
+                                    flow.sent(),
+                                    flow.responses(),
+                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " lost",
+                                    flow.naks().isEmpty() ? "" : "; " + flow.naks()));
+        }
+        for (Handshake handshake : handshakes) {
+            text.append("%s→%s %s%n"
+                    .formatted(
+                            handshake.client().getHostAddress(),
+                            handshake.server().getHostAddress(),
+                            handshake.sequence()));
+            handshake
+                    .messages()
+                    .forEach(message ->
+                            text.append("    ").append(message.text()).append('\n'));
+        }
+        for (Group group : groups) {
+            text.append("group %s: %d packets, reported by %s%n"
+                    .formatted(
+                            group.address().getHostAddress(),
+                            group.packets(),
+                            group.members().isEmpty()
+                                    ? "nobody"
+                                    : group.members().stream()
+                                            .map(InetAddress::getHostAddress)
+                                            .collect(Collectors.joining(", "))));
+        }
+        opcodes.forEach(
+                (name, count) -> text.append(count).append(" × ").append(name).append('\n'));
+        return text.toString();
+    }
+
+    private static void lines(StringBuilder text, String what, List<String> lines) {
+        lines.forEach(line -> text.append(what).append(": ").append(line).append('\n'));
+    }
+}

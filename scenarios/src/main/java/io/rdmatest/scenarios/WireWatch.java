@@ -1,0 +1,95 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.wire.WireCapture;
+import io.rdmatest.wire.WireJudge;
+import io.rdmatest.wire.WireReport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Map;
+import org.junit.jupiter.api.MediaType;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+
+/** What passes the interface of this node during one scenario: captured, judged, and attached if the scenario fails. */
+final class WireWatch implements AutoCloseable, ExtensionContext.Store.CloseableResource {
+
+    private static final Namespace NAMESPACE = Namespace.create(WireWatch.class);
+    private static final String CAPTURE = "wire.pcap";
+    private static final String REPORT = "wire.txt";
+    private static final MediaType PCAP = MediaType.create("application", "vnd.tcpdump.pcap");
+
+    private final WireCapture capture;
+    private final Path file;
+
+    private WireWatch(WireCapture capture, Path file) {
+        this.capture = capture;
+        this.file = file;
+    }
+
+    /** Begins, for the test of a context; the store ends it if nothing else does. */
+    static void begin(ExtensionContext context, FabricDevice device) {
+        String networkInterface = WireCapture.interfaceOf(device.device().name());
+        try {
+            Path file = Files.createTempFile("rdmatest-", ".pcap");
+            try {
+                WireWatch watch = new WireWatch(WireCapture.start(networkInterface, file), file);
+                context.getStore(NAMESPACE).put(WireWatch.class, watch);
+            } catch (IOException | RuntimeException | Error e) {
+                Files.deleteIfExists(file);
+                throw e;
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("The packets of " + networkInterface + " can't be captured", e);
+        }
+    }
+
+    /**
+     * Ends and judges it, if it was begun.
+     *
+     * @throws AssertionError if packets break the rules, in a test that would have passed
+     */
+    static void end(ExtensionContext context) {
+        WireWatch watch = context.getStore(NAMESPACE).remove(WireWatch.class, WireWatch.class);
+        if (watch == null) {
+            return;
+        }
+        boolean failed = context.getExecutionException().isPresent();
+        try (watch) {
+            WireReport report = WireJudge.judge(watch.capture.stop());
+            context.publishReportEntry(Map.of(
+                    ReportKeys.PARAMETER,
+                    "wire",
+                    ReportKeys.VALUE,
+                    "%d packets, %d retransmissions, %d violations"
+                            .formatted(
+                                    report.packets(),
+                                    report.retransmissions(),
+                                    report.violations().size())));
+            context.publishFile(REPORT, MediaType.TEXT_PLAIN_UTF_8, path -> Files.writeString(path, report.text()));
+            if (failed || !report.isClean()) {
+                context.publishFile(
+                        CAPTURE, PCAP, path -> Files.copy(watch.file, path, StandardCopyOption.REPLACE_EXISTING));
+            }
+            // A test that failed says why by itself, and its packets may well be a consequence.
+            if (!failed) {
+                report.requireClean();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("The packets on the wire can't be judged", e);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            capture.close();
+        } finally {
+            Files.deleteIfExists(file);
+        }
+    }
+}
