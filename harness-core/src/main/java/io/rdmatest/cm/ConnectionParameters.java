@@ -198,7 +198,8 @@ public final class ConnectionParameters {
         /**
          * Sets how often a lost packet is sent again. Of no effect when accepting.
          *
-         * @param count 0 to 7, 7 by default
+         * @param count 0 to 7, 7 by default, which soft-RoCE takes for without end: requests to a peer that is gone then never
+         *     complete there
          */
         public Builder retryCount(int count) {
             retryCount = checkRange("retryCount", count, 0, 7);

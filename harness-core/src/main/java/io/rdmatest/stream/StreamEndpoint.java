@@ -170,6 +170,9 @@ public final class StreamEndpoint implements AutoCloseable {
                 .privateData(endpoint.localData())
                 .responderResources(0)
                 .initiatorDepth(0)
+                // The most that ends: soft-RoCE takes 7 for without end, and a stream to a peer that is gone would
+                // hang.
+                .retryCount(6)
                 .build();
     }
 

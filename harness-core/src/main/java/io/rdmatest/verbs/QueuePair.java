@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueuePair extends VerbsObject {
 
+    private static final int EINVAL = 22;
+
     private final ProtectionDomain protectionDomain;
     private final QueuePairAttributes attributes;
     private final Consumer<MemorySegment> destroy;
@@ -241,11 +243,13 @@ public final class QueuePair extends VerbsObject {
      * Changes attributes, the state among them (ibv_modify_qp(3)).
      *
      * @param modification the values
-     * @throws RdmaException if the transition is not allowed or a value is missing or out of range
+     * @throws RdmaException if the transition is not allowed or a value is missing or out of range; also if a P_Key index is
+     *     beyond the table of the port that is set with it
      */
     public void modify(QueuePairModification modification) {
         begin();
         try (Arena arena = Arena.ofConfined()) {
+            requireKnownPkey(modification);
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             modification.write(attr);
             Verbs.run(
@@ -257,6 +261,24 @@ public final class QueuePair extends VerbsObject {
                     modification.mask());
         } finally {
             end();
+        }
+    }
+
+    /** Not left to the driver: soft-RoCE of Linux 6.1 takes any index, and query then returns it. */
+    private void requireKnownPkey(QueuePairModification modification) {
+        if (!modification.setsPortAndPkey() || modification.pkeyIndex() == 0) {
+            return;
+        }
+        DeviceContext context = protectionDomain().context();
+        int port = modification.port();
+        if (port < 1 || port > context.attributes().physicalPorts()) {
+            return;
+        }
+        int entries = context.port(port).pkeyTableLength();
+        if (modification.pkeyIndex() >= entries) {
+            String cure = "The P_Key table of port " + port + " has a length of " + entries
+                    + ": use a lower index, 0 mostly.";
+            throw new RdmaException("ibv_modify_qp", describe() + ", " + modification, EINVAL, cure);
         }
     }
 

@@ -151,6 +151,10 @@ public final class QueuePairModification {
         return ibv_qp_attr.pkey_index(attr) & 0xffff;
     }
 
+    boolean setsPortAndPkey() {
+        return (mask & (PORT | PKEY_INDEX)) == (PORT | PKEY_INDEX);
+    }
+
     /** Returns the queue key; UD only. */
     public int qkey() {
         require(QKEY);
@@ -396,7 +400,7 @@ public final class QueuePairModification {
         /**
          * Sets how often a request without answer is repeated.
          *
-         * @param count 0 to 7
+         * @param count 0 to 7; soft-RoCE takes 7 for without end
          */
         public Builder retryCount(int count) {
             ibv_qp_attr.retry_cnt(attr, (byte) range("retryCount", count, 7));

@@ -17,7 +17,7 @@ public final class RawConnection {
      *
      * @param mtu the path MTU; UNKNOWN takes the smaller of both ports'
      * @param timeout the local ACK timeout: 4.096 us times 2^timeout, 1 to 31, 0 is for ever
-     * @param retryCount repetitions of a request without answer, 0 to 7
+     * @param retryCount repetitions of a request without answer, 0 to 7; soft-RoCE takes 7 for without end
      * @param rnrRetry repetitions after receiver-not-ready, 0 to 6, 7 is for ever
      * @param minRnrTimer how long the peer waits after receiver-not-ready, a code of 0 to 31
      * @param maxReadAtomic reads and atomics outstanding as the initiator, 0 to 255

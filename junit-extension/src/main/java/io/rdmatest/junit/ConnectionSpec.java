@@ -72,7 +72,7 @@ public @interface ConnectionSpec {
     /**
      * Choose how often a request without answer is repeated.
      *
-     * @return 0 to 7
+     * @return 0 to 7; soft-RoCE takes 7 for without end
      */
     int retryCount() default 7;
 

@@ -34,7 +34,7 @@ final class FaultsMain {
     /**
      * Runs the tests, or holds a fault until it is killed.
      *
-     * @param arguments none, names of tests without parameters, or {@code hold}
+     * @param arguments none, names of tests, or {@code hold}
      */
     public static void main(String[] arguments) throws IOException, InterruptedException {
         if (arguments.length > 0 && arguments[0].equals("hold")) {
@@ -44,8 +44,9 @@ final class FaultsMain {
                 .selectors(
                         arguments.length == 0
                                 ? List.of(selectClass(FaultsOnTwoNodes.class))
-                                : Stream.of(arguments)
-                                        .map(name -> selectMethod(FaultsOnTwoNodes.class, name))
+                                : Stream.of(FaultsOnTwoNodes.class.getDeclaredMethods())
+                                        .filter(method -> List.of(arguments).contains(method.getName()))
+                                        .map(method -> selectMethod(FaultsOnTwoNodes.class, method))
                                         .toList())
                 .configurationParameter("rdma.fabric", "microvm-2")
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")

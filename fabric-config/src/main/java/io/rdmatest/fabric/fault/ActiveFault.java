@@ -67,18 +67,19 @@ public final class ActiveFault implements AutoCloseable {
                 .unstarted(this::read);
     }
 
-    static ActiveFault start(Node node, String kind, String netem, Duration most) {
+    static ActiveFault start(Node node, String kind, String with, Duration most) {
         String what = switch (kind) {
-            case "network" -> netem;
+            case "network" -> with;
             case "link" -> "link down";
+            case "address" -> "address " + with + " removed";
             default -> "device removed";
         };
         ActiveFault fault = new ActiveFault(node, what, most);
         fault.reader.start();
         try {
-            // Numbers, a device's name and netem's words: nothing that a shell would read as anything else.
+            // Numbers, a device's name, netem's words or an address: nothing that a shell would read as anything else.
             fault.write("kind=" + kind + " device='" + node.device().replace("'", "") + "' port=" + node.port()
-                    + " most=" + most.toSeconds() + " netem='" + netem + "'\n" + script());
+                    + " most=" + most.toSeconds() + " with='" + with + "'\n" + script());
             fault.await("ready", STEP);
             synchronized (fault) {
                 fault.began = System.nanoTime();

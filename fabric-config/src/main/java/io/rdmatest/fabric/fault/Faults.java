@@ -3,6 +3,7 @@ package io.rdmatest.fabric.fault;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
@@ -105,13 +106,32 @@ public final class Faults {
         return start(node, "removal", "", most);
     }
 
-    private ActiveFault start(Node node, String kind, String netem, Duration most) {
+    /**
+     * Removes an address of the interface of a node's device, as {@code ip address delete} does, and gives it back when the
+     * fault ends: addresses and routes are then what they were, but maybe in another order.
+     *
+     * <p>The GIDs of the address go with it: what is connected over them can't send any more, and new connections from and to
+     * the address fail. If it is the way to the node, the same holds as for {@link #linkDown}.
+     *
+     * @param node where; a node of the fabric
+     * @param address an address of that interface that has no end of its own
+     * @param most for how long unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
+     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if it could not be done; says why
+     * @throws IllegalArgumentException if the node is not of this fabric
+     */
+    public ActiveFault addressRemoved(Node node, InetAddress address, Duration most) {
+        // Without the name of an interface of this host, which follows a link-local address.
+        return start(node, "address", address.getHostAddress().replaceFirst("%.*", ""), most);
+    }
+
+    private ActiveFault start(Node node, String kind, String with, Duration most) {
         if (fabric.nodes().stream().noneMatch(each -> each.name().equals(node.name()))) {
             throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
         }
         if (most.toSeconds() < 1 || most.compareTo(Duration.ofHours(1)) > 0) {
             throw new IllegalArgumentException("A fault lasts at most " + most + ": allowed are 1 second to 1 hour");
         }
-        return ActiveFault.start(node, kind, netem, most.truncatedTo(ChronoUnit.SECONDS));
+        return ActiveFault.start(node, kind, with, most.truncatedTo(ChronoUnit.SECONDS));
     }
 }

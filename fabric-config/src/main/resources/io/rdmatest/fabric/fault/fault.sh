@@ -1,7 +1,7 @@
 # Breaks something on a node on purpose and makes it good again, for Faults. Runs in any POSIX shell, from its standard input.
 #
-# Set before it: kind (network, link or removal), device, port (0: the first active one), netem (the parameters of
-# tc-netem(8)) and most, the seconds after which all is made good even if nobody asks for it.
+# Set before it: kind (network, link, address or removal), device, port (0: the first active one), with (the parameters of
+# tc-netem(8), or the address) and most, the seconds after which all is made good even if nobody asks for it.
 #
 # It says "ready", waits for a line, breaks it, says "applied", and waits for the end of standard input: so the fault ends
 # with whoever asked for it, also when that one is killed. Then it says "removed".
@@ -76,7 +76,7 @@ break_network() {
     must tc qdisc add dev "$netdev" root handle 4791: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1
     broken=network
     # shellcheck disable=SC2086 # words
-    must tc qdisc add dev "$netdev" parent 4791:4 handle 4792: netem limit 100000 $netem
+    must tc qdisc add dev "$netdev" parent 4791:4 handle 4792: netem limit 100000 $with
     must tc filter add dev "$netdev" parent 4791: protocol ip prio 1 u32 \
         match ip protocol 17 0xff match ip dport 4791 0xffff flowid 4791:4
     must tc filter add dev "$netdev" parent 4791: protocol ipv6 prio 2 u32 \
@@ -122,6 +122,39 @@ mend_link() {
     await_port
 }
 
+# --- an address that goes away ------------------------------------------------------------------------------------------
+
+# What is said of addresses, one a line, in words that ip(8) takes back; only of those without an end of their own.
+list_addresses() {
+    ip -o "$family" addr show dev "$netdev" permanent "$@" | sed -n -e 's/\\.*//' -e 's/ *$//' \
+        -e 's/ secondary\| tentative\| dadfailed\| deprecated//g' -e 's/^.* inet \(.*\) \([^ ]*\)$/\1 label \2/p' \
+        -e 's/^.* inet6 \(.*\)$/\1/p'
+}
+
+break_address() {
+    addresses=$(list_addresses)
+    routes=$(ip "$family" route show dev "$netdev" | grep -v 'proto kernel\|proto ra')
+    broken=address
+    # shellcheck disable=SC2086 # words
+    must ip "$family" addr del ${removed%% scope *} dev "$netdev"
+    case $(list_addresses to "$with") in ?*) fail "$with is still on $netdev after it was removed" ;; esac
+    say "applied $with is not on $netdev"
+}
+
+# All of them: a primary address takes the secondary ones of its network with it.
+mend_address() {
+    stayed=$(list_addresses)
+    # shellcheck disable=SC2086 # words
+    printf '%s\n' "$addresses" | while read -r address; do
+        printf '%s\n' "$stayed" | grep -Fxq "$address" || must ip "$family" addr add $address dev "$netdev"
+    done || exit 1
+    # shellcheck disable=SC2086 # words
+    printf '%s\n' "$routes" | while read -r route; do
+        [ -z "$route" ] || must ip "$family" route replace $route dev "$netdev"
+    done || exit 1
+    await_port
+}
+
 # --- a device that is removed -------------------------------------------------------------------------------------------
 
 # Returns when no program has it open any more: the kernel waits for them.
@@ -145,6 +178,7 @@ mend() {
     case $broken in
         network) mend_network ;;
         link) mend_link ;;
+        address) mend_address ;;
         removal) mend_removal ;;
     esac
     [ -z "$broken" ] || say removed
@@ -171,6 +205,13 @@ mend() {
             ;;
         link)
             need ip
+            gids=$(count_gids)
+            ;;
+        address)
+            need ip
+            case $with in *:*) family=-6 ;; *) family=-4 ;; esac
+            removed=$(list_addresses to "$with")
+            [ -n "$removed" ] || fail "$with is no address of $netdev that stays; it has: $(list_addresses | sed 's/ .*//' | tr '\n' ' ')"
             gids=$(count_gids)
             ;;
         removal)

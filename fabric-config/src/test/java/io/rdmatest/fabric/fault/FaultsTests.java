@@ -8,6 +8,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -67,6 +68,11 @@ class FaultsTests {
         assertThatThrownBy(() -> Faults.on(fabric).removeDevice(fabric.local(), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith("fault 'device removed' on node a: no active port of device none_0; seen: ");
+        assertThatThrownBy(() ->
+                        Faults.on(fabric).addressRemoved(fabric.local(), InetAddress.ofLiteral("fe80::1"), MINUTE))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith(
+                        "fault 'address fe80:0:0:0:0:0:0:1 removed' on node a: no active port of device none_0");
     }
 
     @Test

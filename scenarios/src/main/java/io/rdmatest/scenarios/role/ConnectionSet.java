@@ -419,7 +419,7 @@ final class ConnectionSet implements AutoCloseable {
         ConnectionPool pool = new ConnectionPool(device, QpType.RC, options.connections(), messages, size);
         pools.put(device, pool);
         GidEntry gid = options.gid() != null ? options.gid() : context.device().gid();
-        RawConnection.Parameters parameters = RawConnection.Parameters.DEFAULT.withReadAtomic(1, 1);
+        RawConnection.Parameters parameters = RawBringUp.PARAMETERS.withReadAtomic(1, 1);
         if (options.ackTimeoutExponent() != null) {
             parameters = parameters.withTimeout(options.ackTimeoutExponent(), parameters.retryCount());
         }

@@ -17,6 +17,10 @@ final class RawBringUp {
     private static final String READY = "ready";
     private static final String DONE = "done";
 
+    /** The usual ones, but for a peer that is gone. */
+    static final RawConnection.Parameters PARAMETERS =
+            RawConnection.Parameters.DEFAULT.withTimeout(RcLink.ACK_TIMEOUT, RcLink.RETRIES);
+
     private RawBringUp() {}
 
     static void connect(
@@ -29,8 +33,7 @@ final class RawBringUp {
         QueuePair queuePair = link.queuePair();
         int psn = ThreadLocalRandom.current().nextInt(1 << 24);
         RawAddress local = RawAddress.of(queuePair, gid.port(), gid.index(), psn);
-        RawConnection.Parameters parameters =
-                RawConnection.Parameters.DEFAULT.withReadAtomic(spec.depth(), spec.depth());
+        RawConnection.Parameters parameters = PARAMETERS.withReadAtomic(spec.depth(), spec.depth());
         RawConnection.init(queuePair, local, parameters);
         byte[] data = preparation.prepare(link);
         long start = System.nanoTime();
