@@ -87,7 +87,8 @@ class NativeAccessTests {
                         "io.rdmatest.peer",
                         "io.rdmatest.rsocket",
                         "io.rdmatest.stream",
-                        "io.rdmatest.verbs");
+                        "io.rdmatest.verbs",
+                        "io.rdmatest.wire");
     }
 
     private record Said(List<String> output, String error) {}

@@ -32,8 +32,9 @@ class WireDocsIT {
     void theWireIsJudged(FabricDevice device, @TempDir Path folder) throws IOException {
         // begin code
         String networkInterface = WireCapture.interfaceOf(device.device().name());
-        try (WireCapture capture = WireCapture.start(networkInterface, folder.resolve("exchange.pcap"))) {
-            exchange(networkInterface);
+        try (WireCapture capture = WireCapture.start(networkInterface, folder.resolve("exchange.pcap"));
+                DatagramChannel member = join(networkInterface)) {
+            assertThat(member.isOpen()).isTrue();
             WireReport report = WireJudge.judge(capture.stop());
             report.requireClean();
             assertThat(report.retransmissions()).isZero();
@@ -42,10 +43,16 @@ class WireDocsIT {
         // end code
     }
 
-    private static void exchange(String networkInterface) throws IOException {
-        try (DatagramChannel channel = DatagramChannel.open(StandardProtocolFamily.INET)) {
+    /** Who left at once would take back the report before the kernel sends it. */
+    private static DatagramChannel join(String networkInterface) throws IOException {
+        DatagramChannel channel = DatagramChannel.open(StandardProtocolFamily.INET);
+        try {
             MembershipKey membership = channel.join(GROUP, NetworkInterface.getByName(networkInterface));
             assertThat(membership.isValid()).isTrue();
+            return channel;
+        } catch (IOException | RuntimeException | Error e) {
+            channel.close();
+            throw e;
         }
     }
 }
