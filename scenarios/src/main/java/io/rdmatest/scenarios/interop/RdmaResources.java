@@ -19,6 +19,10 @@ import java.util.regex.Pattern;
 public final class RdmaResources {
 
     private static final long PATIENCE_SECONDS = 10;
+
+    /** A launch command may have to log in first, which takes an emulated processor seconds for its keys alone. */
+    private static final long LAUNCHED_PATIENCE_SECONDS = 30;
+
     private static final String TCP_LISTEN = "0A";
 
     private RdmaResources() {}
@@ -69,7 +73,7 @@ public final class RdmaResources {
         List<String> command = new ArrayList<>(launch);
         command.addAll(List.of("rdma", "resource", "show", "cm_id"));
         Pattern name = Pattern.compile("\\bcomm " + Pattern.quote(program) + "\\b");
-        return show(command).stream()
+        return show(command, LAUNCHED_PATIENCE_SECONDS).stream()
                 .anyMatch(line ->
                         LISTENER.matcher(line).find() && name.matcher(line).find());
     }
@@ -105,23 +109,22 @@ public final class RdmaResources {
                         new IllegalStateException("The tool rdma is not installed (Debian: apt-get install iproute2)"));
         List<String> lines = new ArrayList<>();
         for (String kind : kinds) {
-            lines.addAll(show(List.of(tool.toString(), "resource", "show", kind)));
+            lines.addAll(show(List.of(tool.toString(), "resource", "show", kind), PATIENCE_SECONDS));
         }
         return lines;
     }
 
     /** Returns the lines of {@code rdma resource show}. */
-    private static List<String> show(List<String> command) throws IOException, InterruptedException {
+    private static List<String> show(List<String> command, long seconds) throws IOException, InterruptedException {
         Path output = Files.createTempFile("rdma-resources", ".out");
         try {
             Process process = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(output.toFile())
                     .start();
-            if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
                 process.destroyForcibly();
-                throw new IllegalStateException(
-                        String.join(" ", command) + " did not answer within " + PATIENCE_SECONDS + " s");
+                throw new IllegalStateException(String.join(" ", command) + " did not answer within " + seconds + " s");
             }
             return Files.readAllLines(output, StandardCharsets.UTF_8);
         } finally {
