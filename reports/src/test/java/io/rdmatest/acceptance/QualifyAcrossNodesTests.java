@@ -114,7 +114,7 @@ class QualifyAcrossNodesTests {
         // Two payloads, and five programs in either role.
         requirePassed(ended.output(), 2 + 10, "node here", "node there");
         assertThat(Files.readString(folder.resolve("qualification.json")))
-                .contains("root@10.77.0.2 ucmatose ", "root@10.77.0.2 rping ");
+                .contains("root@10.77.0.2' ucmatose ", "root@10.77.0.2' rping ");
         assertThat(ended.output()).contains("left there: 0 agents, 0 programs");
     }
 
