@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The classic BPF program by which the kernel chooses what is captured: RoCEv2, the reports of multicast members, neighbour
@@ -16,6 +17,7 @@ final class PacketFilter {
 
     private static final int LOAD_HALF = 0x28;
     private static final int LOAD_BYTE = 0x30;
+
     /** Four times the low half of a byte into the index register: the length of an IPv4 header. */
     private static final int INDEX_HEADER_LENGTH = 0xb1;
 
@@ -109,6 +111,6 @@ final class PacketFilter {
     }
 
     private int distance(int from, String label) {
-        return label.equals(NEXT) ? 0 : labels.getOrDefault(label, 0) - from - 1;
+        return label.equals(NEXT) ? 0 : Objects.requireNonNull(labels.get(label), label) - from - 1;
     }
 }

@@ -203,18 +203,14 @@ final class Decoder {
         Opcode opcode = new Opcode(in.get(bth) & 0xff);
         int flags = in.get(bth + 1);
         int padding = flags >> 4 & 3;
-        boolean xrc =
-                opcode.transport().filter(each -> each == Opcode.Transport.XRC).isPresent();
         what = opcode.name();
         // What follows is no part of the packet, but its Ethernet padding.
         in.limit(Math.max(bth, Math.min(end, in.limit())));
-        goTo(bth + BTH + (xrc && opcode.isRequest() ? XRCETH : 0));
+        goTo(bth + BTH + (opcode.is(Opcode.Transport.XRC) && opcode.isRequest() ? XRCETH : 0));
 
         RocePacket.Deth datagram =
-                opcode.transport().filter(each -> each == Opcode.Transport.UD).isPresent()
-                        ? new RocePacket.Deth(in.getInt(), in.getInt() & LOW_24)
-                        : null;
-        if (opcode.kind().filter(kind -> kind == Opcode.Kind.FLUSH).isPresent()) {
+                opcode.is(Opcode.Transport.UD) ? new RocePacket.Deth(in.getInt(), in.getInt() & LOW_24) : null;
+        if (opcode.is(Opcode.Kind.FLUSH)) {
             skip(FETH);
         }
         RocePacket.Reth memory = opcode.hasReth()
@@ -223,9 +219,7 @@ final class Decoder {
         Aeth acknowledgement = opcode.hasAeth() ? new Aeth(in.get(in.position()) & 0xff, in.getInt() & LOW_24) : null;
         if (opcode.hasAtomicEth()) {
             skip(ATOMIC_ETH);
-        } else if (opcode.kind()
-                .filter(kind -> kind == Opcode.Kind.ATOMIC_ACKNOWLEDGE)
-                .isPresent()) {
+        } else if (opcode.is(Opcode.Kind.ATOMIC_ACKNOWLEDGE)) {
             skip(ATOMIC_ACK_ETH);
         }
         Long immediate = opcode.hasImmediate() ? Long.valueOf(Integer.toUnsignedLong(in.getInt())) : null;

@@ -143,6 +143,18 @@ public record Opcode(int code) {
         return meaning().map(Meaning::position);
     }
 
+    boolean is(Transport transport) {
+        return transport().filter(each -> each == transport).isPresent();
+    }
+
+    boolean is(Kind kind) {
+        return kind().filter(each -> each == kind).isPresent();
+    }
+
+    boolean is(Position position) {
+        return position().filter(each -> each == position).isPresent();
+    }
+
     /** Tells whether the code is defined. */
     public boolean isDefined() {
         return meaning().isPresent();
@@ -150,18 +162,12 @@ public record Opcode(int code) {
 
     /** Tells whether it answers a request of a reliable service. */
     public boolean isResponse() {
-        return kind().filter(kind ->
-                        kind == Kind.READ_RESPONSE || kind == Kind.ACKNOWLEDGE || kind == Kind.ATOMIC_ACKNOWLEDGE)
-                .isPresent();
+        return is(Kind.READ_RESPONSE) || is(Kind.ACKNOWLEDGE) || is(Kind.ATOMIC_ACKNOWLEDGE);
     }
 
     /** Tells whether it is a request of a connected service. */
     public boolean isRequest() {
-        return isDefined()
-                && !isResponse()
-                && service()
-                        .filter(s -> s != Transport.UD && s != Transport.CNP)
-                        .isPresent();
+        return isDefined() && !isResponse() && !is(Transport.UD) && !is(Transport.CNP);
     }
 
     boolean hasImmediate() {
@@ -187,13 +193,12 @@ public record Opcode(int code) {
     }
 
     boolean hasAtomicEth() {
-        return kind().filter(kind -> kind == Kind.ATOMIC).isPresent() && !hasReth();
+        return is(Kind.ATOMIC) && !hasReth();
     }
 
     /** Whether an acknowledge extended transport header follows. */
     boolean hasAeth() {
-        return isResponse()
-                && position().filter(position -> position == Position.MIDDLE).isEmpty();
+        return isResponse() && !is(Position.MIDDLE);
     }
 
     /** Returns the service and the operation, such as {@code RC SEND_ONLY}; the number if the code is not defined. */

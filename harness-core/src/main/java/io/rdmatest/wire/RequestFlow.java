@@ -131,8 +131,7 @@ final class RequestFlow {
 
     void request(RocePacket packet) {
         requests++;
-        reliable =
-                packet.opcode().transport().filter(each -> each == Transport.UC).isEmpty();
+        reliable = !packet.opcode().is(Transport.UC);
         if (base < 0) {
             base = packet.psn();
             message = packet.opcode().position().filter(RequestFlow::isStart).isPresent()
@@ -208,8 +207,7 @@ final class RequestFlow {
     /** How many numbers a request takes: a read has those of its answers. */
     private long span(RocePacket packet, boolean least) {
         RocePacket.Reth memory = packet.remoteMemory();
-        if (memory == null
-                || packet.opcode().kind().filter(kind -> kind == Kind.READ).isEmpty()) {
+        if (memory == null || !packet.opcode().is(Kind.READ)) {
             return 1;
         }
         int size = mtu != 0 ? mtu : least ? MOST_MTU : LEAST_MTU;
@@ -271,15 +269,12 @@ final class RequestFlow {
             return;
         }
         long position = position(packet.psn(), next);
-        boolean read = opcode.kind().filter(kind -> kind == Kind.READ_RESPONSE).isPresent();
+        boolean read = opcode.is(Kind.READ_RESPONSE);
         if (read) {
             judgeReadResponse(packet, position);
         }
         if (aeth == null || aeth.type() == Aeth.Type.ACK) {
-            if (opcode.kind().filter(kind -> kind == Kind.ACKNOWLEDGE).isEmpty()
-                    && opcode.position()
-                            .filter(at -> at == Position.LAST || at == Position.ONLY)
-                            .isPresent()) {
+            if (!opcode.is(Kind.ACKNOWLEDGE) && (opcode.is(Position.LAST) || opcode.is(Position.ONLY))) {
                 unanswered.remove(position);
             }
             acknowledge(position + 1);

@@ -204,8 +204,7 @@ public final class WireJudge {
             violate(packet, "its transport header has version " + packet.headerVersion() + ", not 0");
         }
         judgeGroup(packet);
-        Transport transport = packet.opcode().transport().orElseThrow();
-        if (transport == Transport.UD) {
+        if (packet.opcode().is(Transport.UD)) {
             packet.cm().ifPresent(message -> manage(packet, message));
         } else if (packet.opcode().isRequest()) {
             RequestFlow flow = flows.computeIfAbsent(
@@ -241,7 +240,7 @@ public final class WireJudge {
         if (packet.destinationQp() != RocePacket.MULTICAST_QP) {
             violate(packet, "goes to a group; the queue pair of every group is 0xffffff");
         }
-        if (packet.opcode().transport().filter(each -> each == Transport.UD).isEmpty()) {
+        if (!packet.opcode().is(Transport.UD)) {
             violate(packet, "goes to a group; only datagrams may");
         }
     }
@@ -337,11 +336,11 @@ public final class WireJudge {
             exchange = byId.get(new Id(packet.source(), message.localId(), false));
         }
         if (message.type() == CmMessage.Type.RTU) {
-            if (!require(packet, exchange, message, "says that a connection is in use that was never made")
-                    || !exchange.has(CmMessage.Type.REP)) {
-                if (exchange != null) {
-                    violate(packet, message.text() + " comes before the reply");
-                }
+            if (!require(packet, exchange, message, "says that a connection is in use that was never made")) {
+                return;
+            }
+            if (!exchange.has(CmMessage.Type.REP)) {
+                violate(packet, message.text() + " comes before the reply");
                 return;
             }
         } else if (exchange == null) {
