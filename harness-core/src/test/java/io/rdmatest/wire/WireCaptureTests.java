@@ -20,8 +20,14 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** On the loopback interface, with packets from a socket; the traffic of a device needs another host. */
+/**
+ * On the loopback interface, with packets from a socket; the traffic of a device needs another host. One test after the other:
+ * each would capture the packets of the others, too.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
 class WireCaptureTests {
 
     private static final int EPERM = 1;
@@ -136,7 +142,7 @@ class WireCaptureTests {
 
     @Test
     void nothingIsLeftOfCaptures() throws IOException {
-        int rounds = 12;
+        int rounds = 40;
         long before = openFiles();
         for (int i = 0; i < rounds; i++) {
             WireCapture capture = start(128, WireCapture.DEFAULT_LIMIT);
@@ -144,7 +150,7 @@ class WireCaptureTests {
             capture.close();
         }
 
-        // Other tests have captures of their own meanwhile.
+        // What other tests open meanwhile is less than one file of each capture.
         assertThat(openFiles() - before).isLessThan(rounds);
         assertThat(Files.readAllLines(Path.of("/proc/self/maps")).stream().filter(line -> line.contains("socket:[")))
                 .hasSizeLessThan(rounds);
