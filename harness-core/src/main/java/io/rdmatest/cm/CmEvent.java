@@ -116,6 +116,10 @@ public final class CmEvent {
             return "";
         }
         Type type = Type.of(number);
+        if (type == Type.CONNECT_ERROR && status == -1) {
+            // The result of a call in librdmacm, and no EPERM: the answer came, and the id was no longer connecting.
+            return "librdmacm could not bring the queue pair up: usually the peer accepted and ended at once";
+        }
         if (status < 0) {
             String text = Errno.name(status) + ", " + Errno.text(status);
             String cure = switch (type) {

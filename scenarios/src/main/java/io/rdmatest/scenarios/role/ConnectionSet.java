@@ -482,6 +482,10 @@ final class ConnectionSet implements AutoCloseable {
             }
             case DISCONNECTED -> disconnected(connection, event);
             case TIMEWAIT_EXIT, ADDR_CHANGE -> {}
+            case CONNECT_ERROR -> {
+                awaitRefusal();
+                throw failed(connection, event);
+            }
             default -> throw failed(connection, event);
         }
     }
@@ -525,9 +529,7 @@ final class ConnectionSet implements AutoCloseable {
                 && connection.posted == messages
                 && messages - connection.sent <= Math.min(UNACKNOWLEDGED, messages / 2);
         if (!done) {
-            if (!server && established < options.connections()) {
-                awaitRefusal();
-            }
+            awaitRefusal();
             throw new ScenarioException(
                     Reason.PEER_LOST,
                     "%s ended connection %d in mid-transfer, after %d of %d messages came from it and %d went to it: look at the other side, and %s"
@@ -548,6 +550,9 @@ final class ConnectionSet implements AutoCloseable {
 
     /** A server that takes fewer connections rejects one and ends the others, and the end may overtake the rejection. */
     private void awaitRefusal() {
+        if (server || established == options.connections()) {
+            return;
+        }
         long deadline = Waits.deadline(REFUSAL);
         while (!Waits.remaining(deadline).isZero()) {
             context.checkCancelled();
