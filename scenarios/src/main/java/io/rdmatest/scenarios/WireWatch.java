@@ -16,7 +16,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
 /** What passes the interface of this node during one scenario: captured, judged, and attached if the scenario fails. */
-final class WireWatch implements AutoCloseable, ExtensionContext.Store.CloseableResource {
+final class WireWatch implements AutoCloseable {
 
     private static final Namespace NAMESPACE = Namespace.create(WireWatch.class);
     private static final String CAPTURE = "wire.pcap";
