@@ -29,17 +29,18 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -85,11 +86,20 @@ class AddressFaultIT {
     private static String ip(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("ip"));
         command.addAll(List.of(arguments));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        try (InputStream out = process.getInputStream()) {
-            String said = new String(out.readAllBytes(), StandardCharsets.UTF_8);
-            assertThat(process.waitFor()).as(command + " said " + said).isZero();
-            return said;
+        Path said = Files.createTempFile("ip", ".txt");
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        try {
+            boolean ended = process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS);
+            String text = Files.readString(said);
+            assertThat(ended).as(command + " did not end, and said " + text).isTrue();
+            assertThat(process.exitValue()).as(command + " said " + text).isZero();
+            return text;
+        } finally {
+            process.destroyForcibly();
+            Files.delete(said);
         }
     }
 
