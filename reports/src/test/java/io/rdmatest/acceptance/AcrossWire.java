@@ -39,13 +39,10 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
-import org.junit.platform.launcher.core.LauncherConfig;
-import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
+import java.util.List;
+import java.util.Map;
 
 /** What {@link WireTests} runs on node a of two: exchanges with node b, each captured in a file of its own. */
 final class AcrossWire {
@@ -111,19 +108,7 @@ final class AcrossWire {
     /** Runs the tests that are watched, one line for what became of each. */
     private static void watched(String agent) throws IOException {
         System.setProperty(Stage.AGENT, agent);
-        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(selectClass(WatchedOnTwoNodes.class))
-                .configurationParameter("rdma.fabric", "microvm-2")
-                .configurationParameter(ScenarioSettings.WIRE, "true")
-                .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")
-                .configurationParameter(
-                        "junit.platform.reporting.output.dir",
-                        Files.createTempDirectory("watched").toString())
-                .build();
-        LauncherConfig config = LauncherConfig.builder()
-                .enableTestExecutionListenerAutoRegistration(false)
-                .build();
-        LauncherFactory.create(config).execute(request, new FaultsMain.Printer());
+        TestsOnNodeA.run(List.of(selectClass(WatchedOnTwoNodes.class)), Map.of(ScenarioSettings.WIRE, "true"));
     }
 
     private void capture(String name, Exchange exchange) throws Exception {
@@ -186,12 +171,7 @@ final class AcrossWire {
                     QueuePair queuePair = id.createQueuePair(
                             domain,
                             QueuePairAttributes.builder(QpType.RC)
-                                    .sendQueue(queue)
-                                    .receiveQueue(queue)
-                                    .maxSendWr(1)
-                                    .maxReceiveWr(1)
-                                    .maxSendSge(1)
-                                    .maxReceiveSge(1)
+                                    .completionQueue(queue)
                                     .build())) {
                 id.connect(ConnectionParameters.builder()
                         .privateData(HELLO.getBytes(StandardCharsets.US_ASCII))

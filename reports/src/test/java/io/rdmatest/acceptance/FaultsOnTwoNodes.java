@@ -307,12 +307,7 @@ class FaultsOnTwoNodes {
                     QueuePair queuePair = id.createQueuePair(
                             domain,
                             QueuePairAttributes.builder(QpType.RC)
-                                    .sendQueue(queue)
-                                    .receiveQueue(queue)
-                                    .maxSendWr(2)
-                                    .maxReceiveWr(1)
-                                    .maxSendSge(1)
-                                    .maxReceiveSge(1)
+                                    .completionQueue(queue)
                                     .build())) {
                 id.connect(ConnectionParameters.builder()
                         .initiatorDepth(1)
