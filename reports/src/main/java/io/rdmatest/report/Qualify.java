@@ -234,12 +234,12 @@ public final class Qualify implements Callable<Integer> {
 
     /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
     private @Nullable String wrongNodes(@Nullable Fabric read) {
+        String across = pairs ? "--pairs" : wire ? "--wire" : null;
         if (read == null) {
-            return server != null || client != null
-                    ? "--server and --client are nodes of a fabric: name it with --fabric"
-                    : pairs
-                            ? "--pairs is about the nodes of a fabric: name it with --fabric"
-                            : wire ? "--wire is about the nodes of a fabric: name it with --fabric" : null;
+            if (server != null || client != null) {
+                return "--server and --client are nodes of a fabric: name it with --fabric";
+            }
+            return across == null ? null : across + " is about the nodes of a fabric: name it with --fabric";
         }
         for (String node : new String[] {server, client}) {
             if (node != null) {
@@ -250,8 +250,8 @@ public final class Qualify implements Callable<Integer> {
                 }
             }
         }
-        return (pairs || wire) && read.nodes().size() < 2
-                ? (pairs ? "--pairs" : "--wire") + " takes two nodes, and the fabric " + read + " has one"
+        return across != null && read.nodes().size() < 2
+                ? across + " takes two nodes, and the fabric " + read + " has one"
                 : null;
     }
 
