@@ -4,6 +4,7 @@ import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
 import io.rdmatest.peer.NodeJava;
+import io.rdmatest.peer.PosixShell;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
@@ -94,22 +95,18 @@ final class NodeProbe {
                 .forEach((name, value) -> script.append("export ")
                         .append(name)
                         .append('=')
-                        .append(quoted(value))
+                        .append(PosixShell.quote(value))
                         .append('\n'));
         boolean any = node.java().equals(Node.DEFAULT_JAVA);
         script.append("LC_ALL=C\nexport LC_ALL\n")
                 .append(NodeJava.finder())
-                .append(any ? "find_java ''" : "java=" + quoted(node.java()))
+                .append(any ? "find_java ''" : "java=" + PosixShell.quote(node.java()))
                 .append('\n');
         try (InputStream probe = Objects.requireNonNull(NodeProbe.class.getResourceAsStream("probe.sh"), "probe.sh")) {
             return script + new String(probe.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException("the script that asks a node can't be read", e);
         }
-    }
-
-    private static String quoted(String value) {
-        return "'" + value.replace("'", "'\\''") + "'";
     }
 
     /** Tells whether the node's shell came to the end of the script. */

@@ -86,12 +86,12 @@ final class Bootstrap {
     byte[] script() {
         String script = NodeJava.finder() + NodeJava.resource("bootstrap.sh");
         String exports = environment.entrySet().stream()
-                .map(variable -> "export " + variable.getKey() + "=" + NodeJava.quote(variable.getValue()) + "\n")
+                .map(variable -> "export " + variable.getKey() + "=" + PosixShell.quote(variable.getValue()) + "\n")
                 .collect(Collectors.joining());
         Map<String, String> values = Map.of(
-                "NAMED", NodeJava.quote(java == null ? "" : java),
+                "NAMED", PosixShell.quote(java == null ? "" : java),
                 "VERSION", Integer.toString(NodeJava.LEAST_VERSION),
-                "JAR", NodeJava.quote(jar.toString()),
+                "JAR", PosixShell.quote(jar.toString()),
                 "SHA256", sha256,
                 "LENGTH", Long.toString(length),
                 "SEND", SEND,

@@ -26,7 +26,7 @@ public final class NodeJava {
     public static String finder() {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         return resource("find-java.sh")
-                .replace("@JAVA@", quote(java))
+                .replace("@JAVA@", PosixShell.quote(java))
                 .replace("@VERSION@", Integer.toString(LEAST_VERSION));
     }
 
@@ -36,10 +36,5 @@ public final class NodeJava {
         } catch (IOException e) {
             throw new UncheckedIOException("The script " + name + " can't be read", e);
         }
-    }
-
-    /** Returns a text as one word of a POSIX shell. */
-    static String quote(String text) {
-        return "'" + text.replace("'", "'\\''") + "'";
     }
 }

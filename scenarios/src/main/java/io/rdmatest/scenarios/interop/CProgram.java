@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.peer.PosixShell;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -118,9 +119,7 @@ public final class CProgram implements AutoCloseable {
         List<String> shell = new ArrayList<>(launch);
         shell.add("sh");
         Process process = builder.command(shell).start();
-        String quoted = command.stream()
-                .map(word -> "'" + word.replace("'", "'\\''") + "'")
-                .collect(Collectors.joining(" "));
+        String quoted = command.stream().map(PosixShell::quote).collect(Collectors.joining(" "));
         String script = "exec 3<&0; " + quoted + " </dev/null 3<&- & program=$!; "
                 + "{ read -r end <&3; kill -KILL $program; } 2>/dev/null & watch=$!; "
                 + "wait $program; status=$?; kill $watch 2>/dev/null; exit $status\n";
