@@ -151,7 +151,7 @@ public class StreamScenarios {
     }
 
     /** Lets the sides find each other on the device under test. */
-    private static RstreamOptions common(RstreamOptions options, ScenarioSettings settings) {
+    static RstreamOptions common(RstreamOptions options, ScenarioSettings settings) {
         return options.withPort(0)
                 .withOnDevice(true)
                 .withFirstWait(settings.stepTimeout())

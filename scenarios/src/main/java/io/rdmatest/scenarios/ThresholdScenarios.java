@@ -104,14 +104,12 @@ public class ThresholdScenarios {
 
     private static double stream(
             StreamRow row, String step, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        RstreamOptions options = RstreamOptions.defaults()
-                .withSizeBytes(row.size())
-                .withTransfers(row.transfers())
-                .withIterations(row.iterations())
-                .withPort(0)
-                .withOnDevice(true)
-                .withFirstWait(settings.stepTimeout())
-                .withTimeout(settings.stepTimeout());
+        RstreamOptions options = StreamScenarios.common(
+                RstreamOptions.defaults()
+                        .withSizeBytes(row.size())
+                        .withTransfers(row.transfers())
+                        .withIterations(row.iterations()),
+                settings);
         var results = report.step(
                 step, () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
         StreamRoles.Timing timing = results.client().timings().getFirst();

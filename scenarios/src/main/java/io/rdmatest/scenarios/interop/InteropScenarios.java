@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.ReportKeys;
@@ -35,7 +34,7 @@ public class InteropScenarios {
 
     @ParameterizedTest(name = "{0}")
     @ArgumentsSource(Cells.class)
-    void cell(Cell cell, InteropMatrix matrix, Stage stage, FabricDevice device, RdmaReport report) {
+    void cell(Cell cell, InteropMatrix matrix, Stage stage, RdmaReport report) {
         report.label("parentSuite", "Interoperability");
         report.label("suite", cell.program());
         report.label("subSuite", cell.ours().sides());
