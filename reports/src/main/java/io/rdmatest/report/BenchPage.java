@@ -11,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
 
@@ -46,29 +48,13 @@ record BenchPage(JsonNode rows, Instant measured) {
 
     /** Adds the rows and their table to a directory of Allure results. */
     void addTo(Path results) throws IOException {
-        ArrayNode children = MAPPER.createArrayNode();
+        List<String> children = new ArrayList<>();
         for (JsonNode row : rows) {
             String uuid = uuid("bench/" + row.path("name").asText());
             children.add(uuid);
             MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result(row, uuid));
         }
-        String uuid = uuid("bench");
-        String source = uuid + "-attachment.html";
-        Files.writeString(results.resolve(source), toHtml(), StandardCharsets.UTF_8);
-        ObjectNode container = MAPPER.createObjectNode().put("uuid", uuid).put("name", SUITE);
-        container.set("children", children);
-        container
-                .putArray("afters")
-                .addObject()
-                .put("name", "all rows")
-                .put("status", "passed")
-                .put("stage", "finished")
-                .putArray("attachments")
-                .addObject()
-                .put("name", "the table of the bench")
-                .put("type", "text/html")
-                .put("source", source);
-        MAPPER.writeValue(results.resolve(uuid + "-container.json").toFile(), container);
+        AllureContainer.write(results, SUITE, children, "the table of the bench", toHtml());
     }
 
     private ObjectNode result(JsonNode row, String uuid) {

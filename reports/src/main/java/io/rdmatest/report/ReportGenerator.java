@@ -254,25 +254,8 @@ public final class ReportGenerator implements Callable<Integer> {
     /** Attaches each matrix to all of its tests: Allure shows what belongs to many under their tear-down. */
     private void writeMatrices(Run run) throws IOException {
         for (Matrix matrix : Matrix.of(run)) {
-            String uuid = UUID.nameUUIDFromBytes(matrix.name().getBytes(StandardCharsets.UTF_8))
-                    .toString();
-            String source = uuid + "-attachment.html";
-            Files.writeString(results.resolve(source), matrix.toHtml());
-            ObjectNode container = MAPPER.createObjectNode().put("uuid", uuid).put("name", matrix.name());
-            ArrayNode children = container.putArray("children");
-            uuids(matrix).forEach(children::add);
-            ObjectNode fixture = container
-                    .putArray("afters")
-                    .addObject()
-                    .put("name", "all of " + matrix.name())
-                    .put("status", "passed")
-                    .put("stage", "finished");
-            fixture.putArray("attachments")
-                    .addObject()
-                    .put("name", matrix.name() + ", the matrix")
-                    .put("type", "text/html")
-                    .put("source", source);
-            MAPPER.writeValue(results.resolve(uuid + "-container.json").toFile(), container);
+            AllureContainer.write(
+                    results, matrix.name(), uuids(matrix), matrix.name() + ", the matrix", matrix.toHtml());
         }
     }
 
