@@ -27,8 +27,11 @@ public final class CompletionQueue extends VerbsObject {
     private final @Nullable CompletionChannel channel;
     private final int number;
     private final AtomicInteger pendingEvents = new AtomicInteger();
-    /** The queue pairs whose work completes here, by number with open addressing; replaced as a whole. */
+    /** The queue pairs whose work completes here, by number with open addressing, among them some that are gone. */
     private volatile @Nullable QueuePair[] counted = new QueuePair[0];
+
+    private int countedUsed;
+    private int countedLive;
 
     private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {
         super("cq", handle, context.deviceName(), context, channel);
@@ -160,33 +163,62 @@ public final class CompletionQueue extends VerbsObject {
 
     /** Counts the completions of a queue pair for it from now on. */
     synchronized void count(QueuePair queuePair) {
-        recount(queuePair, null);
+        if ((countedUsed + 1) * 2 > counted.length) {
+            rebuild(countedLive + 1);
+        }
+        @Nullable QueuePair[] table = counted;
+        int at = place(table, queuePair.number());
+        // A number is used again at once after its queue pair is destroyed: the newest has it.
+        QueuePair there = table[at];
+        if (there == null) {
+            countedUsed++;
+        } else if (there.isCounted()) {
+            countedLive--;
+        }
+        countedLive++;
+        table[at] = queuePair;
+        // The same array, but whoever reads it from now on sees what is in it.
+        counted = table;
     }
 
+    /** Counts the completions of a queue pair, which says so itself by now, no more. */
     synchronized void countNoMore(QueuePair queuePair) {
-        recount(null, queuePair);
+        @Nullable QueuePair[] table = counted;
+        if (table.length == 0 || table[place(table, queuePair.number())] != queuePair) {
+            return;
+        }
+        countedLive--;
+        // It stays in its place, so that those behind it are found, until there are more of its kind than others.
+        if (countedLive * 2 < countedUsed) {
+            rebuild(countedLive);
+        }
     }
 
-    private void recount(@Nullable QueuePair added, @Nullable QueuePair removed) {
-        List<QueuePair> all = new ArrayList<>();
+    /** Returns where a number is, or belongs. */
+    private static int place(@Nullable QueuePair[] table, int number) {
+        int mask = table.length - 1;
+        int at = number & mask;
+        for (QueuePair there = table[at]; there != null && there.number() != number; there = table[at]) {
+            at = (at + 1) & mask;
+        }
+        return at;
+    }
+
+    /**
+     * Makes a table with those that are still counted, and with place for as many more: so adding one costs the same, however
+     * many there are.
+     */
+    private void rebuild(int room) {
+        @Nullable QueuePair[] table = new QueuePair[Integer.highestOneBit(room) * 8];
+        int used = 0;
         for (QueuePair present : counted) {
-            // A number is used again at once after its queue pair is destroyed: the newest has it.
-            if (present != null && present != removed && (added == null || present.number() != added.number())) {
-                all.add(present);
+            if (present != null && present.isCounted()) {
+                table[place(table, present.number())] = present;
+                used++;
             }
         }
-        if (added != null) {
-            all.add(added);
-        }
-        int length = all.isEmpty() ? 0 : Integer.highestOneBit(all.size()) * 4;
-        @Nullable QueuePair[] table = new QueuePair[length];
-        for (QueuePair queuePair : all) {
-            int at = queuePair.number() & (length - 1);
-            while (table[at] != null) {
-                at = (at + 1) & (length - 1);
-            }
-            table[at] = queuePair;
-        }
+        countedLive = used;
+        countedUsed = used;
         counted = table;
     }
 

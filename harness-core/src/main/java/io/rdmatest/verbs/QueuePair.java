@@ -38,6 +38,7 @@ public final class QueuePair extends VerbsObject {
     private final QueuePairAttributes attributes;
     private final Consumer<MemorySegment> destroy;
     private final int number;
+    private volatile boolean counted = true;
     private final int maxSendWr;
     private final int maxReceiveWr;
     private final int maxInline;
@@ -150,6 +151,11 @@ public final class QueuePair extends VerbsObject {
         } finally {
             objects.get(from).end();
         }
+    }
+
+    /** Tells its completion queues whether they are still to count for it. */
+    boolean isCounted() {
+        return counted;
     }
 
     /** Returns the number, 24 bits, by which the peer knows it. */
@@ -776,8 +782,11 @@ public final class QueuePair extends VerbsObject {
             reportEventsAs();
             throw e;
         }
+        counted = false;
         attributes.sendQueue().countNoMore(this);
-        attributes.receiveQueue().countNoMore(this);
+        if (attributes.receiveQueue() != attributes.sendQueue()) {
+            attributes.receiveQueue().countNoMore(this);
+        }
         singleSend.close();
         singleReceive.close();
     }
