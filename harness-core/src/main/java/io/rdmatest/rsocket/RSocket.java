@@ -656,7 +656,8 @@ public final class RSocket extends NativeResource {
         boolean dontWait = MessageFlag.contains(flags, MessageFlag.DONTWAIT);
         int nativeFlags = MessageFlag.nativeFlags(flags);
         long size = data.byteSize();
-        Wait wait = new Wait(timeout);
+        // Who does not wait pays for no clock and no object: such a call is made again and again.
+        Wait wait = dontWait ? null : new Wait(timeout);
         long done = 0;
         while (true) {
             long length = Math.min(size - done, staged ? window.byteSize() : LARGEST_CALL);
@@ -691,7 +692,7 @@ public final class RSocket extends NativeResource {
                 throw Native.failure(
                         send ? "rsend" : "rrecv", describe() + ", after " + done + " of " + size + " bytes");
             }
-            if (dontWait) {
+            if (wait == null) {
                 return done;
             }
             if (!wait.slice(send ? rdma_h.POLLOUT() : rdma_h.POLLIN())) {

@@ -321,9 +321,9 @@ public final class CompletionQueue extends VerbsObject {
                 } else if (takeEvent() || readOwnEvent(deadline)) {
                     armed = false;
                 }
-            } else if (turn < SPINS) {
-                Thread.onSpinWait();
-            } else {
+            } else if (turn >= SPINS) {
+                // Until then without PAUSE: a poll takes long enough by itself, and an emulated processor leaves its
+                // guest for each.
                 Thread.yield();
             }
         }

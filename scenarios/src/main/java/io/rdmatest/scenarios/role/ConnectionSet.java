@@ -642,9 +642,7 @@ final class ConnectionSet implements AutoCloseable {
             if (pollCompletions()) {
                 idle = 0;
                 progress = true;
-            } else if (idle < SPINS) {
-                Thread.onSpinWait();
-            } else {
+            } else if (idle >= SPINS) {
                 // Where the device is software, the processor that spins is the one it needs.
                 Thread.yield();
             }

@@ -364,9 +364,7 @@ final class DatagramSet implements AutoCloseable {
             if (poll()) {
                 idle = 0;
                 progress = true;
-            } else if (idle < SPINS) {
-                Thread.onSpinWait();
-            } else {
+            } else if (idle >= SPINS) {
                 // Where the device is software, the processor that spins is the one it needs.
                 Thread.yield();
             }

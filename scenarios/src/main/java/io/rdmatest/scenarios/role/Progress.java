@@ -238,7 +238,7 @@ final class Progress {
 
     private boolean spin(int idle, long deadline, String what) {
         if (idle < SPINS) {
-            Thread.onSpinWait();
+            // Without PAUSE: a poll takes long enough, and an emulated processor leaves its guest for each.
             return false;
         }
         // Where the device is software, the processor that spins is the one it needs.

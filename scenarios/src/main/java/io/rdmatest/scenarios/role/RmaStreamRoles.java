@@ -30,6 +30,8 @@ public final class RmaStreamRoles {
     /** How often a side tries in vain before it sleeps: to be woken costs more than most answers take. */
     private static final int TRIES = 2000;
 
+    private static final int TRIES_PER_YIELD = 64;
+
     private RmaStreamRoles() {}
 
     /**
@@ -248,9 +250,7 @@ public final class RmaStreamRoles {
                 }
                 if (moved) {
                     tries = 0;
-                } else if (++tries < TRIES) {
-                    Thread.onSpinWait();
-                } else {
+                } else if (++tries >= TRIES) {
                     tries = 0;
                     await(sent < toSend, received < toReceive);
                 }

@@ -26,8 +26,11 @@ public final class StreamRoles {
 
     private static final int SYNC = 16;
 
-    /** How often a call that would block is tried again before the thread sleeps. */
-    private static final int TRIES = 200;
+    /** How often a call that would block is tried again before the clock is looked at. */
+    private static final int TRIES = 64;
+
+    /** How long it is tried before the thread sleeps: the program never does, and waking takes longer than most transfers. */
+    private static final long SPIN_NANOS = Duration.ofMillis(10).toNanos();
 
     private static final Duration SLICE = Duration.ofMillis(200);
 
@@ -505,6 +508,11 @@ public final class StreamRoles {
                     stalledSince = 0;
                     continue;
                 }
+                boolean spins = !options.async() && !options.blocking();
+                if (spins && ++tries % TRIES != 0) {
+                    // Without PAUSE: a call takes long enough, and an emulated processor leaves its guest for each.
+                    continue;
+                }
                 long now = System.nanoTime();
                 if (stalledSince == 0) {
                     stalledSince = now;
@@ -512,13 +520,11 @@ public final class StreamRoles {
                     throw stalled(link, sending, row, done, size);
                 }
                 context.checkCancelled();
-                if (options.async()) {
-                    continue;
-                }
-                if (options.blocking() || ++tries > TRIES) {
+                if (options.blocking() || spins && now - stalledSince >= SPIN_NANOS) {
                     boolean ignored = link.poll(sending);
-                } else {
-                    Thread.onSpinWait();
+                } else if (spins) {
+                    // Where the device is software, the processor that spins may be the one it needs.
+                    Thread.yield();
                 }
             }
             if (!sending) {
