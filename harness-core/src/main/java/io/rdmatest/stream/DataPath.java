@@ -75,6 +75,8 @@ final class DataPath {
     private int reservedOffset;
     private long reservedRemote;
     private long reservedEnd;
+    /** Whether the peer was owed enough to be told when room was last looked for. */
+    private boolean controlDue;
 
     // Guarded by the queue lock.
     private final ReceiveRequests receives;
@@ -335,7 +337,9 @@ final class DataPath {
                 source.position(source.position() + chunk);
                 sent += chunk;
             }
-            giveBack();
+            if (controlDue) {
+                giveBack();
+            }
             return sent;
         } finally {
             sendLock.unlock();
@@ -375,6 +379,7 @@ final class DataPath {
                 reservedEnd = sendRing.produced();
                 credits.dataSent();
             }
+            controlDue = credits.controlDue();
             return chunk;
         } finally {
             queueLock.unlock();
@@ -425,7 +430,6 @@ final class DataPath {
             if (progress() > 0) {
                 return true;
             }
-            Thread.onSpinWait();
         } while (System.nanoTime() - begin < SPIN_NANOS);
         return false;
     }
@@ -459,55 +463,46 @@ final class DataPath {
     int receive(ByteBuffer destination) {
         receiveLock.lock();
         try {
-            int received = copyOut(destination);
-            if (destination.hasRemaining() && progress() > 0) {
-                received += copyOut(destination);
+            int received = 0;
+            int copied = 0;
+            boolean polled = false;
+            boolean due;
+            while (true) {
+                int offset;
+                int chunk;
+                // Once for each piece, and once in vain: of small messages, the lock is a good part of what they cost.
+                queueLock.lock();
+                try {
+                    if (copied > 0) {
+                        boolean there = receiveRing.consume(copied);
+                        assert there;
+                        credits.copiedOut(copied);
+                        copied = 0;
+                    }
+                    if (!polled && destination.hasRemaining() && receiveRing.used() == 0) {
+                        polled = true;
+                        int ignored = take();
+                    }
+                    offset = receiveRing.consumeOffset();
+                    chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
+                    due = credits.controlDue();
+                } finally {
+                    queueLock.unlock();
+                }
+                if (chunk == 0) {
+                    break;
+                }
+                destination.put(destination.position(), receiveBytes, offset, chunk);
+                destination.position(destination.position() + chunk);
+                copied = chunk;
+                received += chunk;
             }
-            if (controlDue()) {
+            if (due) {
                 giveBack();
             }
             return received;
         } finally {
             receiveLock.unlock();
-        }
-    }
-
-    private int copyOut(ByteBuffer destination) {
-        int copied = 0;
-        while (destination.hasRemaining()) {
-            int offset;
-            int chunk;
-            queueLock.lock();
-            try {
-                offset = receiveRing.consumeOffset();
-                chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
-            } finally {
-                queueLock.unlock();
-            }
-            if (chunk == 0) {
-                return copied;
-            }
-            destination.put(destination.position(), receiveBytes, offset, chunk);
-            destination.position(destination.position() + chunk);
-            copied += chunk;
-            queueLock.lock();
-            try {
-                boolean there = receiveRing.consume(chunk);
-                assert there;
-                credits.copiedOut(chunk);
-            } finally {
-                queueLock.unlock();
-            }
-        }
-        return copied;
-    }
-
-    private boolean controlDue() {
-        queueLock.lock();
-        try {
-            return credits.controlDue();
-        } finally {
-            queueLock.unlock();
         }
     }
 
