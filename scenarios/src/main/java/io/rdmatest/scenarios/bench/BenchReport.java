@@ -15,38 +15,57 @@ import java.util.Map;
  * The results of a bench, for people and for machines.
  *
  * @param results one for each row, in order
+ * @param growth one for each kind of work that grows, in order
  */
-public record BenchReport(List<RowResult> results) {
+public record BenchReport(List<RowResult> results, List<GrowthResult> growth) {
 
-    /** Copies the list. */
+    /** Copies the lists. */
     public BenchReport {
         results = List.copyOf(results);
+        growth = List.copyOf(growth);
     }
 
     /** Returns the table: a heading, and a line for each row. */
     public List<String> lines() {
         List<String> lines = new ArrayList<>();
-        lines.add(RowResult.heading());
+        if (!results.isEmpty()) {
+            lines.add(RowResult.heading());
+        }
         results.forEach(result -> lines.add(result.line()));
+        growth.forEach(result -> lines.add(result.line()));
         return lines;
+    }
+
+    /** Returns how many rows there are. */
+    public long rows() {
+        return results.size() + growth.size();
     }
 
     /** Returns how many rows were not measured. */
     public long notMeasured() {
-        return results.stream().filter(result -> !result.isMeasured()).count();
+        return results.stream().filter(result -> !result.isMeasured()).count()
+                + growth.stream().filter(result -> !result.isMeasured()).count();
+    }
+
+    /** Returns how many rows hold what they have to. */
+    public long held() {
+        return results.stream().filter(RowResult::holds).count()
+                + growth.stream().filter(GrowthResult::holds).count();
     }
 
     /** Returns how many rows were measured and miss their target. */
     public long missed() {
-        return results.stream()
-                .filter(result -> result.isMeasured() && !result.holds())
-                .count();
+        return rows() - notMeasured() - held();
     }
 
-    /** Returns {@code {"rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...]}}. */
+    /**
+     * Returns {@code {"rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...], "growth": [{"name", "holds", "points",
+     * ...} ...]}}.
+     */
     public Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("rows", results.stream().map(RowResult::json).toList());
+        json.put("growth", growth.stream().map(GrowthResult::json).toList());
         return json;
     }
 

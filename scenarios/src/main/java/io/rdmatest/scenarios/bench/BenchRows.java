@@ -98,6 +98,13 @@ public final class BenchRows {
                 Target.atLeast(1),
                 List.of("mckey"),
                 context -> new MulticastContest(context, context.scaled(2000))));
+        rows.add(new BenchRow(
+                "qualification",
+                "five programs one after the other, from the first process to the last one's end",
+                "s",
+                Target.atMost(1.5),
+                QualificationContest.PROGRAMS,
+                QualificationContest::new));
         return List.copyOf(rows);
     }
 

@@ -64,12 +64,23 @@ final class TimedProgram implements AutoCloseable {
                 .toString());
         List<String> words = Arrays.stream(arguments).map(Object::toString).toList();
         command.addAll(words);
+        return start(step, command, name + " " + String.join(" ", words));
+    }
+
+    /**
+     * Starts a program that need not be a C program.
+     *
+     * @param step how long each wait for it may take
+     * @param command it and its arguments
+     * @param shown what messages call it
+     */
+    static TimedProgram start(Duration step, List<String> command, String shown) throws IOException {
         long start = System.nanoTime();
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectInput(new File("/dev/null"))
                 .start();
-        return new TimedProgram(name + " " + String.join(" ", words), step, start, process);
+        return new TimedProgram(shown, step, start, process);
     }
 
     private void read() {
@@ -145,11 +156,22 @@ final class TimedProgram implements AutoCloseable {
      * @throws NotMeasuredException if it failed, or still runs after a step's time
      */
     long awaitSuccess() throws InterruptedException {
-        if (!process.waitFor(step.toNanos(), TimeUnit.NANOSECONDS)) {
-            throw new NotMeasuredException("still running after " + step.toSeconds() + " s: " + describe());
-        }
+        long nanos = awaitEnd();
         if (process.exitValue() != 0) {
             throw new NotMeasuredException("the program failed: " + describe());
+        }
+        return nanos;
+    }
+
+    /**
+     * Waits for the end of the program, however it ends.
+     *
+     * @return the time from its start to its end in nanoseconds
+     * @throws NotMeasuredException if it still runs after a step's time
+     */
+    long awaitEnd() throws InterruptedException {
+        if (!process.waitFor(step.toNanos(), TimeUnit.NANOSECONDS)) {
+            throw new NotMeasuredException("still running after " + step.toSeconds() + " s: " + describe());
         }
         reader.join(GRACE);
         synchronized (lines) {

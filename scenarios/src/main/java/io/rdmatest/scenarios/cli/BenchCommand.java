@@ -6,12 +6,15 @@ import io.rdmatest.scenarios.bench.BenchContext;
 import io.rdmatest.scenarios.bench.BenchReport;
 import io.rdmatest.scenarios.bench.BenchRow;
 import io.rdmatest.scenarios.bench.BenchRows;
+import io.rdmatest.scenarios.bench.Growth;
+import io.rdmatest.scenarios.bench.GrowthResult;
+import io.rdmatest.scenarios.bench.GrowthRow;
+import io.rdmatest.scenarios.bench.GrowthRows;
 import io.rdmatest.scenarios.bench.RowResult;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.PathMatcher;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +33,7 @@ import picocli.CommandLine.ParameterException;
         description = {
             "Measures ours and the C programs of rdma-core and perftest on this host, in turns and with the same parameters, and"
                     + " reports the ratio of each pair, its median and spread, and whether its target holds.",
+            "The rows growth-* show what a connection, a message or a test of ours costs when there are more of them.",
             "Both sides of each program run on this host. Where a program is missing or fails, its rows say so."
         })
 final class BenchCommand extends ReportingCommand {
@@ -63,7 +67,7 @@ final class BenchCommand extends ReportingCommand {
     @Option(
             names = "--json",
             paramLabel = "<file>",
-            description = "Write {\"rows\": [...]} to this file, anew after each row.")
+            description = "Write {\"rows\": [...], \"growth\": [...]} to this file, anew after each row.")
     private @Nullable Path file;
 
     @Option(
@@ -97,7 +101,7 @@ final class BenchCommand extends ReportingCommand {
         if (!(scale > 0) || scale > 1000) {
             throw wrong("--scale is more than 0 and at most 1000, not " + scale);
         }
-        if (selected().isEmpty()) {
+        if (selected().isEmpty() && selectedGrowth().isEmpty()) {
             throw wrong("--rows " + rows + " matches no row; --list shows their names");
         }
         Path target = file;
@@ -114,44 +118,58 @@ final class BenchCommand extends ReportingCommand {
     }
 
     private List<BenchRow> selected() {
-        PathMatcher matcher;
+        return BenchRows.all().stream().filter(row -> isSelected(row.name())).toList();
+    }
+
+    private List<GrowthRow> selectedGrowth() {
+        return GrowthRows.all().stream().filter(row -> isSelected(row.name())).toList();
+    }
+
+    private boolean isSelected(String name) {
         try {
-            matcher = FileSystems.getDefault().getPathMatcher("glob:" + rows);
+            return FileSystems.getDefault().getPathMatcher("glob:" + rows).matches(Path.of(name));
         } catch (PatternSyntaxException e) {
             throw new ParameterException(
                     spec().commandLine(), "--rows " + rows + " is not a glob: " + e.getDescription(), e);
         }
-        return BenchRows.all().stream()
-                .filter(row -> matcher.matches(Path.of(row.name())))
-                .toList();
     }
 
     @Override
     Outcome execute() throws IOException, InterruptedException {
         if (list) {
-            return new Outcome(
-                    selected().stream()
-                            .map(row -> String.format(
-                                    Locale.ROOT,
-                                    "%-22s %-8s %-13s %s",
-                                    row.name(),
-                                    row.target(),
-                                    String.join(", ", row.programs()),
-                                    row.what()))
-                            .toList(),
-                    Map.of());
+            return new Outcome(list(), Map.of());
         }
         Fabric fabric = Fabric.load();
         BenchContext context = new BenchContext(
                 (device == null ? fabric : fabric.withDevice(device)).local().resolve(), step, scale, cancelled());
         Bench bench = new Bench(context, pairs, this::tell);
         List<RowResult> results = new ArrayList<>();
+        List<GrowthResult> growth = new ArrayList<>();
         for (BenchRow row : selected()) {
             results.add(bench.measure(row));
             // What was measured until now is there also when the rest is not waited for.
-            write(new BenchReport(results));
+            write(new BenchReport(results, growth));
         }
-        return outcome(new BenchReport(results));
+        for (GrowthRow row : selectedGrowth()) {
+            growth.add(new Growth(context, this::tell).measure(row));
+            write(new BenchReport(results, growth));
+        }
+        return outcome(new BenchReport(results, growth));
+    }
+
+    private List<String> list() {
+        List<String> lines = new ArrayList<>();
+        for (BenchRow row : selected()) {
+            lines.add(line(row.name(), row.target().toString(), String.join(", ", row.programs()), row.what()));
+        }
+        for (GrowthRow row : selectedGrowth()) {
+            lines.add(line(row.name(), "flat", "", "cost of each " + row.unit() + " by the number of " + row.what()));
+        }
+        return lines;
+    }
+
+    private static String line(String name, String target, String programs, String what) {
+        return String.format(Locale.ROOT, "%-22s %-8s %-13s %s", name, target, programs, what);
     }
 
     private void tell(String line) {
@@ -172,11 +190,7 @@ final class BenchCommand extends ReportingCommand {
                 ? ExitStatus.NOT_MEASURED
                 : report.missed() > 0 ? ExitStatus.TARGET_MISSED : ExitStatus.VERIFIED;
         String message = "%d rows, %d hold, %d miss their target, %d not measured"
-                .formatted(
-                        report.results().size(),
-                        report.results().size() - report.missed() - report.notMeasured(),
-                        report.missed(),
-                        report.notMeasured());
+                .formatted(report.rows(), report.held(), report.missed(), report.notMeasured());
         List<String> lines = new ArrayList<>(report.lines());
         lines.add(message);
         return new Outcome(status, message, lines, report.json());

@@ -89,7 +89,7 @@ class BenchTests {
         RowResult result = measure(script, row(Target.atLeast(1.2)), 1);
         assertThat(result.isMeasured()).isTrue();
         assertThat(result.holds()).isFalse();
-        BenchReport report = new BenchReport(List.of(result));
+        BenchReport report = new BenchReport(List.of(result), List.of());
         assertThat(report.missed()).isEqualTo(1);
         assertThat(report.lines().getLast()).contains("1.100", ">= 1.20", "does not hold");
     }
@@ -110,7 +110,8 @@ class BenchTests {
         assertThat(result.pairs()).isEmpty();
         assertThat(result.parameters()).containsEntry("sizeBytes", 64);
         assertThat(script.closed).isTrue();
-        assertThat(new BenchReport(List.of(result)).lines().getLast()).contains("not measured", "it broke");
+        assertThat(new BenchReport(List.of(result), List.of()).lines().getLast())
+                .contains("not measured", "it broke");
     }
 
     @Test
@@ -133,7 +134,7 @@ class BenchTests {
                 new Script(List.of(10.0, 10.0, 10.0), List.of(5.0, 5.0, 5.0, 5.0, 10.0)), row(Target.atMost(1.05)), 2);
         RowResult not = measure(new Script(List.of(), List.of()), row(Target.atLeast(2)), 2);
         Path file = folder.resolve("bench.json");
-        new BenchReport(List.of(measured, not)).write(file);
+        new BenchReport(List.of(measured, not), List.of()).write(file);
         JsonNode json = new ObjectMapper().readTree(file.toFile());
         List<String> names = new ArrayList<>();
         json.fieldNames().forEachRemaining(names::add);

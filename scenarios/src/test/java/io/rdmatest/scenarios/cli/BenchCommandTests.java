@@ -33,6 +33,14 @@ class BenchCommandTests {
     }
 
     @Test
+    void workThatGrowsIsListedToo() {
+        assertThat(check("bench", "--list", "--rows", "growth-*")).isZero();
+        assertThat(out.toString().lines().map(line -> line.split(" ")[0]))
+                .containsExactly("growth-connections", "growth-qps", "growth-size", "growth-tests");
+        assertThat(out.toString()).contains("flat");
+    }
+
+    @Test
     void measuringNeedsOne() {
         assertThat(check("bench", "--rows", "mckey", "--pairs", "1")).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
     }

@@ -1,0 +1,106 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** Measures what a unit of work costs when there is more of it: of several runs of the same work, the one in the middle. */
+public final class Growth {
+
+    private static final int RUNS = 3;
+    private static final int WARM_UPS = 3;
+    private static final Duration ENOUGH = Duration.ofSeconds(3);
+
+    /** Does the work of a row, as much as is asked for. */
+    @FunctionalInterface
+    interface Work {
+        Effort run(GrowthRow row, long work);
+    }
+
+    private final Work work;
+    private final BooleanSupplier cancelled;
+    private final Consumer<String> progress;
+
+    /**
+     * Creates it.
+     *
+     * @param context the device and the limits
+     * @param progress takes a line about each step
+     */
+    public Growth(BenchContext context, Consumer<String> progress) {
+        this((row, work) -> row.source().run(context, work), context.cancelled(), progress);
+    }
+
+    Growth(Work work, BooleanSupplier cancelled, Consumer<String> progress) {
+        this.work = work;
+        this.cancelled = cancelled;
+        this.progress = progress;
+    }
+
+    /**
+     * Measures a row. One that cannot be measured has the reason in its result.
+     *
+     * @throws CancellationException if the bench is to end
+     */
+    public GrowthResult measure(GrowthRow row) {
+        List<Point> points = new ArrayList<>();
+        try {
+            progress.accept(row.name() + ": warming up");
+            // With work of which there is enough to compile what does it.
+            long some = row.work().get(row.work().size() / 2);
+            for (int i = 0; i < WARM_UPS; i++) {
+                Effort ignored = run(row, some);
+            }
+            for (long amount : row.work()) {
+                Point point = point(row, amount);
+                points.add(point);
+                progress.accept(String.format(
+                        Locale.ROOT,
+                        "%s: %d: %.2f us, %.0f B allocated, %.0f B resident for each %s",
+                        row.name(),
+                        amount,
+                        point.nanos() / 1e3,
+                        point.allocatedBytes(),
+                        point.residentBytes(),
+                        row.unit()));
+            }
+            return new GrowthResult(row, points, null);
+        } catch (CancellationException | RoleCancelledException e) {
+            throw e;
+        } catch (RuntimeException | AssertionError e) {
+            // The other rows are measured all the same, and this one says why not.
+            String name = e instanceof NotMeasuredException || e instanceof RdmaException
+                    ? ""
+                    : e.getClass().getSimpleName() + ": ";
+            String sentence = (name + e.getMessage()).strip().replaceAll("\\s*\\R\\s*", "; ");
+            progress.accept(row.name() + ": not measured: " + sentence);
+            return new GrowthResult(row, points, sentence);
+        }
+    }
+
+    private Point point(GrowthRow row, long amount) {
+        List<Point> runs = new ArrayList<>();
+        // What takes long is steady enough to be measured once.
+        long deadline = System.nanoTime() + ENOUGH.toNanos();
+        do {
+            runs.add(Point.of(amount, run(row, amount)));
+        } while (runs.size() < RUNS && System.nanoTime() - deadline < 0);
+        runs.sort(Comparator.comparingDouble(Point::nanos));
+        return runs.get(runs.size() / 2);
+    }
+
+    private Effort run(GrowthRow row, long amount) {
+        if (cancelled.getAsBoolean()) {
+            throw new CancellationException("the bench was ended before this row was measured");
+        }
+        return work.run(row, amount);
+    }
+}

@@ -1,0 +1,129 @@
+package io.rdmatest.scenarios.bench;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a unit of work costs when there is more of it.
+ *
+ * @param row the row
+ * @param points in ascending order of work; empty if it was not measured
+ * @param notMeasured why it was not measured; null if it was
+ */
+public record GrowthResult(
+        GrowthRow row, List<Point> points, @Nullable String notMeasured) {
+
+    /** How many times the least cost of a unit the cost may be when there is most work. */
+    public static final double MOST = 1.5;
+
+    /**
+     * The cost of a unit.
+     *
+     * @param work how much there was
+     * @param nanos time for each unit
+     * @param allocatedBytes on the heap for each unit
+     * @param residentBytes by which the process grew for each unit
+     */
+    public record Point(long work, double nanos, double allocatedBytes, double residentBytes) {
+
+        static Point of(long work, Effort effort) {
+            double units = effort.units();
+            return new Point(
+                    work, effort.nanos() / units, effort.allocatedBytes() / units, effort.residentBytes() / units);
+        }
+    }
+
+    /** Copies the list. */
+    public GrowthResult {
+        points = List.copyOf(points);
+        if (points.isEmpty() && notMeasured == null) {
+            throw new IllegalArgumentException("The row " + row.name() + " has no point and no reason for it");
+        }
+    }
+
+    /** Tells whether there is something to judge. */
+    public boolean isMeasured() {
+        return notMeasured == null;
+    }
+
+    /** Returns the time of a unit at the most work, divided by the least at any less work that is judged. */
+    public double timeGrowth() {
+        return growth(Point::nanos);
+    }
+
+    /** The same of the bytes allocated. */
+    public double memoryGrowth() {
+        return growth(Point::allocatedBytes);
+    }
+
+    private double growth(ToDoubleFunction<Point> cost) {
+        double least = points.stream()
+                .filter(point -> point.work() >= row.judgedFrom())
+                .mapToDouble(cost)
+                .min()
+                .orElse(Double.NaN);
+        double last = cost.applyAsDouble(points.getLast());
+        // Less than a nanosecond or a byte is nothing, and nothing does not grow.
+        return Math.max(last, 1) / Math.max(least, 1);
+    }
+
+    /** Tells whether the row was measured and neither time nor memory of a unit grows. */
+    public boolean holds() {
+        return isMeasured() && timeGrowth() <= MOST && memoryGrowth() <= MOST;
+    }
+
+    /** Returns the row in one line. */
+    String line() {
+        String reason = notMeasured;
+        if (reason != null) {
+            return String.format(Locale.ROOT, "%-20s not measured: %s", row.name(), reason);
+        }
+        return String.format(
+                Locale.ROOT,
+                "%-20s us per %s: %s; grows %.2f times, memory %.2f times (<= %.2f): %s",
+                row.name(),
+                row.unit(),
+                points.stream()
+                        .map(point -> String.format(Locale.ROOT, "%.2f at %d", point.nanos() / 1e3, point.work()))
+                        .collect(Collectors.joining(", ")),
+                timeGrowth(),
+                memoryGrowth(),
+                MOST,
+                holds() ? "holds" : "does not hold");
+    }
+
+    /** Returns the row for machines. */
+    Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("name", row.name());
+        json.put("what", row.what());
+        json.put("unit", row.unit());
+        json.put("most", MOST);
+        json.put("judgedFrom", row.judgedFrom());
+        json.put("holds", holds());
+        json.put(
+                "points",
+                points.stream()
+                        .map(point -> {
+                            Map<String, Object> each = new LinkedHashMap<>();
+                            each.put("work", point.work());
+                            each.put("nanosPerUnit", point.nanos());
+                            each.put("allocatedBytesPerUnit", point.allocatedBytes());
+                            each.put("residentBytesPerUnit", point.residentBytes());
+                            return each;
+                        })
+                        .toList());
+        if (isMeasured()) {
+            json.put("timeGrowth", timeGrowth());
+            json.put("memoryGrowth", memoryGrowth());
+        } else {
+            json.put("notMeasured", notMeasured);
+        }
+        return json;
+    }
+}

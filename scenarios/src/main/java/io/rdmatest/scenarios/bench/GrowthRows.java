@@ -1,0 +1,232 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.RawConnection;
+import io.rdmatest.verbs.SendFlag;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/** What grows: connections, queue pairs that share a completion queue, sizes of messages, and tests of one run. */
+public final class GrowthRows {
+
+    private static final int KIB = 1 << 10;
+    private static final int MIB = 1 << 20;
+
+    /** Requests that are under way at once, and completions that are taken at once. */
+    private static final int UNDER_WAY = 64;
+
+    /** An array of its own for each request would be counted as what a request costs. */
+    private static final SendFlag[] SIGNALED = {SendFlag.SIGNALED};
+
+    private static final int MESSAGES = 4096;
+    private static final int SMALL = 64;
+
+    /** Data of a run, whatever the size of the messages; but no more than {@link #MOST_REPETITIONS} messages. */
+    private static final long DATA = 16L * MIB;
+
+    private static final long MOST_REPETITIONS = 500;
+    private static final Duration SPIN = Duration.ofSeconds(60);
+
+    private GrowthRows() {}
+
+    /** Returns all rows, in the order in which they are measured. */
+    public static List<GrowthRow> all() {
+        return List.of(
+                new GrowthRow(
+                        "growth-connections",
+                        "connections of one client, connected and disconnected",
+                        "connection",
+                        List.of(1L, 4L, 16L, 64L, 256L, 1024L, 4096L),
+                        16,
+                        GrowthRows::connections),
+                new GrowthRow(
+                        "growth-qps",
+                        "queue pairs that share a completion queue, RDMA WRITE of 64 B by each in turn",
+                        "message",
+                        List.of(1L, 4L, 16L, 64L, 256L, 1024L),
+                        1,
+                        GrowthRows::queuePairs),
+                new GrowthRow(
+                        "growth-size",
+                        "bytes of a message, RDMA WRITE, in parts where the port's longest is shorter",
+                        "KiB",
+                        List.of(1L, 64L, 4L * KIB, 64L * KIB, 1L * MIB, 8L * MIB, 64L * MIB),
+                        64L * KIB,
+                        GrowthRows::sizes),
+                new GrowthRow(
+                        "growth-tests",
+                        "tests of one run, each with a queue pair of its own",
+                        "test",
+                        List.of(1L, 10L, 100L, 1000L, 10_000L),
+                        10,
+                        (context, work) -> ManyTests.run(work, context.cancelled())));
+    }
+
+    private static Effort connections(BenchContext context, long count) {
+        UcmatoseOptions options = UcmatoseOptions.defaults()
+                .withPort(0)
+                .withConnections((int) count)
+                .withMessages(0)
+                .withTimeout(context.step())
+                .withFirstClientTimeout(context.step());
+        return Effort.of(count, () -> {
+            UcmatoseRoles.Result result = LocalRoles.runPair(
+                            context.device(),
+                            new UcmatoseRoles.Server(options),
+                            new UcmatoseRoles.Client(options),
+                            context.step())
+                    .client();
+            if (result.times().size() != count) {
+                throw new AssertionError(
+                        "%d of %d connections came up".formatted(result.times().size(), count));
+            }
+            return result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
+        });
+    }
+
+    private static Effort queuePairs(BenchContext context, long count) {
+        try (Writers writers = new Writers(context, (int) count, SMALL)) {
+            long messages = Math.max(count, context.scaled(MESSAGES) / count * count);
+            return Effort.of(messages, () -> writers.write(messages, SMALL));
+        }
+    }
+
+    private static Effort sizes(BenchContext context, long size) {
+        try (Writers writers = new Writers(context, 1, (int) size)) {
+            long repetitions = Math.clamp(context.scaled((int) (DATA / KIB)) * (long) KIB / size, 1, MOST_REPETITIONS);
+            // The unit is less than a message, or more: what is told is the cost of the data.
+            Effort effort = Effort.of(repetitions, () -> writers.write(repetitions, (int) size));
+            double kibibytes = size / (double) KIB;
+            return new Effort(
+                    repetitions,
+                    Math.round(effort.nanos() / kibibytes),
+                    Math.round(effort.allocatedBytes() / kibibytes),
+                    Math.round(effort.residentBytes() / kibibytes));
+        }
+    }
+
+    /** Queue pairs of which all completions come to one queue, each with a partner that it writes to. */
+    private static final class Writers implements AutoCloseable {
+
+        private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+        private final List<QueuePair> writers = new ArrayList<>();
+        private final CompletionQueue queue;
+        private final MemoryRegion source;
+        private final MemoryRegion target;
+        private final long longest;
+
+        Writers(BenchContext context, int count, int size) {
+            try {
+                DeviceContext device = own(context.device().open());
+                longest = device.port(context.device().port()).maxMessageSize();
+                ProtectionDomain domain = own(device.allocateProtectionDomain());
+                queue = own(device.createCompletionQueue(UNDER_WAY));
+                CompletionQueue partners = own(device.createCompletionQueue(1));
+                source = own(domain.registerMemory(size, Access.LOCAL_WRITE));
+                target = own(domain.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+                QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
+                        .maxSendWr(UNDER_WAY)
+                        .maxReceiveWr(1);
+                for (int i = 0; i < count; i++) {
+                    QueuePair writer = own(domain.createQueuePair(
+                            attributes.completionQueue(queue).build()));
+                    QueuePair partner = own(domain.createQueuePair(
+                            attributes.completionQueue(partners).build()));
+                    RawConnection.connect(
+                            writer,
+                            partner,
+                            context.device().port(),
+                            context.device().gid().index(),
+                            RawConnection.Parameters.DEFAULT);
+                    writers.add(writer);
+                }
+            } catch (RuntimeException | Error e) {
+                close();
+                throw e;
+            }
+        }
+
+        private <T extends AutoCloseable> T own(T resource) {
+            resources.push(resource);
+            return resource;
+        }
+
+        /** Writes messages, the writers in turn, and returns the nanoseconds; what arrived is compared afterwards. */
+        long write(long messages, int size) {
+            byte mark = (byte) (target.bytes().get(ValueLayout.JAVA_BYTE, 0) + 1);
+            source.fill(mark);
+            Completions completions = queue.newCompletions(UNDER_WAY);
+            int parts = (int) ((size + longest - 1) / longest);
+            long all = messages * parts;
+            long posted = 0;
+            long done = 0;
+            long begin = System.nanoTime();
+            while (done < all) {
+                while (posted < all && posted - done < UNDER_WAY) {
+                    long from = posted % parts * longest;
+                    writers.get((int) (posted / parts % writers.size()))
+                            .postWrite(
+                                    posted,
+                                    source,
+                                    from,
+                                    (int) Math.min(longest, size - from),
+                                    target.address() + from,
+                                    target.rkey(),
+                                    SIGNALED);
+                    posted++;
+                }
+                int came = queue.poll(completions);
+                Duel.require(completions, came);
+                done += came;
+                if (came == 0) {
+                    if (System.nanoTime() - begin > SPIN.toNanos()) {
+                        throw new NotMeasuredException(
+                                "%d of %d requests completed within %d s".formatted(done, all, SPIN.toSeconds()));
+                    }
+                    // Where the device is software, the processor that spins is the one it needs.
+                    Thread.yield();
+                }
+            }
+            long nanos = System.nanoTime() - begin;
+            if (target.bytes().mismatch(source.bytes()) != -1) {
+                throw new AssertionError("What was written is not what arrived");
+            }
+            return nanos;
+        }
+
+        /** Releases everything, the youngest first. */
+        @Override
+        public void close() {
+            RuntimeException failure = null;
+            while (!resources.isEmpty()) {
+                try {
+                    resources.pop().close();
+                } catch (Exception e) {
+                    if (failure == null) {
+                        failure = new IllegalStateException("What was used cannot be released: " + e.getMessage(), e);
+                    } else {
+                        failure.addSuppressed(e);
+                    }
+                }
+            }
+            if (failure != null) {
+                throw failure;
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.rdmatest.scenarios.bench;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import io.rdmatest.junit.QueuePairSpec;
+import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.verbs.QueuePair;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/** As many tests in one run as are asked for, each with a queue pair that the extension provides, looks after and closes. */
+final class ManyTests {
+
+    private static volatile long wanted;
+    private static volatile BooleanSupplier cancelled = () -> false;
+
+    private ManyTests() {}
+
+    /** The test. */
+    @RdmaTest
+    static final class Each {
+
+        static LongStream numbers() {
+            return LongStream.range(0, wanted).takeWhile(number -> !cancelled.getAsBoolean());
+        }
+
+        @ParameterizedTest
+        @MethodSource("numbers")
+        void itsQueuePairIsItsOwn(long number, @QueuePairSpec QueuePair queuePair) {
+            if (queuePair.number() <= 0) {
+                throw new AssertionError("Test " + number + " has no queue pair but " + queuePair);
+            }
+        }
+    }
+
+    /**
+     * Runs so many tests.
+     *
+     * @param cancelled whether no more are to begin
+     * @throws CancellationException if not all began
+     */
+    static Effort run(long count, BooleanSupplier cancelled) {
+        wanted = count;
+        ManyTests.cancelled = cancelled;
+        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectClass(Each.class))
+                .build();
+        LauncherConfig config = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .build();
+        TestCounter counter = new TestCounter((test, nanos) -> {});
+        return Effort.of(count, () -> {
+            long begin = System.nanoTime();
+            LauncherFactory.create(config).execute(request, counter);
+            long nanos = System.nanoTime() - begin;
+            if (cancelled.getAsBoolean()) {
+                throw new CancellationException("the bench was ended before all tests of this row were run");
+            }
+            counter.require(count);
+            return nanos;
+        });
+    }
+}

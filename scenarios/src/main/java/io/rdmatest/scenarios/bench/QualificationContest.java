@@ -1,0 +1,112 @@
+package io.rdmatest.scenarios.bench;
+
+import io.rdmatest.scenarios.interop.Ports;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A whole qualification, from the start of the first process to the end of the last. Theirs are the five C programs one after
+ * the other, as a shell script starts them: each server, when it listens its client, and both are waited for. Ours are the same
+ * five as JUnit tests in one JVM, which is started for it. Both compare pings; ours compares what the others move as well.
+ */
+final class QualificationContest implements Contest {
+
+    static final List<String> PROGRAMS = List.of("rping", "ucmatose", "udaddy", "mckey", "rstream");
+
+    private final BenchContext context;
+    private final List<String> commands = new ArrayList<>();
+
+    QualificationContest(BenchContext context) {
+        this.context = context;
+    }
+
+    @Override
+    public Sample theirs() throws IOException, InterruptedException {
+        commands.clear();
+        Map<String, Object> millis = new LinkedHashMap<>();
+        long start = System.nanoTime();
+        for (String program : PROGRAMS) {
+            long since = System.nanoTime();
+            if (program.equals("mckey")) {
+                multicast();
+            } else {
+                pair(program);
+            }
+            millis.put(program, (System.nanoTime() - since) / 1_000_000);
+        }
+        return new Sample((System.nanoTime() - start) / 1e9, Map.of("millis", millis));
+    }
+
+    private void pair(String program) throws IOException, InterruptedException {
+        int port = Ports.next();
+        List<Object> server = switch (program) {
+            case "rping" -> List.of("-s", "-a", context.address(), "-S", StandardTests.PING_SIZE, "-p", port);
+            case "udaddy" -> List.of("-b", context.address(), "-c", StandardTests.CONNECTIONS);
+            case "ucmatose" -> List.of("-b", context.address(), "-c", StandardTests.CONNECTIONS, "-p", port);
+            default -> List.of("-b", context.address(), "-p", port);
+        };
+        List<Object> client = new ArrayList<>(server);
+        if (program.equals("rping")) {
+            client.set(0, "-c");
+            client.addAll(List.of("-C", StandardTests.PINGS, "-V"));
+        } else {
+            client.set(0, "-s");
+        }
+        try (TimedProgram listener = TimedProgram.start(context.step(), false, program, server.toArray())) {
+            listener.awaitListening();
+            try (TimedProgram caller = TimedProgram.start(context.step(), false, program, client.toArray())) {
+                long ignored = caller.awaitSuccess();
+                // rping's server says that its client left, and fails; the client has compared what it got.
+                ignored = program.equals("rping") ? listener.awaitEnd() : listener.awaitSuccess();
+                commands.add(caller.command());
+            }
+        }
+    }
+
+    private void multicast() throws IOException, InterruptedException {
+        String group = StandardTests.GROUP;
+        int count = StandardTests.DATAGRAMS;
+        try (TimedProgram receiver =
+                TimedProgram.start(context.step(), true, "mckey", "-m", group, "-b", context.address(), "-C", count)) {
+            TimedProgram.Line ignored = receiver.awaitLine("joined dgid:");
+            // Twice as many as are waited for: the last ones are lost when it ends.
+            try (TimedProgram sender = TimedProgram.start(
+                    context.step(), false, "mckey", "-m", group, "-b", context.address(), "-C", 2 * count, "-s")) {
+                long ended = sender.awaitSuccess();
+                ended = receiver.awaitSuccess();
+                commands.add(sender.command());
+            }
+        }
+    }
+
+    @Override
+    public Sample ours() throws IOException, InterruptedException {
+        List<String> command = List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xshare:auto",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                StandardTests.class.getName());
+        try (TimedProgram tests = TimedProgram.start(context.step(), command, "the tests")) {
+            long nanos = tests.awaitSuccess();
+            return new Sample(nanos / 1e9, Map.of("millis", StandardTests.millis(tests.output())));
+        }
+    }
+
+    @Override
+    public Map<String, Object> parameters() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("commands", List.copyOf(commands));
+        all.put(
+                "time",
+                "from the start of the first process to the end of the last; theirs includes mckey's pause of 3 s");
+        return all;
+    }
+}

@@ -1,0 +1,119 @@
+package io.rdmatest.scenarios.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongFunction;
+import org.junit.jupiter.api.Test;
+
+class GrowthTests {
+
+    private final List<String> said = new ArrayList<>();
+
+    private static GrowthRow row() {
+        return new GrowthRow("growth-x", "things", "thing", List.of(1L, 10L, 100L), 10, (context, work) -> {
+            throw new AssertionError("the row's own work is not done here");
+        });
+    }
+
+    private GrowthResult measure(BooleanSupplier cancelled, LongFunction<Effort> source) {
+        return new Growth((row, work) -> source.apply(work), cancelled, said::add).measure(row());
+    }
+
+    private static GrowthResult result(Point... points) {
+        return new GrowthResult(row(), List.of(points), null);
+    }
+
+    @Test
+    void whatIsPaidOnceIsNotJudged() {
+        GrowthResult flat = result(new Point(1, 100, 1, 0), new Point(10, 20, 8, 0), new Point(100, 29, 12, 0));
+
+        assertThat(flat.timeGrowth()).isEqualTo(1.45);
+        assertThat(flat.memoryGrowth()).isEqualTo(1.5);
+        assertThat(flat.holds()).isTrue();
+    }
+
+    @Test
+    void timeOrMemoryThatGrowsIsTold() {
+        assertThat(result(new Point(10, 20, 8, 0), new Point(100, 31, 8, 0)).holds())
+                .isFalse();
+        assertThat(result(new Point(10, 20, 8, 0), new Point(100, 20, 13, 0)).holds())
+                .isFalse();
+        // Less than a byte is nothing.
+        assertThat(result(new Point(10, 20, 0, 0), new Point(100, 20, 2, 0)).holds())
+                .isFalse();
+        assertThat(result(new Point(10, 20, 0, 0), new Point(100, 20, 0.5, 0)).holds())
+                .isTrue();
+    }
+
+    @Test
+    void aRowOfWhichNothingIsJudgedIsRefused() {
+        assertThatThrownBy(() -> new GrowthRow("x", "things", "thing", List.of(1L, 2L), 2, (context, work) -> {
+                    throw new AssertionError();
+                }))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void eachAmountOfWorkIsAPointByTheRunInTheMiddle() {
+        List<Long> asked = new ArrayList<>();
+
+        GrowthResult result = measure(() -> false, work -> {
+            asked.add(work);
+            // Of three runs with 100 the times are 300, 100, 200.
+            long times = asked.stream().filter(each -> each == 100).count();
+            return new Effort(work, work == 100 ? List.of(300L, 100L, 200L).get((int) times - 1) : work * 4, 0, 0);
+        });
+
+        assertThat(asked).containsExactly(10L, 10L, 10L, 1L, 1L, 1L, 10L, 10L, 10L, 100L, 100L, 100L);
+        assertThat(result.points()).extracting(Point::nanos).containsExactly(4.0, 4.0, 2.0);
+        assertThat(result.json()).containsEntry("timeGrowth", 1.0).containsEntry("holds", true);
+        assertThat(result.line()).contains("0.00 at 100", "holds");
+    }
+
+    @Test
+    void whatFailsHasItsReasonAndWhatWasMeasuredBefore() {
+        GrowthResult result = measure(() -> false, work -> {
+            if (work > 10) {
+                throw new AssertionError("7 of 100 came up");
+            }
+            return new Effort(work, 1, 1, 1);
+        });
+
+        assertThat(result.isMeasured()).isFalse();
+        assertThat(result.holds()).isFalse();
+        assertThat(result.points()).hasSize(2);
+        assertThat(result.json()).containsEntry("notMeasured", "AssertionError: 7 of 100 came up");
+        assertThat(said).last().asString().contains("not measured", "7 of 100 came up");
+    }
+
+    @Test
+    void whatIsCancelledEnds() {
+        assertThatThrownBy(() -> measure(() -> true, work -> {
+                    throw new AssertionError("it began");
+                }))
+                .isInstanceOf(CancellationException.class);
+    }
+
+    @Test
+    void effortCountsWhatIsAllocated() {
+        byte[][] kept = new byte[64][];
+
+        Effort effort = Effort.of(64, () -> {
+            for (int i = 0; i < kept.length; i++) {
+                kept[i] = new byte[1 << 20];
+            }
+            return 5;
+        });
+
+        assertThat(effort.nanos()).isEqualTo(5);
+        assertThat(effort.allocatedBytes()).isBetween(64L << 20, 80L << 20);
+        assertThat(effort.residentBytes()).isPositive();
+        assertThat(kept[63]).hasSize(1 << 20);
+    }
+}
