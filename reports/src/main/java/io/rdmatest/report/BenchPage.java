@@ -12,17 +12,23 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.StringJoiner;
+import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * The last bench beside the scenarios: a result for each row, and all rows as one table.
+ * The last bench beside the scenarios: a result for each row, all rows as one table, and charts of the cost of work that grows.
  *
  * @param rows what {@code ./rdmatest bench --json} wrote
+ * @param growth what it wrote about work that grows; empty if it did not
  * @param measured when it was written, which may be long before the run
  */
-record BenchPage(JsonNode rows, Instant measured) {
+record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -34,16 +40,20 @@ record BenchPage(JsonNode rows, Instant measured) {
      * @throws IOException if it can't be read or is not such a file
      */
     static BenchPage read(Path file) throws IOException {
-        JsonNode rows;
+        JsonNode bench;
         try {
-            rows = MAPPER.readTree(file.toFile()).path("rows");
+            bench = MAPPER.readTree(file.toFile());
         } catch (JsonProcessingException e) {
             throw new IOException(file + " is not the JSON of a bench: " + e.getOriginalMessage(), e);
         }
+        JsonNode rows = bench.path("rows");
         if (!rows.isArray()) {
             throw new IOException(file + " is not the JSON of a bench: it has no rows");
         }
-        return new BenchPage(rows, Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS));
+        return new BenchPage(
+                rows,
+                bench.path("growth"),
+                Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS));
     }
 
     /** Adds the rows and their table to a directory of Allure results. */
@@ -54,28 +64,16 @@ record BenchPage(JsonNode rows, Instant measured) {
             children.add(uuid);
             MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result(row, uuid));
         }
+        for (JsonNode row : growth) {
+            String uuid = uuid("bench/" + row.path("name").asText());
+            children.add(uuid);
+            MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), growth(row, uuid, results));
+        }
         AllureContainer.write(results, SUITE, children, "the table of the bench", toHtml());
     }
 
     private ObjectNode result(JsonNode row, String uuid) {
-        String name = row.path("name").asText();
-        ObjectNode result = MAPPER.createObjectNode();
-        result.put("uuid", uuid)
-                .put("historyId", uuid)
-                .put("name", name)
-                .put("fullName", "bench." + name)
-                .put("status", status(row))
-                .put("stage", "finished")
-                .put("start", measured.toEpochMilli())
-                .put("stop", measured.toEpochMilli());
-        if (!status(row).equals("passed")) {
-            result.putObject("statusDetails").put("message", verdict(row));
-        }
-        result.put("description", row.path("what").asText());
-        ArrayNode labels = result.putArray("labels");
-        labels.addObject().put("name", "parentSuite").put("value", SUITE);
-        labels.addObject().put("name", "suite").put("value", group(name));
-        labels.addObject().put("name", "framework").put("value", "rdmatest bench");
+        ObjectNode result = result(row, uuid, status(row), verdict(row));
         ArrayNode parameters = result.putArray("parameters");
         add(parameters, "ratio, ours to theirs", ratio(row));
         add(parameters, "target", target(row));
@@ -88,6 +86,84 @@ record BenchPage(JsonNode rows, Instant measured) {
                 .forEach(entry ->
                         add(parameters, entry.getKey(), entry.getValue().asText()));
         return result;
+    }
+
+    private ObjectNode result(JsonNode row, String uuid, String status, String verdict) {
+        String name = row.path("name").asText();
+        ObjectNode result = MAPPER.createObjectNode();
+        result.put("uuid", uuid)
+                .put("historyId", uuid)
+                .put("name", name)
+                .put("fullName", "bench." + name)
+                .put("status", status)
+                .put("stage", "finished")
+                .put("start", measured.toEpochMilli())
+                .put("stop", measured.toEpochMilli());
+        if (!status.equals("passed")) {
+            result.putObject("statusDetails").put("message", verdict);
+        }
+        result.put("description", row.path("what").asText());
+        ArrayNode labels = result.putArray("labels");
+        labels.addObject().put("name", "parentSuite").put("value", SUITE);
+        labels.addObject().put("name", "suite").put("value", group(name));
+        labels.addObject().put("name", "framework").put("value", "rdmatest bench");
+        return result;
+    }
+
+    /** Work that grows: what a unit of it costs, as two charts and as a table. */
+    private ObjectNode growth(JsonNode row, String uuid, Path results) throws IOException {
+        boolean measuredAll = row.path("notMeasured").isMissingNode();
+        String unit = row.path("unit").asText();
+        String status = !measuredAll ? "broken" : row.path("holds").asBoolean() ? "passed" : "failed";
+        String verdict = !measuredAll
+                ? "not measured: " + row.path("notMeasured").asText()
+                : "the time of a %s grows %s times and its memory %s times, at most %s is flat"
+                        .formatted(
+                                unit,
+                                number(row.path("timeGrowth").asDouble()),
+                                number(row.path("memoryGrowth").asDouble()),
+                                number(row.path("most").asDouble()));
+        ObjectNode result = result(row, uuid, status, verdict);
+        ArrayNode parameters = result.putArray("parameters");
+        add(parameters, "verdict", verdict);
+        add(parameters, "judged from", row.path("judgedFrom").asText());
+        add(parameters, "measured", measured.toString());
+        SortedMap<Long, Double> micros = new TreeMap<>();
+        SortedMap<Long, Double> allocated = new TreeMap<>();
+        SortedMap<Long, Double> resident = new TreeMap<>();
+        for (JsonNode point : row.path("points")) {
+            long work = point.path("work").asLong();
+            micros.put(work, point.path("nanosPerUnit").asDouble() / 1e3);
+            allocated.put(work, point.path("allocatedBytesPerUnit").asDouble());
+            resident.put(work, point.path("residentBytesPerUnit").asDouble());
+        }
+        ArrayNode attachments = result.putArray("attachments");
+        if (!micros.isEmpty()) {
+            String what = row.path("what").asText();
+            attach(
+                    attachments,
+                    results,
+                    uuid + "-time",
+                    "time of each " + unit,
+                    Charts.growth(what, "µs for each " + unit, Map.of("time", micros)));
+            Map<String, SortedMap<Long, Double>> memory = new LinkedHashMap<>();
+            memory.put("allocated on the heap", allocated);
+            memory.put("resident", resident);
+            attach(
+                    attachments,
+                    results,
+                    uuid + "-memory",
+                    "memory of each " + unit,
+                    Charts.growth(what, "bytes for each " + unit, memory));
+        }
+        return result;
+    }
+
+    private static void attach(ArrayNode attachments, Path results, String id, String name, String svg)
+            throws IOException {
+        String source = id + "-attachment.svg";
+        Files.writeString(results.resolve(source), svg);
+        attachments.addObject().put("name", name).put("type", "image/svg+xml").put("source", source);
     }
 
     private static void add(ArrayNode parameters, String name, String value) {
@@ -176,6 +252,31 @@ record BenchPage(JsonNode rows, Instant measured) {
             html.append("<td>%s</td><td>%s</td></tr>\n"
                     .formatted(Matrix.escaped(target(row)), Matrix.escaped(verdict(row))));
         }
-        return html.append("</table></body></html>\n").toString();
+        html.append("</table>\n");
+        if (!growth.isEmpty()) {
+            html.append("<h3>Cost as work grows</h3>\n<table><tr><th>row</th><th>work: microseconds for each unit</th>"
+                    + "<th>time grows</th><th>memory grows</th></tr>\n");
+            for (JsonNode row : growth) {
+                StringJoiner points = new StringJoiner(", ");
+                for (JsonNode point : row.path("points")) {
+                    points.add(point.path("work").asText() + ": "
+                            + number(point.path("nanosPerUnit").asDouble() / 1e3));
+                }
+                html.append("<tr class='%s'><td title='%s'>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n"
+                        .formatted(
+                                row.path("holds").asBoolean() ? "passed" : "failed",
+                                Matrix.escaped(row.path("what").asText()),
+                                Matrix.escaped(row.path("name").asText()),
+                                Matrix.escaped(points.toString()),
+                                times(row, "timeGrowth"),
+                                times(row, "memoryGrowth")));
+            }
+            html.append("</table>\n");
+        }
+        return html.append("</body></html>\n").toString();
+    }
+
+    private static String times(JsonNode row, String field) {
+        return row.path(field).isMissingNode() ? "" : number(row.path(field).asDouble());
     }
 }

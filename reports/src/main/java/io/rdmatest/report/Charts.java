@@ -132,17 +132,90 @@ final class Charts {
                         Units.bytes(size),
                         Units.tick(rate));
             });
-            put(
-                    svg,
-                    "<polyline points='%s' fill='none' stroke='%s' stroke-width='2'/>%s",
-                    points.toString().strip(),
-                    colour,
-                    dots);
-            put(svg, "<rect x='%.0f' y='44' width='14' height='4' fill='%s'/>", legend, colour);
-            put(svg, "<text x='%.0f' y='50' font-size='12'>%s</text>", legend + 20, escape(line.getKey()));
-            legend += 44 + line.getKey().length() * 7.2;
+            legend = line(svg, line.getKey(), colour, points, dots, legend);
         }
         return svg.append("</svg>\n").toString();
+    }
+
+    /** Draws a line for each series, what a unit costs against how much work there is; both axes are logarithmic. */
+    static String growth(String title, String unit, Map<String, SortedMap<Long, Double>> series) {
+        TreeSet<Long> works = new TreeSet<>();
+        double least = Double.POSITIVE_INFINITY;
+        double most = 0;
+        for (SortedMap<Long, Double> points : series.values()) {
+            works.addAll(points.keySet());
+            for (double cost : points.values()) {
+                // What costs nothing has no place on a logarithmic axis, and no dot.
+                least = cost > 0 ? Math.min(least, cost) : least;
+                most = Math.max(most, cost);
+            }
+        }
+        double bottom = most > 0 ? Math.pow(10, Math.floor(Math.log10(least))) : 1;
+        double top = most > 0 ? Math.max(bottom * 10, Math.pow(10, Math.ceil(Math.log10(most)))) : 10;
+        double first = Math.max(1, works.first()) / 1.4;
+        double span = Math.log(Math.max(1, works.last()) * 1.4 / first);
+        StringBuilder svg = open(title, "");
+        for (double decade = bottom; decade <= top * 1.001; decade *= 10) {
+            double y = costAt(decade, bottom, top);
+            put(svg, "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='#e4e4e4'/>", LEFT, LEFT + PLOT_WIDTH, y, y);
+            put(
+                    svg,
+                    "<text x='%d' y='%.1f' text-anchor='end' font-size='12'>%s</text>",
+                    LEFT - 8,
+                    y + 4,
+                    Units.tick(decade));
+        }
+        put(
+                svg,
+                "<text transform='translate(20 %d) rotate(-90)' text-anchor='middle' font-size='13'>%s</text>",
+                TOP + PLOT_HEIGHT / 2,
+                escape(unit + " (logarithmic)"));
+        for (long work : works) {
+            xTick(svg, Math.log(Math.max(1, work) / first) / span, Long.toString(work));
+        }
+        xTitle(svg, "how much (logarithmic)");
+        int index = 0;
+        double legend = LEFT;
+        for (Map.Entry<String, SortedMap<Long, Double>> line : series.entrySet()) {
+            String colour = COLOURS[index++ % COLOURS.length];
+            StringBuilder points = new StringBuilder();
+            StringBuilder dots = new StringBuilder();
+            for (Map.Entry<Long, Double> point : line.getValue().entrySet()) {
+                if (point.getValue() > 0) {
+                    double x = LEFT + Math.log(Math.max(1, point.getKey()) / first) / span * PLOT_WIDTH;
+                    double y = costAt(point.getValue(), bottom, top);
+                    put(points, "%.1f,%.1f ", x, y);
+                    put(
+                            dots,
+                            "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'><title>%d: %s</title></circle>",
+                            x,
+                            y,
+                            colour,
+                            point.getKey(),
+                            Units.tick(point.getValue()));
+                }
+            }
+            legend = line(svg, line.getKey(), colour, points, dots, legend);
+        }
+        return svg.append("</svg>\n").toString();
+    }
+
+    private static double costAt(double cost, double bottom, double top) {
+        return TOP + PLOT_HEIGHT - Math.log(cost / bottom) / Math.log(top / bottom) * PLOT_HEIGHT;
+    }
+
+    /** Adds a line with its dots and its name, and returns where the next name goes. */
+    private static double line(
+            StringBuilder svg, String name, String colour, StringBuilder points, StringBuilder dots, double legend) {
+        put(
+                svg,
+                "<polyline points='%s' fill='none' stroke='%s' stroke-width='2'/>%s",
+                points.toString().strip(),
+                colour,
+                dots);
+        put(svg, "<rect x='%.0f' y='44' width='14' height='4' fill='%s'/>", legend, colour);
+        put(svg, "<text x='%.0f' y='50' font-size='12'>%s</text>", legend + 20, escape(name));
+        return legend + 44 + name.length() * 7.2;
     }
 
     static String percentilesCsv(String unit, Histogram histogram) {

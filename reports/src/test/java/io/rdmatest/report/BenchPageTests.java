@@ -32,6 +32,17 @@ class BenchPageTests {
             ]}
             """;
 
+    private static final String GROWTH = """
+            {"rows": [], "growth": [
+              {"name": "growth-connections", "what": "connections", "unit": "connection", "most": 1.5, "judgedFrom": 16,
+               "holds": false, "timeGrowth": 1.0, "memoryGrowth": 5.5, "points": [
+                 {"work": 1, "nanosPerUnit": 140000, "allocatedBytesPerUnit": 90000, "residentBytesPerUnit": 0},
+                 {"work": 4096, "nanosPerUnit": 12000, "allocatedBytesPerUnit": 220000, "residentBytesPerUnit": 28000}]},
+              {"name": "growth-tests", "what": "tests", "unit": "test", "most": 1.5, "judgedFrom": 10, "holds": false,
+               "points": [], "notMeasured": "no memory"}
+            ]}
+            """;
+
     @TempDir
     private Path folder;
 
@@ -85,6 +96,32 @@ class BenchPageTests {
                                 + "<td class='number'>0.900 to 0.950</td><td>at most 1.050</td><td>holds</td>",
                         "&lt;a stream&gt;",
                         "<tr class='broken'>");
+    }
+
+    @Test
+    void workThatGrowsHasItsChartsAndItsVerdict() throws Exception {
+        BenchPage.read(write(GROWTH)).addTo(folder);
+
+        Map<String, JsonNode> results = results();
+        assertThat(results.keySet()).containsExactly("growth-connections", "growth-tests");
+        JsonNode connections = results.get("growth-connections");
+        assertThat(connections.path("status").asText()).isEqualTo("failed");
+        assertThat(connections.at("/statusDetails/message").asText())
+                .isEqualTo(
+                        "the time of a connection grows 1.000 times and its memory 5.500 times, at most 1.500 is flat");
+        assertThat(connections.path("attachments")).hasSize(2);
+        assertThat(Files.readString(
+                        folder.resolve(connections.at("/attachments/0/source").asText())))
+                .contains("µs for each connection", "<title>1: 140</title>", "<title>4096: 12</title>");
+        // What takes no memory has no dot on a logarithmic axis.
+        assertThat(Files.readString(
+                        folder.resolve(connections.at("/attachments/1/source").asText())))
+                .contains("allocated on the heap", "<title>4096: 28000</title>")
+                .doesNotContain("<title>1: 0</title>");
+        assertThat(results.get("growth-tests").path("status").asText()).isEqualTo("broken");
+        assertThat(results.get("growth-tests").at("/statusDetails/message").asText())
+                .isEqualTo("not measured: no memory");
+        assertThat(results.get("growth-tests").path("attachments")).isEmpty();
     }
 
     @Test
