@@ -46,6 +46,9 @@ import picocli.CommandLine.Option;
         })
 public final class Qualify implements Callable<Integer> {
 
+    /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
+    private static final int LAST_WORDS = 50;
+
     private static final String PAIRS = "PairScenarios.roundTrips";
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
@@ -230,6 +233,11 @@ public final class Qualify implements Callable<Integer> {
         }
         finish(journal, generator, false);
         return status;
+    }
+
+    private String lastWords(int most) {
+        return String.join(
+                System.lineSeparator(), childSaid.subList(Math.max(0, childSaid.size() - most), childSaid.size()));
     }
 
     /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
@@ -443,9 +451,7 @@ public final class Qualify implements Callable<Integer> {
                     System.err.println("./qualify: interrupted before the first scenario");
                     return;
                 }
-                String said = String.join(
-                        System.lineSeparator(),
-                        childSaid.subList(Math.max(0, childSaid.size() - 15), childSaid.size()));
+                String said = lastWords(15);
                 System.err.println("./qualify: "
                         + (trouble != null
                                 ? trouble
@@ -459,6 +465,10 @@ public final class Qualify implements Callable<Integer> {
                 out.println("Interrupted; the report shows what was run until then.");
             } else if (timedOut) {
                 out.println("Ended after " + timeoutSeconds + " s (--timeout).");
+            } else if (run.isCut()) {
+                // A machine that ended says so, and then what it wrote last.
+                out.println("The run ended early. What was said last:");
+                out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
             generator.generate(run);
             out.println("Report   " + generator.report());

@@ -203,6 +203,12 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
                                 || NOT_RUN.equals(scenario.reason));
     }
 
+    /** Tells whether the run ended before all that it began or planned was done. */
+    @JsonIgnore
+    boolean isCut() {
+        return scenarios.stream().anyMatch(scenario -> scenario.isUnfinished() || NOT_RUN.equals(scenario.reason));
+    }
+
     String counts() {
         return "%d passed, %d failed, %d broken, %d skipped"
                 .formatted(count(Verdict.PASSED), count(Verdict.FAILED), count(Verdict.BROKEN), count(Verdict.SKIPPED));

@@ -5,17 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.acceptance.Machines.Ended;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
 @EnabledIf(
@@ -116,6 +123,84 @@ class QualifyAcrossNodesTests {
         assertThat(Files.readString(folder.resolve("qualification.json")))
                 .contains("root@10.77.0.2' ucmatose ", "root@10.77.0.2' rping ");
         assertThat(ended.output()).contains("left there: 0 agents, 0 programs");
+    }
+
+    /** What the scenarios run in ends under them: that is told, what was run is reported, and nothing stays. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aMachineThatIsKilledInMidRunIsTold(int node) throws Exception {
+        Path said = folder.resolve("killed");
+        List<String> command = new ArrayList<>(Machines.qualify());
+        command.addAll(
+                List.of("--fabric", "microvm-2", "--scenario", "PingPongScenarios", "--output", folder.toString()));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(Machines.PROJECT.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile());
+        builder.environment().put("RDMA_VM", "always");
+        Path journal = Machines.PROJECT.resolve("reports/target/qualify-journal");
+        // That of another run would be taken for this one's until it is deleted.
+        if (Files.exists(journal)) {
+            try (Stream<Path> old = Files.walk(journal)) {
+                for (Path each : old.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(each);
+                }
+            }
+        }
+        Process process = builder.start();
+        List<ProcessHandle> started = List.of();
+        try {
+            await(process, "a scenario that ended", () -> finished(journal) > 0);
+            started = process.descendants().toList();
+            List<ProcessHandle> machines = started.stream()
+                    .filter(each -> each.info().command().orElse("").contains("qemu-system"))
+                    .sorted(Comparator.comparingLong(ProcessHandle::pid))
+                    .toList();
+            assertThat(machines).hasSize(2);
+            assertThat(machines.get(node).destroyForcibly()).isTrue();
+
+            long killed = System.nanoTime();
+            await(process, "the end of both machines", () -> machines.stream().noneMatch(ProcessHandle::isAlive));
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(Duration.ofSeconds(10));
+            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        } finally {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+        String output = Files.readString(said);
+        assertThat(process.exitValue()).as(output).isEqualTo(1);
+        assertThat(output)
+                .contains("the virtual machine" + (node == 0 ? "" : " b") + " ended: QEMU was killed by signal 9");
+        assertThat(started).noneMatch(ProcessHandle::isAlive);
+        JsonNode scenarios = new ObjectMapper()
+                .readTree(folder.resolve("qualification.json").toFile())
+                .path("scenarios");
+        assertThat(scenarios).extracting(each -> each.path("verdict").asText()).contains("passed", "broken");
+    }
+
+    private static long finished(Path journal) {
+        try (Stream<Path> files = Files.walk(journal)) {
+            long count = 0;
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                count += Files.readString(file)
+                        .lines()
+                        .filter(line -> line.contains("FINISHED") && line.contains("\"test\":true"))
+                        .count();
+            }
+            return count;
+        } catch (IOException | UncheckedIOException e) {
+            // Not there yet, or written just now.
+            return 0;
+        }
+    }
+
+    /** Waits until something is so, or the process ended. */
+    private static void await(Process process, String what, BooleanSupplier so) throws InterruptedException {
+        long deadline = System.nanoTime() + Duration.ofMinutes(3).toNanos();
+        while (!so.getAsBoolean()) {
+            boolean over = process.waitFor(100, TimeUnit.MILLISECONDS) || System.nanoTime() - deadline > 0;
+            assertThat(over && !so.getAsBoolean()).as("in vain: " + what).isFalse();
+        }
     }
 
     /** Each scenario has bytes that were compared, and says which node did what. */

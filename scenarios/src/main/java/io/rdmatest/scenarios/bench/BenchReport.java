@@ -60,12 +60,14 @@ public record BenchReport(List<RowResult> results, List<GrowthResult> growth) {
 
     /**
      * Returns {@code {"rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...], "growth": [{"name", "holds", "points",
-     * ...} ...]}}.
+     * ...} ...]}}; the latter only if it was measured.
      */
     public Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("rows", results.stream().map(RowResult::json).toList());
-        json.put("growth", growth.stream().map(GrowthResult::json).toList());
+        if (!growth.isEmpty()) {
+            json.put("growth", growth.stream().map(GrowthResult::json).toList());
+        }
         return json;
     }
 

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongFunction;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 class GrowthTests {
@@ -27,6 +28,23 @@ class GrowthTests {
 
     private static GrowthResult result(Point... points) {
         return new GrowthResult(row(), List.of(points), null);
+    }
+
+    @Test
+    void theReportCountsItWithTheRows() {
+        GrowthResult flat = result(new Point(10, 20, 8, 0), new Point(100, 20, 8, 0));
+        GrowthResult grows = result(new Point(10, 20, 8, 0), new Point(100, 40, 8, 0));
+        GrowthResult not = new GrowthResult(row(), List.of(), "no device");
+        BenchReport report = new BenchReport(List.of(), List.of(flat, grows, not));
+
+        assertThat(report.rows()).isEqualTo(3);
+        assertThat(report.held()).isEqualTo(1);
+        assertThat(report.missed()).isEqualTo(1);
+        assertThat(report.notMeasured()).isEqualTo(1);
+        assertThat(report.lines()).hasSize(3).last().asString().contains("not measured: no device");
+        assertThat(report.json().get("growth"))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .hasSize(3);
     }
 
     @Test
