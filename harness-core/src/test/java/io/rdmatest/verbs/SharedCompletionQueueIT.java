@@ -3,6 +3,7 @@ package io.rdmatest.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
+import io.rdmatest.WholeLedger;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A completion queue knows whose completions it delivers, however many queue pairs came and went. */
 @Timeout(300)
+@WholeLedger
 class SharedCompletionQueueIT {
 
     private static final int FEW = 64;
