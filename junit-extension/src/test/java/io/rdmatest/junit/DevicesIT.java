@@ -2,20 +2,33 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -261,5 +274,60 @@ class DevicesIT {
         assertThat(run.failure("tooLarge"))
                 .hasMessageContaining("@ConnectionSpec(mtu) on parameter connection of")
                 .hasMessageContaining("must be at most MTU_1024, the active MTU of rxe1");
+    }
+
+    /** The first id on a device has librdmacm make a protection domain there; an id of another test keeps it. */
+    @Test
+    void theDomainThatAnotherTestKeepsIsNotOfTheTestThatHadItMade() throws Exception {
+        InetSocketAddress address = new InetSocketAddress(SecondDevice.ADDRESS, 0);
+        KernelAudit audit = KernelAudit.begin();
+        assertThat(audit).isNotNull();
+        try (EventChannel channel = EventChannel.create();
+                ExecutorService other = Executors.newSingleThreadExecutor()) {
+            CmId own = channel.createId(PortSpace.TCP);
+            own.bind(address);
+            List<KernelResource> domains = domainsOfThisThread();
+            CmId kept = other.submit(() -> channel.createId(PortSpace.TCP)).get(20, TimeUnit.SECONDS);
+            kept.bind(address);
+            own.close();
+            assertThat(domains).hasSize(1);
+            assertThat(domainsOfThisThread()).isEqualTo(domains);
+            assertThat(audit.unexplained(false)).isEmpty();
+
+            MemorySegment context = openPastTheLedger(SecondDevice.NAME);
+            MemorySegment leaked = rdma_h.ibv_alloc_pd(context);
+            assertThat(audit.unexplained(false))
+                    .filteredOn(resource -> resource.kind() == KernelResource.Kind.PROTECTION_DOMAIN)
+                    .isNotEmpty();
+            assertThat(rdma_h.ibv_dealloc_pd(leaked)).isZero();
+            assertThat(rdma_h.ibv_close_device(context)).isZero();
+            kept.close();
+        }
+        assertThat(domainsOfThisThread()).isEmpty();
+    }
+
+    private static MemorySegment openPastTheLedger(String device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
+            MemorySegment devices = rdma_h.ibv_get_device_list(count);
+            int length = count.get(ValueLayout.JAVA_INT, 0);
+            MemorySegment context = IntStream.range(0, length)
+                    .mapToObj(index -> devices.reinterpret(ValueLayout.ADDRESS.byteSize() * length)
+                            .getAtIndex(ValueLayout.ADDRESS, index))
+                    .filter(entry -> rdma_h.ibv_get_device_name(entry).getString(0).equals(device))
+                    .map(rdma_h::ibv_open_device)
+                    .findFirst()
+                    .orElseThrow();
+            rdma_h.ibv_free_device_list(devices);
+            return context;
+        }
+    }
+
+    private static List<KernelResource> domainsOfThisThread() throws IOException {
+        long thread = Long.parseLong(
+                Path.of("/proc/thread-self").toRealPath().getFileName().toString());
+        return KernelResource.list(KernelResource.Kind.PROTECTION_DOMAIN).stream()
+                .filter(domain -> domain.thread() == thread && domain.device().equals(SecondDevice.NAME))
+                .toList();
     }
 }
