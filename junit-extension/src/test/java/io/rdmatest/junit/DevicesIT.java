@@ -314,7 +314,8 @@ class DevicesIT {
             MemorySegment context = IntStream.range(0, length)
                     .mapToObj(index -> devices.reinterpret(ValueLayout.ADDRESS.byteSize() * length)
                             .getAtIndex(ValueLayout.ADDRESS, index))
-                    .filter(entry -> rdma_h.ibv_get_device_name(entry).getString(0).equals(device))
+                    .filter(entry ->
+                            rdma_h.ibv_get_device_name(entry).getString(0).equals(device))
                     .map(rdma_h::ibv_open_device)
                     .findFirst()
                     .orElseThrow();
