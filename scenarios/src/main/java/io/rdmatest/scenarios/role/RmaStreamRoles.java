@@ -30,8 +30,6 @@ public final class RmaStreamRoles {
     /** How often a side tries in vain before it sleeps: to be woken costs more than most answers take. */
     private static final int TRIES = 2000;
 
-    private static final int TRIES_PER_YIELD = 64;
-
     private RmaStreamRoles() {}
 
     /**
