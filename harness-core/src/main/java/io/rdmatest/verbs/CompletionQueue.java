@@ -30,7 +30,10 @@ public final class CompletionQueue extends VerbsObject {
     /** The queue pairs whose work completes here, by number with open addressing, among them some that are gone. */
     private volatile @Nullable QueuePair[] counted = new QueuePair[0];
 
+    /** Places of the table that are taken, also by queue pairs that are gone. Guarded by this. */
     private int countedUsed;
+
+    /** Those of them whose completions are still counted. Guarded by this. */
     private int countedLive;
 
     private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {

@@ -365,7 +365,9 @@ final class DatagramSet implements AutoCloseable {
                 idle = 0;
                 progress = true;
             } else if (idle >= SPINS) {
-                // Where the device is software, the processor that spins is the one it needs.
+                // Where the device is software, the processor that spins is the one it needs. Until then without PAUSE:
+                // see
+                // Progress.
                 Thread.yield();
             }
             if (idle % LOOK == LOOK - 1) {
