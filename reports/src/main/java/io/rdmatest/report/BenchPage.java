@@ -73,7 +73,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     }
 
     private ObjectNode result(JsonNode row, String uuid) {
-        ObjectNode result = result(row, uuid, status(row), verdict(row));
+        ObjectNode result = result(row, uuid, verdict(row));
         ArrayNode parameters = result.putArray("parameters");
         add(parameters, "ratio, ours to theirs", ratio(row));
         add(parameters, "target", target(row));
@@ -88,7 +88,8 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return result;
     }
 
-    private ObjectNode result(JsonNode row, String uuid, String status, String verdict) {
+    private ObjectNode result(JsonNode row, String uuid, String verdict) {
+        String status = status(row);
         String name = row.path("name").asText();
         ObjectNode result = MAPPER.createObjectNode();
         result.put("uuid", uuid)
@@ -110,20 +111,18 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return result;
     }
 
-    /** Work that grows: what a unit of it costs, as two charts and as a table. */
+    /** Work that grows: what a unit of it costs, as two charts. */
     private ObjectNode growth(JsonNode row, String uuid, Path results) throws IOException {
-        boolean measuredAll = row.path("notMeasured").isMissingNode();
         String unit = row.path("unit").asText();
-        String status = !measuredAll ? "broken" : row.path("holds").asBoolean() ? "passed" : "failed";
-        String verdict = !measuredAll
-                ? "not measured: " + row.path("notMeasured").asText()
-                : "the time of a %s grows %s times and its memory %s times, at most %s is flat"
+        String verdict = isMeasured(row)
+                ? "the time of a %s grows %s times and its memory %s times, at most %s is flat"
                         .formatted(
                                 unit,
                                 number(row.path("timeGrowth").asDouble()),
                                 number(row.path("memoryGrowth").asDouble()),
-                                number(row.path("most").asDouble()));
-        ObjectNode result = result(row, uuid, status, verdict);
+                                number(row.path("most").asDouble()))
+                : reason(row);
+        ObjectNode result = result(row, uuid, verdict);
         ArrayNode parameters = result.putArray("parameters");
         add(parameters, "verdict", verdict);
         add(parameters, "judged from", row.path("judgedFrom").asText());
@@ -172,12 +171,20 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
 
     /** What a target is missed by is a finding; what was not measured says nothing about the speed. */
     private static String status(JsonNode row) {
-        return row.path("ratio").isNull() ? "broken" : row.path("holds").asBoolean() ? "passed" : "failed";
+        return !isMeasured(row) ? "broken" : row.path("holds").asBoolean() ? "passed" : "failed";
+    }
+
+    private static boolean isMeasured(JsonNode row) {
+        return row.path("notMeasured").isMissingNode();
+    }
+
+    private static String reason(JsonNode row) {
+        return "not measured: " + row.path("notMeasured").asText();
     }
 
     private static String verdict(JsonNode row) {
         return switch (status(row)) {
-            case "broken" -> "not measured: " + row.path("notMeasured").asText();
+            case "broken" -> reason(row);
             case "passed" -> "holds";
             default -> "does not hold: the median ratio is " + ratio(row) + ", the target " + target(row);
         };
@@ -255,25 +262,34 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         html.append("</table>\n");
         if (!growth.isEmpty()) {
             html.append("<h3>Cost as work grows</h3>\n<table><tr><th>row</th><th>work: microseconds for each unit</th>"
-                    + "<th>time grows</th><th>memory grows</th></tr>\n");
+                    + "<th>time grows</th><th>memory grows</th><th>verdict</th></tr>\n");
             for (JsonNode row : growth) {
                 StringJoiner points = new StringJoiner(", ");
                 for (JsonNode point : row.path("points")) {
                     points.add(point.path("work").asText() + ": "
                             + number(point.path("nanosPerUnit").asDouble() / 1e3));
                 }
-                html.append("<tr class='%s'><td title='%s'>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n"
+                html.append("<tr class='%s'><td title='%s'>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n"
                         .formatted(
-                                row.path("holds").asBoolean() ? "passed" : "failed",
+                                status(row),
                                 Matrix.escaped(row.path("what").asText()),
                                 Matrix.escaped(row.path("name").asText()),
                                 Matrix.escaped(points.toString()),
                                 times(row, "timeGrowth"),
-                                times(row, "memoryGrowth")));
+                                times(row, "memoryGrowth"),
+                                Matrix.escaped(growthVerdict(row))));
             }
             html.append("</table>\n");
         }
         return html.append("</body></html>\n").toString();
+    }
+
+    private static String growthVerdict(JsonNode row) {
+        return switch (status(row)) {
+            case "broken" -> reason(row);
+            case "passed" -> "holds";
+            default -> "does not hold: at most " + number(row.path("most").asDouble()) + " is flat";
+        };
     }
 
     private static String times(JsonNode row, String field) {

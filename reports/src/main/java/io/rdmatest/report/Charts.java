@@ -1,9 +1,14 @@
 package io.rdmatest.report;
 
+import java.util.DoubleSummaryStatistics;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeSet;
+import java.util.function.BiFunction;
+import java.util.function.DoubleUnaryOperator;
+import java.util.function.LongFunction;
+import java.util.stream.DoubleStream;
 import org.HdrHistogram.Histogram;
 
 /** Draws distributions and throughput as SVG, and the same numbers as CSV. */
@@ -18,6 +23,10 @@ final class Charts {
     private static final int PLOT_WIDTH = WIDTH - LEFT - RIGHT;
     private static final int PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
     private static final int BUCKETS = 72;
+
+    /** Labels of an axis that are closer would run into each other. */
+    private static final int LABEL_WIDTH = 62;
+
     private static final String[] COLOURS = {"#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#666666"};
 
     private Charts() {}
@@ -93,129 +102,127 @@ final class Charts {
 
     /** Draws a line for each series, against the transfer size on a logarithmic axis. */
     static String throughput(String title, Map<String, SortedMap<Long, Double>> series) {
-        TreeSet<Long> sizes = new TreeSet<>();
-        double highest = 0;
-        for (SortedMap<Long, Double> points : series.values()) {
-            sizes.addAll(points.keySet());
-            highest = points.values().stream().reduce(highest, Math::max);
-        }
-        double least = Math.max(1, sizes.first()) / 1.4;
-        double span = Math.log(Math.max(1, sizes.last()) * 1.4 / least);
+        double highest = costs(series).max().orElse(0);
         double top = niceMaximum(highest);
+        Works sizes = Works.of(series);
         StringBuilder svg = open(title, "");
         yAxis(svg, highest, "throughput in Gb/s");
-        double labelledUpTo = Double.NEGATIVE_INFINITY;
-        for (long size : sizes) {
-            double at = Math.log(Math.max(1, size) / least) / span;
-            if (at * PLOT_WIDTH - labelledUpTo >= 62) {
-                xTick(svg, at, Units.bytes(size));
-                labelledUpTo = at * PLOT_WIDTH;
-            }
-        }
-        xTitle(svg, "transfer size (logarithmic)");
-        int index = 0;
-        double legend = LEFT;
-        for (Map.Entry<String, SortedMap<Long, Double>> line : series.entrySet()) {
-            String colour = COLOURS[index++ % COLOURS.length];
-            StringBuilder points = new StringBuilder();
-            StringBuilder dots = new StringBuilder();
-            line.getValue().forEach((size, rate) -> {
-                double x = LEFT + Math.log(Math.max(1, size) / least) / span * PLOT_WIDTH;
-                double y = TOP + PLOT_HEIGHT - rate / top * PLOT_HEIGHT;
-                put(points, "%.1f,%.1f ", x, y);
-                put(
-                        dots,
-                        "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'><title>%s: %s Gb/s</title></circle>",
-                        x,
-                        y,
-                        colour,
-                        Units.bytes(size),
-                        Units.tick(rate));
-            });
-            legend = line(svg, line.getKey(), colour, points, dots, legend);
-        }
+        sizes.axis(svg, "transfer size (logarithmic)", Units::bytes);
+        lines(
+                svg,
+                series,
+                sizes,
+                rate -> rate / top,
+                (size, rate) -> Units.bytes(size) + ": " + Units.tick(rate) + " Gb/s");
         return svg.append("</svg>\n").toString();
     }
 
     /** Draws a line for each series, what a unit costs against how much work there is; both axes are logarithmic. */
     static String growth(String title, String unit, Map<String, SortedMap<Long, Double>> series) {
-        TreeSet<Long> works = new TreeSet<>();
-        double least = Double.POSITIVE_INFINITY;
-        double most = 0;
-        for (SortedMap<Long, Double> points : series.values()) {
-            works.addAll(points.keySet());
-            for (double cost : points.values()) {
-                // What costs nothing has no place on a logarithmic axis, and no dot.
-                least = cost > 0 ? Math.min(least, cost) : least;
-                most = Math.max(most, cost);
-            }
-        }
-        double bottom = most > 0 ? Math.pow(10, Math.floor(Math.log10(least))) : 1;
-        double top = most > 0 ? Math.max(bottom * 10, Math.pow(10, Math.ceil(Math.log10(most)))) : 10;
-        double first = Math.max(1, works.first()) / 1.4;
-        double span = Math.log(Math.max(1, works.last()) * 1.4 / first);
+        // What costs nothing has no place on a logarithmic axis, and no dot.
+        DoubleSummaryStatistics some = costs(series).filter(cost -> cost > 0).summaryStatistics();
+        double bottom = some.getCount() > 0 ? Math.pow(10, Math.floor(Math.log10(some.getMin()))) : 1;
+        double top =
+                some.getCount() > 0 ? Math.max(bottom * 10, Math.pow(10, Math.ceil(Math.log10(some.getMax())))) : 10;
+        double span = Math.log(top / bottom);
+        Works works = Works.of(series);
         StringBuilder svg = open(title, "");
         for (double decade = bottom; decade <= top * 1.001; decade *= 10) {
-            double y = costAt(decade, bottom, top);
-            put(svg, "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='#e4e4e4'/>", LEFT, LEFT + PLOT_WIDTH, y, y);
-            put(
-                    svg,
-                    "<text x='%d' y='%.1f' text-anchor='end' font-size='12'>%s</text>",
-                    LEFT - 8,
-                    y + 4,
-                    Units.tick(decade));
+            yTick(svg, Math.log(decade / bottom) / span, Units.tick(decade));
         }
-        put(
+        yTitle(svg, unit + " (logarithmic)");
+        works.axis(svg, "how much (logarithmic)", work -> Long.toString(work));
+        lines(
                 svg,
-                "<text transform='translate(20 %d) rotate(-90)' text-anchor='middle' font-size='13'>%s</text>",
-                TOP + PLOT_HEIGHT / 2,
-                escape(unit + " (logarithmic)"));
-        for (long work : works) {
-            xTick(svg, Math.log(Math.max(1, work) / first) / span, Long.toString(work));
+                series,
+                works,
+                cost -> cost > 0 ? Math.log(cost / bottom) / span : Double.NaN,
+                (work, cost) -> work + ": " + Units.tick(cost));
+        return svg.append("</svg>\n").toString();
+    }
+
+    private static DoubleStream costs(Map<String, SortedMap<Long, Double>> series) {
+        return series.values().stream()
+                .flatMap(points -> points.values().stream())
+                .mapToDouble(Double::doubleValue);
+    }
+
+    /**
+     * The logarithmic axis to the right.
+     *
+     * @param all what is on it
+     * @param least its left end
+     * @param span the logarithm of how many times as much its right end is
+     */
+    private record Works(TreeSet<Long> all, double least, double span) {
+
+        static Works of(Map<String, SortedMap<Long, Double>> series) {
+            TreeSet<Long> all = new TreeSet<>();
+            series.values().forEach(points -> all.addAll(points.keySet()));
+            double least = Math.max(1, all.first()) / 1.4;
+            return new Works(all, least, Math.log(Math.max(1, all.last()) * 1.4 / least));
         }
-        xTitle(svg, "how much (logarithmic)");
+
+        double fraction(long work) {
+            return Math.log(Math.max(1, work) / least) / span;
+        }
+
+        void axis(StringBuilder svg, String title, LongFunction<String> label) {
+            double labelledUpTo = Double.NEGATIVE_INFINITY;
+            for (long work : all) {
+                double at = fraction(work);
+                if (at * PLOT_WIDTH - labelledUpTo >= LABEL_WIDTH) {
+                    xTick(svg, at, label.apply(work));
+                    labelledUpTo = at * PLOT_WIDTH;
+                }
+            }
+            xTitle(svg, title);
+        }
+    }
+
+    /**
+     * Adds a line for each series with its dots and its name.
+     *
+     * @param height how far up a value is, from 0 to 1; not a number for one that has no place
+     * @param words what is shown of a dot that is pointed at
+     */
+    private static void lines(
+            StringBuilder svg,
+            Map<String, SortedMap<Long, Double>> series,
+            Works works,
+            DoubleUnaryOperator height,
+            BiFunction<Long, Double, String> words) {
         int index = 0;
         double legend = LEFT;
         for (Map.Entry<String, SortedMap<Long, Double>> line : series.entrySet()) {
             String colour = COLOURS[index++ % COLOURS.length];
             StringBuilder points = new StringBuilder();
             StringBuilder dots = new StringBuilder();
-            for (Map.Entry<Long, Double> point : line.getValue().entrySet()) {
-                if (point.getValue() > 0) {
-                    double x = LEFT + Math.log(Math.max(1, point.getKey()) / first) / span * PLOT_WIDTH;
-                    double y = costAt(point.getValue(), bottom, top);
+            line.getValue().forEach((work, value) -> {
+                double up = height.applyAsDouble(value);
+                if (!Double.isNaN(up)) {
+                    double x = LEFT + works.fraction(work) * PLOT_WIDTH;
+                    double y = TOP + PLOT_HEIGHT - up * PLOT_HEIGHT;
                     put(points, "%.1f,%.1f ", x, y);
                     put(
                             dots,
-                            "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'><title>%d: %s</title></circle>",
+                            "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'><title>%s</title></circle>",
                             x,
                             y,
                             colour,
-                            point.getKey(),
-                            Units.tick(point.getValue()));
+                            words.apply(work, value));
                 }
-            }
-            legend = line(svg, line.getKey(), colour, points, dots, legend);
+            });
+            put(
+                    svg,
+                    "<polyline points='%s' fill='none' stroke='%s' stroke-width='2'/>%s",
+                    points.toString().strip(),
+                    colour,
+                    dots);
+            put(svg, "<rect x='%.0f' y='44' width='14' height='4' fill='%s'/>", legend, colour);
+            put(svg, "<text x='%.0f' y='50' font-size='12'>%s</text>", legend + 20, escape(line.getKey()));
+            legend += 44 + line.getKey().length() * 7.2;
         }
-        return svg.append("</svg>\n").toString();
-    }
-
-    private static double costAt(double cost, double bottom, double top) {
-        return TOP + PLOT_HEIGHT - Math.log(cost / bottom) / Math.log(top / bottom) * PLOT_HEIGHT;
-    }
-
-    /** Adds a line with its dots and its name, and returns where the next name goes. */
-    private static double line(
-            StringBuilder svg, String name, String colour, StringBuilder points, StringBuilder dots, double legend) {
-        put(
-                svg,
-                "<polyline points='%s' fill='none' stroke='%s' stroke-width='2'/>%s",
-                points.toString().strip(),
-                colour,
-                dots);
-        put(svg, "<rect x='%.0f' y='44' width='14' height='4' fill='%s'/>", legend, colour);
-        put(svg, "<text x='%.0f' y='50' font-size='12'>%s</text>", legend + 20, escape(name));
-        return legend + 44 + name.length() * 7.2;
     }
 
     static String percentilesCsv(String unit, Histogram histogram) {
@@ -265,24 +272,26 @@ final class Charts {
     }
 
     private static void yAxis(StringBuilder svg, double highest, String title) {
-        double top = niceMaximum(highest);
         for (int i = 0; i <= 4; i++) {
-            double y = TOP + PLOT_HEIGHT - PLOT_HEIGHT * i / 4.0;
-            put(
-                    svg,
-                    "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='%s'/>",
-                    LEFT,
-                    LEFT + PLOT_WIDTH,
-                    y,
-                    y,
-                    i == 0 ? "#888" : "#e4e4e4");
-            put(
-                    svg,
-                    "<text x='%d' y='%.1f' text-anchor='end' font-size='12'>%s</text>",
-                    LEFT - 8,
-                    y + 4,
-                    Units.tick(top * i / 4));
+            yTick(svg, i / 4.0, Units.tick(niceMaximum(highest) * i / 4));
         }
+        yTitle(svg, title);
+    }
+
+    private static void yTick(StringBuilder svg, double fraction, String label) {
+        double y = TOP + PLOT_HEIGHT - fraction * PLOT_HEIGHT;
+        put(
+                svg,
+                "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='%s'/>",
+                LEFT,
+                LEFT + PLOT_WIDTH,
+                y,
+                y,
+                fraction == 0 ? "#888" : "#e4e4e4");
+        put(svg, "<text x='%d' y='%.1f' text-anchor='end' font-size='12'>%s</text>", LEFT - 8, y + 4, escape(label));
+    }
+
+    private static void yTitle(StringBuilder svg, String title) {
         put(
                 svg,
                 "<text transform='translate(20 %d) rotate(-90)' text-anchor='middle' font-size='13'>%s</text>",

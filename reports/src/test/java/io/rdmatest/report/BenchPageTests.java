@@ -58,6 +58,16 @@ class BenchPageTests {
         return results;
     }
 
+    /** Returns the one page with the table. */
+    private String page() throws IOException {
+        List<Path> pages;
+        try (Stream<Path> all = Files.list(folder)) {
+            pages = all.filter(each -> each.toString().endsWith(".html")).toList();
+        }
+        assertThat(pages).hasSize(1);
+        return Files.readString(pages.getFirst());
+    }
+
     private Path write(String text) throws IOException {
         return Files.writeString(folder.resolve("bench.json"), text);
     }
@@ -84,12 +94,7 @@ class BenchPageTests {
     void theTableHasEveryRowAndNoMarkupFromOutside() throws Exception {
         BenchPage.read(write(ROWS)).addTo(folder);
 
-        List<Path> pages;
-        try (Stream<Path> all = Files.list(folder)) {
-            pages = all.filter(each -> each.toString().endsWith(".html")).toList();
-        }
-        assertThat(pages).hasSize(1);
-        assertThat(Files.readString(pages.getFirst()))
+        assertThat(page())
                 .contains(
                         "<td title='SEND, 64 bytes'>send-lat-64</td><td class='number'>91.500 us</td>"
                                 + "<td class='number'>100.5 us</td><td class='number'>0.910</td>"
@@ -122,6 +127,12 @@ class BenchPageTests {
         assertThat(results.get("growth-tests").at("/statusDetails/message").asText())
                 .isEqualTo("not measured: no memory");
         assertThat(results.get("growth-tests").path("attachments")).isEmpty();
+        assertThat(page())
+                .contains(
+                        "<tr class='failed'><td title='connections'>growth-connections</td>",
+                        "<td>does not hold: at most 1.500 is flat</td>",
+                        "<tr class='broken'><td title='tests'>growth-tests</td>",
+                        "<td>not measured: no memory</td>");
     }
 
     @Test
