@@ -49,6 +49,9 @@ public final class Qualify implements Callable<Integer> {
     /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
     private static final int LAST_WORDS = 50;
 
+    /** Lines that are shown of a run in which no scenario began: why not is said last. */
+    private static final int ONLY_WORDS = 15;
+
     private static final String PAIRS = "PairScenarios.roundTrips";
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
@@ -233,11 +236,6 @@ public final class Qualify implements Callable<Integer> {
         }
         finish(journal, generator, false);
         return status;
-    }
-
-    private String lastWords(int most) {
-        return String.join(
-                System.lineSeparator(), childSaid.subList(Math.max(0, childSaid.size() - most), childSaid.size()));
     }
 
     /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
@@ -451,7 +449,7 @@ public final class Qualify implements Callable<Integer> {
                     System.err.println("./qualify: interrupted before the first scenario");
                     return;
                 }
-                String said = lastWords(15);
+                String said = lastWords(ONLY_WORDS);
                 System.err.println("./qualify: "
                         + (trouble != null
                                 ? trouble
@@ -479,6 +477,13 @@ public final class Qualify implements Callable<Integer> {
             System.err.println("./qualify: no report: " + e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private String lastWords(int most) {
+        synchronized (display) {
+            return String.join(
+                    System.lineSeparator(), childSaid.subList(Math.max(0, childSaid.size() - most), childSaid.size()));
         }
     }
 

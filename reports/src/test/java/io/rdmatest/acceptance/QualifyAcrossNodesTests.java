@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -139,18 +140,11 @@ class QualifyAcrossNodesTests {
                 .redirectOutput(said.toFile());
         builder.environment().put("RDMA_VM", "always");
         Path journal = Machines.PROJECT.resolve("reports/target/qualify-journal");
-        // That of another run would be taken for this one's until it is deleted.
-        if (Files.exists(journal)) {
-            try (Stream<Path> old = Files.walk(journal)) {
-                for (Path each : old.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(each);
-                }
-            }
-        }
+        Instant begin = Instant.now();
         Process process = builder.start();
         List<ProcessHandle> started = List.of();
         try {
-            await(process, "a scenario that ended", () -> finished(journal) > 0);
+            await(process, "a scenario that ended", () -> finished(journal, begin) > 0);
             started = process.descendants().toList();
             List<ProcessHandle> machines = started.stream()
                     .filter(each -> each.info().command().orElse("").contains("qemu-system"))
@@ -178,10 +172,14 @@ class QualifyAcrossNodesTests {
         assertThat(scenarios).extracting(each -> each.path("verdict").asText()).contains("passed", "broken");
     }
 
-    private static long finished(Path journal) {
+    /** Counts the tests that ended since; until it is deleted, the journal of another run is there. */
+    private static long finished(Path journal, Instant since) {
         try (Stream<Path> files = Files.walk(journal)) {
             long count = 0;
             for (Path file : files.filter(Files::isRegularFile).toList()) {
+                if (Files.getLastModifiedTime(file).toInstant().isBefore(since)) {
+                    continue;
+                }
                 count += Files.readString(file)
                         .lines()
                         .filter(line -> line.contains("FINISHED") && line.contains("\"test\":true"))
