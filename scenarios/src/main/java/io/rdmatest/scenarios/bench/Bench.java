@@ -67,8 +67,9 @@ public final class Bench {
                 return notMeasured(
                         row,
                         Map.of(),
-                        "the program " + program + " is not installed (Debian: apt-get install "
-                                + (program.startsWith("ib_") ? "perftest" : "rdmacm-utils") + ")");
+                        new NotMeasuredException(
+                                "the program " + program + " is not installed (Debian: apt-get install "
+                                        + (program.startsWith("ib_") ? "perftest" : "rdmacm-utils") + ")"));
             }
         }
         Map<String, Object> parameters = new LinkedHashMap<>();
@@ -80,11 +81,9 @@ public final class Bench {
             }
         } catch (InterruptedException | CancellationException | RoleCancelledException e) {
             throw e;
-        } catch (NotMeasuredException e) {
-            return notMeasured(row, parameters, String.valueOf(e.getMessage()));
         } catch (IOException | RuntimeException | AssertionError e) {
             // Ours failed, or what it stands on: the other rows are measured all the same, and this one says why not.
-            return notMeasured(row, parameters, e.getClass().getSimpleName() + ": " + e.getMessage());
+            return notMeasured(row, parameters, e);
         }
     }
 
@@ -124,8 +123,8 @@ public final class Bench {
         }
     }
 
-    private RowResult notMeasured(BenchRow row, Map<String, Object> parameters, String reason) {
-        String sentence = reason.strip().replaceAll("\\s*\\R\\s*", "; ");
+    private RowResult notMeasured(BenchRow row, Map<String, Object> parameters, Throwable reason) {
+        String sentence = NotMeasuredException.sentence(reason);
         progress.accept(row.name() + ": not measured: " + sentence);
         return new RowResult(row, List.of(), parameters, sentence, 0, false);
     }

@@ -82,20 +82,8 @@ final class ConnectionContest implements Contest {
 
     @Override
     public Sample ours() {
-        UcmatoseOptions options = UcmatoseOptions.defaults()
-                .withPort(0)
-                .withConnections(connections)
-                .withMessages(0)
-                .withTimeout(context.step())
-                .withFirstClientTimeout(context.step());
-        UcmatoseRoles.Result result = LocalRoles.runPair(
-                        context.device(),
-                        new UcmatoseRoles.Server(options),
-                        new UcmatoseRoles.Client(options),
-                        context.step())
-                .client();
-        long nanos =
-                steps ? result.setUpNanos() : result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
+        UcmatoseRoles.Result result = connect(context, connections);
+        long nanos = steps ? result.setUpNanos() : nanos(result);
         Map<String, Object> details = new LinkedHashMap<>();
         details.put("connections", result.times().size());
         details.put("setUpNanos", result.setUpNanos());
@@ -104,6 +92,27 @@ final class ConnectionContest implements Contest {
         details.put("resolveRouteUs", percentiles(result.times(), UcmatoseRoles.Times::route));
         details.put("connectUs", percentiles(result.times(), UcmatoseRoles.Times::connect));
         return new Sample(result.times().size() * 1e9 / nanos, details);
+    }
+
+    /** Brings connections up and down again, both sides in this JVM, without messages; returns the client's result. */
+    static UcmatoseRoles.Result connect(BenchContext context, int connections) {
+        UcmatoseOptions options = UcmatoseOptions.defaults()
+                .withPort(0)
+                .withConnections(connections)
+                .withMessages(0)
+                .withTimeout(context.step())
+                .withFirstClientTimeout(context.step());
+        return LocalRoles.runPair(
+                        context.device(),
+                        new UcmatoseRoles.Server(options),
+                        new UcmatoseRoles.Client(options),
+                        context.step())
+                .client();
+    }
+
+    /** Returns the client's time, until everything is destroyed. */
+    static long nanos(UcmatoseRoles.Result result) {
+        return result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
     }
 
     private static Map<String, Object> percentiles(

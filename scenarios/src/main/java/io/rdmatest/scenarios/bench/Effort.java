@@ -10,12 +10,12 @@ import java.util.function.LongSupplier;
 /**
  * What some work took.
  *
- * @param units of work, at least 1
+ * @param units of work, more than 0
  * @param nanos for all of it
  * @param allocatedBytes on the JVM's heap, by all threads, whether still in use or not
  * @param residentBytes by which the memory of the process grew at most, the JVM's own included
  */
-public record Effort(long units, long nanos, long allocatedBytes, long residentBytes) {
+public record Effort(double units, long nanos, long allocatedBytes, long residentBytes) {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final Path STATUS = Path.of("/proc/self/status");
@@ -23,8 +23,8 @@ public record Effort(long units, long nanos, long allocatedBytes, long residentB
 
     /** Checks the units. */
     public Effort {
-        if (units < 1) {
-            throw new IllegalArgumentException("Work has at least 1 unit, not " + units);
+        if (!(units > 0)) {
+            throw new IllegalArgumentException("Work has more than 0 units, not " + units);
         }
     }
 
@@ -34,7 +34,7 @@ public record Effort(long units, long nanos, long allocatedBytes, long residentB
      * @param units how much it is
      * @param work does it and returns the nanoseconds that count
      */
-    static Effort of(long units, LongSupplier work) {
+    static Effort of(double units, LongSupplier work) {
         System.gc();
         forgetPeak();
         long resident = kilobytes("VmRSS:");

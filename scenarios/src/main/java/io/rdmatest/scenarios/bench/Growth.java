@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.bench;
 
-import io.rdmatest.RdmaException;
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.time.Duration;
@@ -77,10 +76,7 @@ public final class Growth {
             throw e;
         } catch (RuntimeException | AssertionError e) {
             // The other rows are measured all the same, and this one says why not.
-            String name = e instanceof NotMeasuredException || e instanceof RdmaException
-                    ? ""
-                    : e.getClass().getSimpleName() + ": ";
-            String sentence = (name + e.getMessage()).strip().replaceAll("\\s*\\R\\s*", "; ");
+            String sentence = NotMeasuredException.sentence(e);
             progress.accept(row.name() + ": not measured: " + sentence);
             return new GrowthResult(row, points, sentence);
         }

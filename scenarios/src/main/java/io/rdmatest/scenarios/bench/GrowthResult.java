@@ -32,9 +32,11 @@ public record GrowthResult(
     public record Point(long work, double nanos, double allocatedBytes, double residentBytes) {
 
         static Point of(long work, Effort effort) {
-            double units = effort.units();
             return new Point(
-                    work, effort.nanos() / units, effort.allocatedBytes() / units, effort.residentBytes() / units);
+                    work,
+                    effort.nanos() / effort.units(),
+                    effort.allocatedBytes() / effort.units(),
+                    effort.residentBytes() / effort.units());
         }
     }
 

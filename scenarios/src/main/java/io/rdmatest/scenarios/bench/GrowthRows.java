@@ -1,7 +1,5 @@
 package io.rdmatest.scenarios.bench;
 
-import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
@@ -16,16 +14,14 @@ import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 
 /** What grows: connections, queue pairs that share a completion queue, sizes of messages, and tests of one run. */
 public final class GrowthRows {
 
-    private static final int KIB = 1 << 10;
-    private static final int MIB = 1 << 20;
+    private static final long KIB = 1 << 10;
+    private static final long MIB = 1 << 20;
 
     /** Requests that are under way at once, and completions that are taken at once. */
     private static final int UNDER_WAY = 64;
@@ -36,8 +32,8 @@ public final class GrowthRows {
     private static final int MESSAGES = 4096;
     private static final int SMALL = 64;
 
-    /** Data of a run, whatever the size of the messages; but no more than {@link #MOST_REPETITIONS} messages. */
-    private static final long DATA = 16L * MIB;
+    /** KiB of a run, whatever the size of the messages; but no more than {@link #MOST_REPETITIONS} messages. */
+    private static final int DATA_KIB = 16 << 10;
 
     private static final long MOST_REPETITIONS = 500;
     private static final Duration SPIN = Duration.ofSeconds(60);
@@ -65,8 +61,8 @@ public final class GrowthRows {
                         "growth-size",
                         "bytes of a message, RDMA WRITE, in parts where the port's longest is shorter",
                         "KiB",
-                        List.of(1L, 64L, 4L * KIB, 64L * KIB, 1L * MIB, 8L * MIB, 64L * MIB),
-                        64L * KIB,
+                        List.of(1L, 64L, 4 * KIB, 64 * KIB, MIB, 8 * MIB, 64 * MIB),
+                        64 * KIB,
                         GrowthRows::sizes),
                 new GrowthRow(
                         "growth-tests",
@@ -78,24 +74,13 @@ public final class GrowthRows {
     }
 
     private static Effort connections(BenchContext context, long count) {
-        UcmatoseOptions options = UcmatoseOptions.defaults()
-                .withPort(0)
-                .withConnections((int) count)
-                .withMessages(0)
-                .withTimeout(context.step())
-                .withFirstClientTimeout(context.step());
         return Effort.of(count, () -> {
-            UcmatoseRoles.Result result = LocalRoles.runPair(
-                            context.device(),
-                            new UcmatoseRoles.Server(options),
-                            new UcmatoseRoles.Client(options),
-                            context.step())
-                    .client();
+            UcmatoseRoles.Result result = ConnectionContest.connect(context, (int) count);
             if (result.times().size() != count) {
                 throw new AssertionError(
                         "%d of %d connections came up".formatted(result.times().size(), count));
             }
-            return result.setUpNanos() + result.transferNanos() + result.tearDownNanos();
+            return ConnectionContest.nanos(result);
         });
     }
 
@@ -108,22 +93,15 @@ public final class GrowthRows {
 
     private static Effort sizes(BenchContext context, long size) {
         try (Writers writers = new Writers(context, 1, (int) size)) {
-            long repetitions = Math.clamp(context.scaled((int) (DATA / KIB)) * (long) KIB / size, 1, MOST_REPETITIONS);
-            // The unit is less than a message, or more: what is told is the cost of the data.
-            Effort effort = Effort.of(repetitions, () -> writers.write(repetitions, (int) size));
-            double kibibytes = size / (double) KIB;
-            return new Effort(
-                    repetitions,
-                    Math.round(effort.nanos() / kibibytes),
-                    Math.round(effort.allocatedBytes() / kibibytes),
-                    Math.round(effort.residentBytes() / kibibytes));
+            long repetitions = Math.clamp(context.scaled(DATA_KIB) * KIB / size, 1, MOST_REPETITIONS);
+            return Effort.of(repetitions * size / (double) KIB, () -> writers.write(repetitions, (int) size));
         }
     }
 
     /** Queue pairs of which all completions come to one queue, each with a partner that it writes to. */
     private static final class Writers implements AutoCloseable {
 
-        private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+        private final Resources resources = new Resources();
         private final List<QueuePair> writers = new ArrayList<>();
         private final CompletionQueue queue;
         private final MemoryRegion source;
@@ -132,20 +110,20 @@ public final class GrowthRows {
 
         Writers(BenchContext context, int count, int size) {
             try {
-                DeviceContext device = own(context.device().open());
+                DeviceContext device = resources.own(context.device().open());
                 longest = device.port(context.device().port()).maxMessageSize();
-                ProtectionDomain domain = own(device.allocateProtectionDomain());
-                queue = own(device.createCompletionQueue(UNDER_WAY));
-                CompletionQueue partners = own(device.createCompletionQueue(1));
-                source = own(domain.registerMemory(size, Access.LOCAL_WRITE));
-                target = own(domain.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+                ProtectionDomain domain = resources.own(device.allocateProtectionDomain());
+                queue = resources.own(device.createCompletionQueue(UNDER_WAY));
+                CompletionQueue partners = resources.own(device.createCompletionQueue(1));
+                source = resources.own(domain.registerMemory(size, Access.LOCAL_WRITE));
+                target = resources.own(domain.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
                 QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
                         .maxSendWr(UNDER_WAY)
                         .maxReceiveWr(1);
                 for (int i = 0; i < count; i++) {
-                    QueuePair writer = own(domain.createQueuePair(
+                    QueuePair writer = resources.own(domain.createQueuePair(
                             attributes.completionQueue(queue).build()));
-                    QueuePair partner = own(domain.createQueuePair(
+                    QueuePair partner = resources.own(domain.createQueuePair(
                             attributes.completionQueue(partners).build()));
                     RawConnection.connect(
                             writer,
@@ -156,14 +134,9 @@ public final class GrowthRows {
                     writers.add(writer);
                 }
             } catch (RuntimeException | Error e) {
-                close();
+                resources.closeAfter(e);
                 throw e;
             }
-        }
-
-        private <T extends AutoCloseable> T own(T resource) {
-            resources.push(resource);
-            return resource;
         }
 
         /** Writes messages, the writers in turn, and returns the nanoseconds; what arrived is compared afterwards. */
@@ -209,24 +182,9 @@ public final class GrowthRows {
             return nanos;
         }
 
-        /** Releases everything, the youngest first. */
         @Override
         public void close() {
-            RuntimeException failure = null;
-            while (!resources.isEmpty()) {
-                try {
-                    resources.pop().close();
-                } catch (Exception e) {
-                    if (failure == null) {
-                        failure = new IllegalStateException("What was used cannot be released: " + e.getMessage(), e);
-                    } else {
-                        failure.addSuppressed(e);
-                    }
-                }
-            }
-            if (failure != null) {
-                throw failure;
-            }
+            resources.close();
         }
     }
 }

@@ -1,7 +1,5 @@
 package io.rdmatest.scenarios.bench;
 
-import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
-
 import io.rdmatest.junit.QueuePairSpec;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.verbs.QueuePair;
@@ -10,10 +8,6 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
-import org.junit.platform.launcher.core.LauncherConfig;
-import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
 
 /** As many tests in one run as are asked for, each with a queue pair that the extension provides, looks after and closes. */
 final class ManyTests {
@@ -49,16 +43,9 @@ final class ManyTests {
     static Effort run(long count, BooleanSupplier cancelled) {
         wanted = count;
         ManyTests.cancelled = cancelled;
-        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(selectClass(Each.class))
-                .build();
-        LauncherConfig config = LauncherConfig.builder()
-                .enableTestExecutionListenerAutoRegistration(false)
-                .build();
-        TestCounter counter = new TestCounter((test, nanos) -> {});
         return Effort.of(count, () -> {
             long begin = System.nanoTime();
-            LauncherFactory.create(config).execute(request, counter);
+            TestCounter counter = TestCounter.run(Each.class);
             long nanos = System.nanoTime() - begin;
             if (cancelled.getAsBoolean()) {
                 throw new CancellationException("the bench was ended before all tests of this row were run");

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.bench;
 
+import io.rdmatest.RdmaException;
 import org.jspecify.annotations.Nullable;
 
 /** Says why a row could not be measured: the C program is not installed, failed, or printed something unknown. */
@@ -24,5 +25,13 @@ public final class NotMeasuredException extends RuntimeException {
      */
     public NotMeasuredException(String message, @Nullable Throwable cause) {
         super(message, cause);
+    }
+
+    /** Returns in one line why a row was not measured. What tells its cause in words needs no name of its class. */
+    static String sentence(Throwable failure) {
+        String name = failure instanceof NotMeasuredException || failure instanceof RdmaException
+                ? ""
+                : failure.getClass().getSimpleName() + ": ";
+        return (name + failure.getMessage()).strip().replaceAll("\\s*\\R\\s*", "; ");
     }
 }

@@ -45,8 +45,8 @@ final class QualificationContest implements Contest {
         int port = Ports.next();
         List<Object> server = switch (program) {
             case "rping" -> List.of("-s", "-a", context.address(), "-S", StandardTests.PING_SIZE, "-p", port);
-            case "udaddy" -> List.of("-b", context.address(), "-c", StandardTests.CONNECTIONS);
-            case "ucmatose" -> List.of("-b", context.address(), "-c", StandardTests.CONNECTIONS, "-p", port);
+            case "udaddy" -> messages();
+            case "ucmatose" -> messages("-p", port);
             default -> List.of("-b", context.address(), "-p", port);
         };
         List<Object> client = new ArrayList<>(server);
@@ -65,6 +65,13 @@ final class QualificationContest implements Contest {
                 commands.add(caller.command());
             }
         }
+    }
+
+    private List<Object> messages(Object... more) {
+        List<Object> options = new ArrayList<>(List.of("-b", context.address(), "-c", StandardTests.CONNECTIONS));
+        options.addAll(List.of("-C", StandardTests.MESSAGES, "-S", StandardTests.MESSAGE_SIZE));
+        options.addAll(List.of(more));
+        return options;
     }
 
     private void multicast() throws IOException, InterruptedException {

@@ -11,7 +11,6 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
-import java.util.ArrayDeque;
 
 /** Two queue pairs of this JVM, connected with each other as perftest connects its own: without rdma_cm. */
 final class QueuePairs implements AutoCloseable {
@@ -25,7 +24,7 @@ final class QueuePairs implements AutoCloseable {
         }
     }
 
-    private final ArrayDeque<AutoCloseable> resources = new ArrayDeque<>();
+    private final Resources resources = new Resources();
     private final PerftestOutput.Parameters parameters;
     private final End client;
     private final End server;
@@ -39,8 +38,8 @@ final class QueuePairs implements AutoCloseable {
     QueuePairs(FabricDevice device, PerftestOutput.Parameters parameters) {
         this.parameters = parameters;
         try {
-            DeviceContext context = own(device.open());
-            ProtectionDomain domain = own(context.allocateProtectionDomain());
+            DeviceContext context = resources.own(device.open());
+            ProtectionDomain domain = resources.own(context.allocateProtectionDomain());
             client = end(context, domain);
             server = end(context, domain);
             int reads = Math.max(1, parameters.outstandingReads());
@@ -53,11 +52,7 @@ final class QueuePairs implements AutoCloseable {
                             .withMtu(Mtu.ofBytes(parameters.mtuBytes()))
                             .withReadAtomic(reads, reads));
         } catch (RuntimeException | Error e) {
-            try {
-                close();
-            } catch (RuntimeException suppressed) {
-                e.addSuppressed(suppressed);
-            }
+            resources.closeAfter(e);
             throw e;
         }
     }
@@ -65,11 +60,11 @@ final class QueuePairs implements AutoCloseable {
     private End end(DeviceContext context, ProtectionDomain domain) {
         // A latency test posts its next send before it has looked for the completion of the last one.
         int sends = Math.max(2, parameters.txDepth());
-        CompletionQueue sendQueue = own(context.createCompletionQueue(sends));
-        CompletionQueue receiveQueue = own(context.createCompletionQueue(parameters.rxDepth()));
-        MemoryRegion memory = own(domain.registerMemory(
+        CompletionQueue sendQueue = resources.own(context.createCompletionQueue(sends));
+        CompletionQueue receiveQueue = resources.own(context.createCompletionQueue(parameters.rxDepth()));
+        MemoryRegion memory = resources.own(domain.registerMemory(
                 2L * parameters.sizeBytes(), Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
-        QueuePair queuePair = own(domain.createQueuePair(QueuePairAttributes.builder(QpType.RC)
+        QueuePair queuePair = resources.own(domain.createQueuePair(QueuePairAttributes.builder(QpType.RC)
                 .sendQueue(sendQueue)
                 .receiveQueue(receiveQueue)
                 .maxSendWr(sends)
@@ -77,11 +72,6 @@ final class QueuePairs implements AutoCloseable {
                 .maxInline(parameters.inlineBytes())
                 .build()));
         return new End(queuePair, sendQueue, receiveQueue, memory);
-    }
-
-    private <T extends AutoCloseable> T own(T resource) {
-        resources.push(resource);
-        return resource;
     }
 
     PerftestOutput.Parameters parameters() {
@@ -96,24 +86,8 @@ final class QueuePairs implements AutoCloseable {
         return server;
     }
 
-    /** Releases everything, the youngest first; the first failure is thrown when all was tried. */
     @Override
     public void close() {
-        RuntimeException failure = null;
-        while (!resources.isEmpty()) {
-            try {
-                resources.pop().close();
-            } catch (Exception e) {
-                if (failure == null) {
-                    failure = new IllegalStateException(
-                            "What the measurement used cannot be released: " + e.getMessage(), e);
-                } else {
-                    failure.addSuppressed(e);
-                }
-            }
-        }
-        if (failure != null) {
-            throw failure;
-        }
+        resources.close();
     }
 }

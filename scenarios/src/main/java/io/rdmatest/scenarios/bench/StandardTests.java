@@ -1,7 +1,5 @@
 package io.rdmatest.scenarios.bench;
 
-import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
-
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.role.LocalRoles;
@@ -22,14 +20,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
-import org.junit.platform.launcher.core.LauncherConfig;
-import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
 
 /**
  * The work of the five C programs as tests, both sides of each in this JVM: connections, datagrams, pings, multicast, streams.
- * {@link QualificationContest} runs them in a JVM of their own.
+ * {@link QualificationContest} runs them in a JVM of their own, one for each of its programs.
  */
 @RdmaTest(timeout = "5 min")
 final class StandardTests {
@@ -52,16 +49,8 @@ final class StandardTests {
      * @param arguments none
      */
     public static void main(String[] arguments) {
-        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(selectClass(StandardTests.class))
-                .build();
-        LauncherConfig config = LauncherConfig.builder()
-                .enableTestExecutionListenerAutoRegistration(false)
-                .build();
         long began = System.nanoTime();
-        TestCounter counter = new TestCounter(
-                (test, nanos) -> System.out.println(name(test.getDisplayName()) + TAKES + nanos / 1_000_000));
-        LauncherFactory.create(config).execute(request, counter);
+        TestCounter counter = TestCounter.run(StandardTests.class, new Times());
         try {
             counter.require(QualificationContest.PROGRAMS.size());
             System.out.println("all" + TAKES + (System.nanoTime() - began) / 1_000_000);
@@ -70,6 +59,24 @@ final class StandardTests {
             System.exit(1);
         }
         System.exit(0);
+    }
+
+    /** Prints how long each test takes; they run one after the other. */
+    private static final class Times implements TestExecutionListener {
+
+        private long since;
+
+        @Override
+        public void executionStarted(TestIdentifier test) {
+            since = System.nanoTime();
+        }
+
+        @Override
+        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            if (test.isTest()) {
+                System.out.println(name(test.getDisplayName()) + TAKES + (System.nanoTime() - since) / 1_000_000);
+            }
+        }
     }
 
     private static String name(String displayName) {

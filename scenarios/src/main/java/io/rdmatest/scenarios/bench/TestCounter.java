@@ -1,43 +1,43 @@
 package io.rdmatest.scenarios.bench;
 
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
 
 /** Counts the tests that passed: what was not done is not fast. */
 final class TestCounter implements TestExecutionListener {
 
     private final AtomicInteger passed = new AtomicInteger();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    private final BiConsumer<TestIdentifier, Long> times;
-    private volatile long since;
 
-    /**
-     * Begins with none.
-     *
-     * @param times takes the nanoseconds from the start of a test to its end; the tests run one after the other
-     */
-    TestCounter(BiConsumer<TestIdentifier, Long> times) {
-        this.times = times;
-    }
-
-    @Override
-    public void executionStarted(TestIdentifier test) {
-        since = System.nanoTime();
+    /** Runs the tests of a class, and tells also the other listeners. */
+    static TestCounter run(Class<?> tests, TestExecutionListener... others) {
+        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectClass(tests))
+                .build();
+        LauncherConfig config = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .addTestExecutionListeners(others)
+                .build();
+        TestCounter counter = new TestCounter();
+        LauncherFactory.create(config).execute(request, counter);
+        return counter;
     }
 
     @Override
     public void executionFinished(TestIdentifier test, TestExecutionResult result) {
         result.getThrowable().ifPresent(thrown -> failure.compareAndSet(null, thrown));
-        if (test.isTest()) {
-            times.accept(test, System.nanoTime() - since);
-            if (result.getStatus() == TestExecutionResult.Status.SUCCESSFUL) {
-                int ignored = passed.incrementAndGet();
-            }
+        if (test.isTest() && result.getStatus() == TestExecutionResult.Status.SUCCESSFUL) {
+            int ignored = passed.incrementAndGet();
         }
     }
 

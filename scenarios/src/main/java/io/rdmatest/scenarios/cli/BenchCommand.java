@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.PathMatcher;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -83,6 +84,9 @@ final class BenchCommand extends ReportingCommand {
             description = "The RDMA device of both sides (default: the first active port).")
     private @Nullable String device;
 
+    private List<BenchRow> selected = List.of();
+    private List<GrowthRow> selectedGrowth = List.of();
+
     @Override
     boolean json() {
         return false;
@@ -101,7 +105,14 @@ final class BenchCommand extends ReportingCommand {
         if (!(scale > 0) || scale > 1000) {
             throw wrong("--scale is more than 0 and at most 1000, not " + scale);
         }
-        if (selected().isEmpty() && selectedGrowth().isEmpty()) {
+        PathMatcher glob = glob();
+        selected = BenchRows.all().stream()
+                .filter(row -> glob.matches(Path.of(row.name())))
+                .toList();
+        selectedGrowth = GrowthRows.all().stream()
+                .filter(row -> glob.matches(Path.of(row.name())))
+                .toList();
+        if (selected.isEmpty() && selectedGrowth.isEmpty()) {
             throw wrong("--rows " + rows + " matches no row; --list shows their names");
         }
         Path target = file;
@@ -117,17 +128,9 @@ final class BenchCommand extends ReportingCommand {
         return new ParameterException(spec().commandLine(), message);
     }
 
-    private List<BenchRow> selected() {
-        return BenchRows.all().stream().filter(row -> isSelected(row.name())).toList();
-    }
-
-    private List<GrowthRow> selectedGrowth() {
-        return GrowthRows.all().stream().filter(row -> isSelected(row.name())).toList();
-    }
-
-    private boolean isSelected(String name) {
+    private PathMatcher glob() {
         try {
-            return FileSystems.getDefault().getPathMatcher("glob:" + rows).matches(Path.of(name));
+            return FileSystems.getDefault().getPathMatcher("glob:" + rows);
         } catch (PatternSyntaxException e) {
             throw new ParameterException(
                     spec().commandLine(), "--rows " + rows + " is not a glob: " + e.getDescription(), e);
@@ -145,12 +148,12 @@ final class BenchCommand extends ReportingCommand {
         Bench bench = new Bench(context, pairs, this::tell);
         List<RowResult> results = new ArrayList<>();
         List<GrowthResult> growth = new ArrayList<>();
-        for (BenchRow row : selected()) {
+        for (BenchRow row : selected) {
             results.add(bench.measure(row));
             // What was measured until now is there also when the rest is not waited for.
             write(new BenchReport(results, growth));
         }
-        for (GrowthRow row : selectedGrowth()) {
+        for (GrowthRow row : selectedGrowth) {
             growth.add(new Growth(context, this::tell).measure(row));
             write(new BenchReport(results, growth));
         }
@@ -159,11 +162,11 @@ final class BenchCommand extends ReportingCommand {
 
     private List<String> list() {
         List<String> lines = new ArrayList<>();
-        for (BenchRow row : selected()) {
+        for (BenchRow row : selected) {
             lines.add(line(row.name(), row.target().toString(), String.join(", ", row.programs()), row.what()));
         }
-        for (GrowthRow row : selectedGrowth()) {
-            lines.add(line(row.name(), "flat", "", "cost of each " + row.unit() + " by the number of " + row.what()));
+        for (GrowthRow row : selectedGrowth) {
+            lines.add(line(row.name(), "flat", "", "cost of each " + row.unit() + "; what grows: " + row.what()));
         }
         return lines;
     }
