@@ -217,7 +217,7 @@ public final class CmId extends NativeResource {
 
     private void bind(MemorySegment sockaddr, String operands) {
         try {
-            Rdmacm.bind(id, sockaddr, operands);
+            Rdmacm.bind(id, sockaddr, () -> operands);
             refresh();
         } catch (RdmaException e) {
             throw LinkLayers.explain(e, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
@@ -244,7 +244,7 @@ public final class CmId extends NativeResource {
             throw new IllegalArgumentException("backlog can't be negative: " + backlog);
         }
         locked(() -> {
-            Rdmacm.listen(id, backlog, describe() + ", backlog " + backlog);
+            Rdmacm.listen(id, backlog, () -> describe() + ", backlog " + backlog);
             refresh();
             return true;
         });
@@ -332,7 +332,7 @@ public final class CmId extends NativeResource {
                         source.length == 0 ? MemorySegment.NULL : sockaddr(arena, source, "local", info),
                         sockaddr(arena, info.destinationSockaddr(), "peer's", info),
                         millis,
-                        info.toString());
+                        info::toString);
             } catch (RdmaException e) {
                 throw LinkLayers.explain(e, this, info.isNative(), e.errno());
             }
@@ -349,7 +349,7 @@ public final class CmId extends NativeResource {
         int millis = millis(timeout);
         locked(() -> {
             long ignored = requireDevice("resolveRoute");
-            Rdmacm.resolveRoute(id, millis, describe());
+            Rdmacm.resolveRoute(id, millis, this::describe);
             return true;
         });
     }
@@ -362,7 +362,7 @@ public final class CmId extends NativeResource {
             MemorySegment to = target.encode(arena);
             infiniband[0] = CmAddresses.family(to) == rdma_h.AF_IB();
             try {
-                Rdmacm.resolveAddress(id, source.encode(arena), to, millis, operands);
+                Rdmacm.resolveAddress(id, source.encode(arena), to, millis, () -> operands);
             } catch (RdmaException e) {
                 throw LinkLayers.explain(e, this, infiniband[0], e.errno());
             }
@@ -457,7 +457,7 @@ public final class CmId extends NativeResource {
                         protectionDomain,
                         attributes,
                         () -> {
-                            Rdmacm.createQp(id, initial, describe() + ", " + attributes);
+                            Rdmacm.createQp(id, initial, () -> describe() + ", " + attributes);
                             return rdma_cm_id.qp(id);
                         },
                         this::destroyQueuePair,
@@ -471,7 +471,7 @@ public final class CmId extends NativeResource {
     /** What rdma_destroy_qp does, except that a refusal is not lost. */
     private void destroyQueuePair() {
         boolean done = lockedEvenInClosing(() -> {
-            Rdmacm.destroyQp(rdma_cm_id.qp(id), "of " + describe());
+            Rdmacm.destroyQp(rdma_cm_id.qp(id), () -> "of " + describe());
             rdma_cm_id.qp(id, MemorySegment.NULL);
             queuePair = null;
             return true;
@@ -496,7 +496,7 @@ public final class CmId extends NativeResource {
                 MemorySegment attributes = ibv_qp_attr.allocate(arena);
                 ibv_qp_attr.qp_state(attributes, state.ordinal());
                 MemorySegment mask = arena.allocate(ValueLayout.JAVA_INT);
-                Rdmacm.initQpAttributes(id, attributes, mask, describe() + ", " + state);
+                Rdmacm.initQpAttributes(id, attributes, mask, () -> describe() + ", " + state);
                 int filled = mask.get(ValueLayout.JAVA_INT, 0);
                 requireComplete(state, filled);
                 return VerbsBridge.get().modification(attributes, filled);
@@ -536,7 +536,7 @@ public final class CmId extends NativeResource {
             if (!portSpace.isDatagram()) {
                 requireQueuePair("connect", parameters);
             }
-            Rdmacm.connect(id, encode(arena, parameters), describe() + ", " + parameters);
+            Rdmacm.connect(id, encode(arena, parameters), () -> describe() + ", " + parameters);
         });
     }
 
@@ -569,7 +569,7 @@ public final class CmId extends NativeResource {
             long ignored = requireDevice("accept");
             checkLength("an acceptance", parameters.privateDataLength(), portSpace.replyLimit());
             requireQueuePair("accept", parameters);
-            Rdmacm.accept(id, encode(arena, parameters), describe() + ", " + parameters);
+            Rdmacm.accept(id, encode(arena, parameters), () -> describe() + ", " + parameters);
         });
     }
 
@@ -587,7 +587,7 @@ public final class CmId extends NativeResource {
             MemorySegment data = privateData.length == 0
                     ? MemorySegment.NULL
                     : arena.allocateFrom(ValueLayout.JAVA_BYTE, privateData);
-            Rdmacm.reject(id, data, privateData.length, describe());
+            Rdmacm.reject(id, data, privateData.length, this::describe);
         });
     }
 
@@ -605,7 +605,7 @@ public final class CmId extends NativeResource {
                 throw new IllegalStateException(
                         describe() + " has a queue pair of its own: it is established by the library");
             }
-            Rdmacm.establish(id, describe());
+            Rdmacm.establish(id, this::describe);
             return true;
         });
     }
@@ -620,7 +620,7 @@ public final class CmId extends NativeResource {
     public void disconnect() {
         locked(() -> {
             long ignored = requireDevice("disconnect");
-            Rdmacm.disconnect(id, describe());
+            Rdmacm.disconnect(id, this::describe);
             return true;
         });
     }
@@ -706,12 +706,15 @@ public final class CmId extends NativeResource {
 
     private void setByte(int option, int value, String operands) {
         withArena(arena -> Rdmacm.setOption(
-                id, option, arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) value), describe() + ", " + operands));
+                id,
+                option,
+                arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) value),
+                () -> describe() + ", " + operands));
     }
 
     private void setInt(int option, int value, String operands) {
         withArena(arena -> Rdmacm.setOption(
-                id, option, arena.allocateFrom(ValueLayout.JAVA_INT, value), describe() + ", " + operands));
+                id, option, arena.allocateFrom(ValueLayout.JAVA_INT, value), () -> describe() + ", " + operands));
     }
 
     /**
@@ -754,7 +757,7 @@ public final class CmId extends NativeResource {
                 }
                 moveToParent(from, to);
                 try {
-                    Rdmacm.migrate(id, to.segment(), describe() + ", " + to.describe());
+                    Rdmacm.migrate(id, to.segment(), () -> describe() + ", " + to.describe());
                 } catch (RuntimeException | Error e) {
                     moveToParent(to, from);
                     throw e;
@@ -893,7 +896,7 @@ public final class CmId extends NativeResource {
 
     private void startJoin(Arena arena, MemorySegment address, JoinFlag flag, long token, String name) {
         MemorySegment context = MemorySegment.ofAddress(token);
-        String operands = describe() + ", group " + name + ", " + flag;
+        Supplier<String> operands = () -> describe() + ", group " + name + ", " + flag;
         if (flag == JoinFlag.FULL_MEMBER && !Rdmacm.hasJoinEx()) {
             Rdmacm.join(id, address, context, operands);
             return;
@@ -908,7 +911,7 @@ public final class CmId extends NativeResource {
 
     private void leave(Object key, Encoding group, String name) {
         withArena(arena -> {
-            Rdmacm.leave(id, group.encode(arena), describe() + ", group " + name);
+            Rdmacm.leave(id, group.encode(arena), () -> describe() + ", group " + name);
             boolean known = groups.remove(key);
         });
     }
@@ -1061,7 +1064,7 @@ public final class CmId extends NativeResource {
             }
             try {
                 channel.forget(id);
-                Rdmacm.destroyId(id, describe());
+                Rdmacm.destroyId(id, this::describe);
             } catch (RuntimeException | Error e) {
                 channel.restore(id, this);
                 if (device != 0) {

@@ -62,6 +62,14 @@ public final class EventChannel extends NativeResource {
         }
     }
 
+    /** Described only when somebody asks: most never are. */
+    private record Arrival(
+            Instant at, RawEvent event, @Nullable CmId id) {
+        Seen seen() {
+            return new Seen(at, EventChannel.describe(event, id));
+        }
+    }
+
     private static final int REMEMBERED = 16;
     private static final Set<CmEvent.Type> ENDINGS = Set.of(CmEvent.Type.DISCONNECTED, CmEvent.Type.TIMEWAIT_EXIT);
     private static final AtomicLong NUMBERS = new AtomicLong();
@@ -89,7 +97,7 @@ public final class EventChannel extends NativeResource {
     /** Events that nobody asked for yet, in order of arrival; guarded by {@link #lock}. */
     private final Deque<RawEvent> pending = new ArrayDeque<>();
     /** The last events, for messages; guarded by {@link #lock}. */
-    private final Deque<Seen> recent = new ArrayDeque<>();
+    private final Deque<Arrival> recent = new ArrayDeque<>();
 
     private EventChannel(MemorySegment channel, int fd) {
         super("cm-channel");
@@ -143,7 +151,7 @@ public final class EventChannel extends NativeResource {
             ids.put(address.address(), id);
             return id;
         } catch (RuntimeException | Error e) {
-            Rdmacm.destroyId(address, "");
+            Rdmacm.destroyId(address, () -> "");
             throw e;
         }
     }
@@ -195,7 +203,7 @@ public final class EventChannel extends NativeResource {
     public List<Seen> history() {
         lock.lock();
         try {
-            return List.copyOf(recent);
+            return recent.stream().map(Arrival::seen).toList();
         } finally {
             lock.unlock();
         }
@@ -213,13 +221,12 @@ public final class EventChannel extends NativeResource {
             readAll();
             return pending.stream()
                     .filter(raw -> !ENDINGS.contains(CmEvent.Type.of(raw.number())))
-                    .map(this::describe)
+                    .map(raw -> describe(raw, ids.get(raw.recipient())))
                     .toList();
         });
     }
 
-    private String describe(RawEvent raw) {
-        CmId id = ids.get(raw.recipient());
+    private static String describe(RawEvent raw, @Nullable CmId id) {
         return CmEvent.cName(raw.number()) + " on " + (id == null ? "an unknown id" : id.describe())
                 + (raw.status() == 0 ? "" : ", status " + raw.status());
     }
@@ -390,8 +397,8 @@ public final class EventChannel extends NativeResource {
                 Rdmacm.ackEvent(event);
             }
             any = true;
-            remember(raw);
             CmId id = ids.get(raw.recipient());
+            remember(raw, id);
             if (id != null) {
                 id.noteEvent(raw);
                 pending.add(raw);
@@ -402,11 +409,11 @@ public final class EventChannel extends NativeResource {
         }
     }
 
-    private void remember(RawEvent raw) {
+    private void remember(RawEvent raw, @Nullable CmId id) {
         if (recent.size() == REMEMBERED) {
-            Seen ignored = recent.removeFirst();
+            Arrival ignored = recent.removeFirst();
         }
-        recent.addLast(new Seen(Instant.now(), describe(raw)));
+        recent.addLast(new Arrival(Instant.now(), raw, id));
     }
 
     private @Nullable CmEvent take(Predicate<RawEvent> matching) {
@@ -424,7 +431,7 @@ public final class EventChannel extends NativeResource {
     void forget(MemorySegment id) {
         for (RawEvent raw : removePending(id.address())) {
             if (raw.listenId() != 0) {
-                Rdmacm.destroyId(MemorySegment.ofAddress(raw.id()), "of a connection request that nobody took");
+                Rdmacm.destroyId(MemorySegment.ofAddress(raw.id()), () -> "of a connection request that nobody took");
             }
         }
         CmId ignored = ids.remove(id.address());
@@ -439,7 +446,7 @@ public final class EventChannel extends NativeResource {
     void handOver(MemorySegment address, CmId id, EventChannel to) {
         for (RawEvent raw : removePending(address.address())) {
             if (raw.listenId() != 0) {
-                Rdmacm.migrate(MemorySegment.ofAddress(raw.id()), to.channel, "request of " + id.describe());
+                Rdmacm.migrate(MemorySegment.ofAddress(raw.id()), to.channel, () -> "request of " + id.describe());
             }
             to.pending.add(raw);
         }

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The calls of librdmacm, each with errno turned into an exception.
@@ -120,14 +121,14 @@ final class Rdmacm {
 
     static void createId(MemorySegment channel, MemorySegment out, PortSpace portSpace) {
         try {
-            check("rdma_create_id", portSpace.toString(), (int)
+            check("rdma_create_id", portSpace::toString, (int)
                     CREATE_ID.invokeExact(Native.errnoState(), channel, out, MemorySegment.NULL, portSpace.value()));
         } catch (Throwable e) {
             throw Native.unchecked("rdma_create_id", e);
         }
     }
 
-    static void destroyId(MemorySegment id, String operands) {
+    static void destroyId(MemorySegment id, Supplier<String> operands) {
         one(DESTROY_ID, "rdma_destroy_id", operands, id);
     }
 
@@ -153,19 +154,23 @@ final class Rdmacm {
     }
 
     static void ackEvent(MemorySegment event) {
-        one(ACK_EVENT, "rdma_ack_cm_event", "", event);
+        one(ACK_EVENT, "rdma_ack_cm_event", () -> "", event);
     }
 
-    static void bind(MemorySegment id, MemorySegment address, String operands) {
+    static void bind(MemorySegment id, MemorySegment address, Supplier<String> operands) {
         two(BIND, "rdma_bind_addr", operands, id, address);
     }
 
-    static void listen(MemorySegment id, int backlog, String operands) {
+    static void listen(MemorySegment id, int backlog, Supplier<String> operands) {
         withInt(LISTEN, "rdma_listen", operands, id, backlog);
     }
 
     static void resolveAddress(
-            MemorySegment id, MemorySegment source, MemorySegment target, int timeoutMillis, String operands) {
+            MemorySegment id,
+            MemorySegment source,
+            MemorySegment target,
+            int timeoutMillis,
+            Supplier<String> operands) {
         try {
             check("rdma_resolve_addr", operands, (int)
                     RESOLVE_ADDRESS.invokeExact(Native.errnoState(), id, source, target, timeoutMillis));
@@ -174,39 +179,40 @@ final class Rdmacm {
         }
     }
 
-    static void resolveRoute(MemorySegment id, int timeoutMillis, String operands) {
+    static void resolveRoute(MemorySegment id, int timeoutMillis, Supplier<String> operands) {
         withInt(RESOLVE_ROUTE, "rdma_resolve_route", operands, id, timeoutMillis);
     }
 
-    static void createQp(MemorySegment id, MemorySegment attributes, String operands) {
+    static void createQp(MemorySegment id, MemorySegment attributes, Supplier<String> operands) {
         two(CREATE_QP, "rdma_create_qp_ex", operands, id, attributes);
     }
 
     /** Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. */
-    static void destroyQp(MemorySegment qp, String operands) {
+    static void destroyQp(MemorySegment qp, Supplier<String> operands) {
         try {
             int errno = (int) DESTROY_QP.invokeExact(Native.errnoState(), qp);
             if (errno != 0) {
-                throw new RdmaException("ibv_destroy_qp", operands, errno);
+                throw new RdmaException("ibv_destroy_qp", operands.get(), errno);
             }
         } catch (Throwable e) {
             throw Native.unchecked("ibv_destroy_qp", e);
         }
     }
 
-    static void initQpAttributes(MemorySegment id, MemorySegment attributes, MemorySegment mask, String operands) {
+    static void initQpAttributes(
+            MemorySegment id, MemorySegment attributes, MemorySegment mask, Supplier<String> operands) {
         three(younger(INIT_QP_ATTR, "rdma_init_qp_attr", 23), "rdma_init_qp_attr", operands, id, attributes, mask);
     }
 
-    static void connect(MemorySegment id, MemorySegment parameters, String operands) {
+    static void connect(MemorySegment id, MemorySegment parameters, Supplier<String> operands) {
         two(CONNECT, "rdma_connect", operands, id, parameters);
     }
 
-    static void accept(MemorySegment id, MemorySegment parameters, String operands) {
+    static void accept(MemorySegment id, MemorySegment parameters, Supplier<String> operands) {
         two(ACCEPT, "rdma_accept", operands, id, parameters);
     }
 
-    static void reject(MemorySegment id, MemorySegment data, int length, String operands) {
+    static void reject(MemorySegment id, MemorySegment data, int length, Supplier<String> operands) {
         try {
             check("rdma_reject", operands, (int) REJECT.invokeExact(Native.errnoState(), id, data, (byte) length));
         } catch (Throwable e) {
@@ -214,11 +220,11 @@ final class Rdmacm {
         }
     }
 
-    static void establish(MemorySegment id, String operands) {
+    static void establish(MemorySegment id, Supplier<String> operands) {
         one(younger(ESTABLISH, "rdma_establish", 23), "rdma_establish", operands, id);
     }
 
-    static void disconnect(MemorySegment id, String operands) {
+    static void disconnect(MemorySegment id, Supplier<String> operands) {
         one(DISCONNECT, "rdma_disconnect", operands, id);
     }
 
@@ -226,7 +232,7 @@ final class Rdmacm {
         return JOIN_EX.isPresent();
     }
 
-    static void joinEx(MemorySegment id, MemorySegment attributes, MemorySegment token, String operands) {
+    static void joinEx(MemorySegment id, MemorySegment attributes, MemorySegment token, Supplier<String> operands) {
         three(
                 younger(JOIN_EX, "rdma_join_multicast_ex", 16),
                 "rdma_join_multicast_ex",
@@ -236,15 +242,15 @@ final class Rdmacm {
                 token);
     }
 
-    static void join(MemorySegment id, MemorySegment address, MemorySegment token, String operands) {
+    static void join(MemorySegment id, MemorySegment address, MemorySegment token, Supplier<String> operands) {
         three(JOIN, "rdma_join_multicast", operands, id, address, token);
     }
 
-    static void leave(MemorySegment id, MemorySegment address, String operands) {
+    static void leave(MemorySegment id, MemorySegment address, Supplier<String> operands) {
         two(LEAVE, "rdma_leave_multicast", operands, id, address);
     }
 
-    static void setOption(MemorySegment id, int option, MemorySegment value, String operands) {
+    static void setOption(MemorySegment id, int option, MemorySegment value, Supplier<String> operands) {
         try {
             check("rdma_set_option", operands, (int) SET_OPTION.invokeExact(
                     Native.errnoState(), id, rdma_h.RDMA_OPTION_ID(), option, value, value.byteSize()));
@@ -253,7 +259,7 @@ final class Rdmacm {
         }
     }
 
-    static void migrate(MemorySegment id, MemorySegment channel, String operands) {
+    static void migrate(MemorySegment id, MemorySegment channel, Supplier<String> operands) {
         two(MIGRATE, "rdma_migrate_id", operands, id, channel);
     }
 
@@ -305,7 +311,7 @@ final class Rdmacm {
                 + ": it came with rdma-core " + release + "; install that release or a later one"));
     }
 
-    private static void one(MethodHandle handle, String call, String operands, MemorySegment a) {
+    private static void one(MethodHandle handle, String call, Supplier<String> operands, MemorySegment a) {
         try {
             check(call, operands, (int) handle.invokeExact(Native.errnoState(), a));
         } catch (Throwable e) {
@@ -313,7 +319,8 @@ final class Rdmacm {
         }
     }
 
-    private static void two(MethodHandle handle, String call, String operands, MemorySegment a, MemorySegment b) {
+    private static void two(
+            MethodHandle handle, String call, Supplier<String> operands, MemorySegment a, MemorySegment b) {
         try {
             check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b));
         } catch (Throwable e) {
@@ -322,7 +329,12 @@ final class Rdmacm {
     }
 
     private static void three(
-            MethodHandle handle, String call, String operands, MemorySegment a, MemorySegment b, MemorySegment c) {
+            MethodHandle handle,
+            String call,
+            Supplier<String> operands,
+            MemorySegment a,
+            MemorySegment b,
+            MemorySegment c) {
         try {
             check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b, c));
         } catch (Throwable e) {
@@ -330,7 +342,7 @@ final class Rdmacm {
         }
     }
 
-    private static void withInt(MethodHandle handle, String call, String operands, MemorySegment a, int b) {
+    private static void withInt(MethodHandle handle, String call, Supplier<String> operands, MemorySegment a, int b) {
         try {
             check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b));
         } catch (Throwable e) {
@@ -338,13 +350,13 @@ final class Rdmacm {
         }
     }
 
-    private static void check(String call, String operands, int result) {
+    private static void check(String call, Supplier<String> operands, int result) {
         if (result != 0) {
             int errno = Native.errno();
             String cure = errno == rdma_h.EINVAL() ? wrongState(call) : errno == ENOTSUPP ? notSupported(call) : "";
             throw cure.isEmpty()
-                    ? new RdmaException(call, operands, errno)
-                    : new RdmaException(call, operands, errno, cure);
+                    ? new RdmaException(call, operands.get(), errno)
+                    : new RdmaException(call, operands.get(), errno, cure);
         }
     }
 

@@ -457,7 +457,7 @@ final class ConnectionSet implements AutoCloseable {
 
     private void handle(CmEvent event) {
         progress = true;
-        context.trace(event.toString());
+        context.trace(event::toString);
         if (event.type() == CmEvent.Type.CONNECT_REQUEST) {
             request(event);
             return;

@@ -146,7 +146,7 @@ final class DatagramSet implements AutoCloseable {
             try {
                 return id.awaitEvent(SLICE).require(CmEvent.Type.CONNECT_REQUEST);
             } catch (RdmaTimeoutException e) {
-                context.trace("no request yet");
+                context.trace(() -> "no request yet");
             }
         }
     }

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.role;
 import io.rdmatest.fabric.FabricDevice;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /** The context of a role, of which a part is to be different. */
 class ForwardingContext implements RoleContext {
@@ -39,7 +40,7 @@ class ForwardingContext implements RoleContext {
     }
 
     @Override
-    public void trace(String what) {
+    public void trace(Supplier<String> what) {
         context.trace(what);
     }
 }

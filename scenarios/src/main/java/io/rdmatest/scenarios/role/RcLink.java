@@ -155,7 +155,7 @@ final class RcLink implements AutoCloseable {
         Optional<CmEvent> pollRequest(Duration timeout) {
             try {
                 CmEvent event = id.awaitEvent(timeout);
-                context.trace(event.toString());
+                context.trace(event::toString);
                 return Optional.of(event.require(CmEvent.Type.CONNECT_REQUEST));
             } catch (RdmaTimeoutException e) {
                 return Optional.empty();
@@ -176,7 +176,7 @@ final class RcLink implements AutoCloseable {
             Duration left = Waits.remaining(deadline);
             try {
                 CmEvent event = id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
-                context.trace(event.toString());
+                context.trace(event::toString);
                 return event;
             } catch (RdmaTimeoutException e) {
                 if (Waits.remaining(deadline).isZero()) {
@@ -227,13 +227,13 @@ final class RcLink implements AutoCloseable {
             id.resolveAddress(source, target, resolve);
             long resolved = System.nanoTime();
             link.resolveNanos = resolved - start;
-            context.trace("address resolved: " + id.describe());
+            context.trace(() -> "address resolved: " + id.describe());
             link.setAckTimeout(id);
             tuning.tune(id);
             resolved = System.nanoTime();
             id.resolveRoute(resolve);
             link.routeNanos = System.nanoTime() - resolved;
-            context.trace("route resolved: " + id.describe());
+            context.trace(() -> "route resolved: " + id.describe());
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             ConnectionParameters.Builder parameters = link.parameters(privateData);
@@ -338,7 +338,7 @@ final class RcLink implements AutoCloseable {
             cm.setAckTimeout(ACK_TIMEOUT);
         } catch (RdmaException e) {
             // A kernel without this option connects as well.
-            context.trace("the ACK timeout stays that of rdma_cm: " + e.getMessage());
+            context.trace(() -> "the ACK timeout stays that of rdma_cm: " + e.getMessage());
         }
     }
 
@@ -401,7 +401,7 @@ final class RcLink implements AutoCloseable {
         if (id != null && !disconnectedByPeer) {
             Optional<CmEvent> event = id().pollEvent();
             if (event.isPresent()) {
-                context.trace(event.get().toString());
+                context.trace(event.get()::toString);
                 event.get().require(CmEvent.Type.DISCONNECTED);
                 disconnectedByPeer = true;
             }

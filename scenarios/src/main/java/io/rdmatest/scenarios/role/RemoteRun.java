@@ -99,7 +99,7 @@ record RemoteRun<R>(
         return switch (role) {
             case RpingRoles.Server server -> printed ? server.printed() : server.traced();
             case RpingRoles.Client client -> printed ? client.printed() : client.traced();
-            default -> context::trace;
+            default -> text -> context.trace(() -> text);
         };
     }
 

@@ -70,7 +70,7 @@ public final class RmaStreamRoles {
                 context.tell(Integer.toString(listener.localAddress().getPort()));
                 try (StreamEndpoint endpoint = awaitRequest(context, events).accept()) {
                     endpoint.awaitConnected(options.timeout());
-                    context.trace("connected with " + endpoint.remoteAddress());
+                    context.trace(() -> "connected with " + endpoint.remoteAddress());
                     Exchange exchange = new Exchange(context, options, endpoint, "server");
                     exchange.run(false);
                     exchange.awaitEnd();
@@ -132,7 +132,7 @@ public final class RmaStreamRoles {
                     StreamEndpoint endpoint =
                             StreamEndpoint.connect(events, null, target, options.stream(), options.timeout())) {
                 awaitConnected(endpoint, target);
-                context.trace("connected with " + endpoint.remoteAddress());
+                context.trace(() -> "connected with " + endpoint.remoteAddress());
                 Exchange exchange = new Exchange(context, options, endpoint, "client");
                 exchange.run(true);
                 endpoint.shutdown(options.timeout());

@@ -133,8 +133,8 @@ public final class RoleAgent {
         }
 
         @Override
-        public void trace(String what) {
-            task.say(LineKind.TRACED, what);
+        public void trace(Supplier<String> what) {
+            task.say(LineKind.TRACED, what.get());
         }
 
         @Override

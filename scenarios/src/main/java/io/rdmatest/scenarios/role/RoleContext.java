@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.role;
 import io.rdmatest.fabric.FabricDevice;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /**
  * What a role is given: the device of its node, and short text messages to and from whoever started it.
@@ -45,9 +46,9 @@ public interface RoleContext {
      * Tells what happens on the connection, as the programs do with {@code -d}: events and changes of state, never on
      * the data path. Dropped unless somebody listens.
      *
-     * @param what one line of text
+     * @param what makes one line of text, if somebody listens
      */
-    default void trace(String what) {}
+    default void trace(Supplier<String> what) {}
 
     /** Whether the scenario was given up, usually because the other side failed; a role then ends at once. */
     boolean isCancelled();

@@ -55,7 +55,7 @@ final class RpingClient {
             } else {
                 link.leave();
             }
-            context.trace("disconnected after " + pings + " pings");
+            context.trace(() -> "disconnected after " + pings + " pings");
             long returned = pings * options.sizeBytes();
             return new RpingRoles.ClientResult(
                     pings,

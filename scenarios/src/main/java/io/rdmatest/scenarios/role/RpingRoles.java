@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.role;
 
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -137,8 +138,8 @@ public final class RpingRoles {
         }
         return new ForwardingContext(context) {
             @Override
-            public void trace(String what) {
-                traced.accept(what);
+            public void trace(Supplier<String> what) {
+                traced.accept(what.get());
             }
         };
     }

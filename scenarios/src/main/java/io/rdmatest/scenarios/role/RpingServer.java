@@ -67,7 +67,7 @@ final class RpingServer {
         }
         int backlog = options.persistent() ? PERSISTENT_BACKLOG : BACKLOG;
         try (RcLink.Listener listener = RcLink.Listener.open(context, options.address(), options.port(), backlog)) {
-            context.trace("listening: " + listener.id().describe());
+            context.trace(() -> "listening: " + listener.id().describe());
             context.tell(Integer.toString(listener.id().localPort()));
             Duration patience = options.unlimitedListening() ? FOR_EVER : options.timeout();
             CmEvent first = listener.awaitRequest(patience);
@@ -147,7 +147,7 @@ final class RpingServer {
         try {
             serve(request, session);
         } catch (RoleCancelledException e) {
-            context.trace("client " + number + " interrupted");
+            context.trace(() -> "client " + number + " interrupted");
         } catch (RuntimeException | AssertionError e) {
             fail(number, client, e);
         } finally {
@@ -157,7 +157,7 @@ final class RpingServer {
 
     private void fail(int number, String client, Throwable failure) {
         String text = "client %d from %s: %s".formatted(number, client, failure.getMessage());
-        context.trace(text);
+        context.trace(() -> text);
         synchronized (lock) {
             failed++;
             if (failures.size() < FAILURES_KEPT) {
