@@ -14,7 +14,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -23,10 +22,6 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Faults on purpose between two virtual machines on one segment. All run in one pair of machines, which is booted once; what
  * became of each is a test here.
  */
-@EnabledIfSystemProperty(
-        named = "rdma.test.faults",
-        matches = "true",
-        disabledReason = "takes minutes, and needs a host that does nothing else: -Drdma.test.faults=true runs it")
 @EnabledIf(
         value = "io.rdmatest.acceptance.Machines#preparedForNodes",
         disabledReason = "the project is not packaged, or no virtual machine can be started here")
