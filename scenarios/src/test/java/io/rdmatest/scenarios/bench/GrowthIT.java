@@ -18,12 +18,12 @@ class GrowthIT {
     @CsvSource({
         "growth-connections, 3, 3",
         "growth-qps, 5, 4095",
-        "growth-size, 1, 500",
-        "growth-size, 9437184, 1",
+        "growth-size, 1, 0.48828125",
+        "growth-size, 9437184, 9216",
         "growth-tests, 7, 7"
     })
     @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-    void theWorkIsDone(String name, long work, long units) {
+    void theWorkIsDone(String name, long work, double units) {
         GrowthRow row = GrowthRows.all().stream()
                 .filter(each -> each.name().equals(name))
                 .findFirst()
