@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -155,7 +156,7 @@ final class KernelAudit {
             List<KernelResource> ofKind =
                     added.stream().filter(resource -> resource.kind() == kind).collect(Collectors.toList());
             if (kind == Kind.PROTECTION_DOMAIN) {
-                removeDomainsOfCm(ofKind, entered, byKey);
+                removeDomainsOfCm(ofKind, entered, byKey, unexplained);
             }
             unexplained.addAll(excess(kind, ofKind, entered));
         }
@@ -198,24 +199,40 @@ final class KernelAudit {
     /**
      * Removes the one protection domain a device that librdmacm keeps, if it must be among the added ones. The first id on
      * the device has it made, in its thread; the last one's end takes it away, and that may be an id of another test.
+     *
+     * @param unexplained what was found until now, contexts among them: what is on those is not librdmacm's
      */
-    private static void removeDomainsOfCm(
-            List<KernelResource> added, List<NativeResource> entered, Map<Key, KernelResource> all) {
+    private void removeDomainsOfCm(
+            List<KernelResource> added,
+            List<NativeResource> entered,
+            Map<Key, KernelResource> all,
+            List<KernelResource> unexplained) {
         List<NativeResource> live = Ledger.live();
         if (live.stream().noneMatch(KernelAudit::keepsDomainOfCm)) {
             return;
         }
         for (String device : added.stream().map(KernelResource::device).collect(Collectors.toSet())) {
-            List<KernelResource> addedHere = added.stream()
-                    .filter(resource -> resource.device().equals(device))
-                    .toList();
+            Key opened = new Key(Kind.CONTEXT, device, OPENED_BY_CM.getOrDefault(device, UNKNOWN));
+            boolean known = latest.contains(opened);
+            // Where the context of librdmacm is not known, it may be any but those that nobody accounts for.
+            Predicate<KernelResource> candidate = resource -> {
+                Long context = resource.parents().get(Kind.CONTEXT);
+                return resource.kind() == Kind.PROTECTION_DOMAIN
+                        && resource.device().equals(device)
+                        && (context == null
+                                || (known
+                                        ? context == opened.number()
+                                        : unexplained.stream()
+                                                .map(Key::of)
+                                                .noneMatch(new Key(Kind.CONTEXT, device, context)::equals)));
+            };
+            List<KernelResource> addedHere = added.stream().filter(candidate).toList();
             long unknown = all.values().stream()
-                            .filter(resource -> resource.kind() == Kind.PROTECTION_DOMAIN
-                                    && resource.device().equals(device)
-                                    && mayBeOurs(resource, all))
+                            .filter(candidate)
+                            .filter(resource -> mayBeOurs(resource, all))
                             .count()
-                    - domains(live, device);
-            long unknownAdded = addedHere.size() - domains(entered, device);
+                    - domains(live, device, known);
+            long unknownAdded = addedHere.size() - domains(entered, device, known);
             if (unknownAdded > 0 && unknown <= unknownAdded) {
                 boolean ignored = added.remove(addedHere.getFirst());
             }
@@ -226,10 +243,11 @@ final class KernelAudit {
         return resource.kind().equals(LEDGER.get(Kind.CM_ID)) || COMPOUND.contains(resource.kind());
     }
 
-    private static long domains(List<NativeResource> resources, String device) {
+    private static long domains(List<NativeResource> resources, String device, boolean onContextOfCm) {
         return resources.stream()
                 .filter(resource -> resource instanceof ProtectionDomain domain
-                        && domain.context().deviceName().equals(device))
+                        && domain.context().deviceName().equals(device)
+                        && (!onContextOfCm || domain.context().isShared()))
                 .count();
     }
 

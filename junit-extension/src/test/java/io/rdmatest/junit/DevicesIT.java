@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.ffi.rdma_h;
@@ -20,6 +21,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -304,6 +306,25 @@ class DevicesIT {
             kept.close();
         }
         assertThat(domainsOfThisThread()).isEmpty();
+    }
+
+    /** An id keeps a protection domain on its own device only. */
+    @Test
+    void aDomainOfNobodyIsToldAlsoWhileAnotherDeviceHasAnId() {
+        KernelAudit audit = KernelAudit.begin();
+        assertThat(audit).isNotNull();
+        InetAddress address = Fabric.load().withDevice("rxe0").local().resolve().address();
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.bind(new InetSocketAddress(address, 0));
+            MemorySegment context = openPastTheLedger(SecondDevice.NAME);
+            MemorySegment leaked = rdma_h.ibv_alloc_pd(context);
+            assertThat(audit.unexplained(false))
+                    .extracting(KernelResource::kind)
+                    .containsExactly(KernelResource.Kind.CONTEXT, KernelResource.Kind.PROTECTION_DOMAIN);
+            assertThat(rdma_h.ibv_dealloc_pd(leaked)).isZero();
+            assertThat(rdma_h.ibv_close_device(context)).isZero();
+        }
     }
 
     private static MemorySegment openPastTheLedger(String device) {
