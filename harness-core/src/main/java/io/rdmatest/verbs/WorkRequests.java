@@ -34,13 +34,7 @@ abstract class WorkRequests implements AutoCloseable {
     final @Nullable MemoryRegion[] regions;
     final boolean[] set;
 
-    /**
-     * An arena that is closed before the collector comes stops every thread of the JVM for a moment. What a queue has for
-     * requests one by one is not worth that: thousands of queues may go at once.
-     */
-    private static final int WORTH_FREEING = 64 << 10;
-
-    private final @Nullable Arena toFree;
+    private final Arena arena = Arena.ofShared();
     private final MemorySegment segments;
     private final MemorySegment bad;
     private final MemorySegment[] each;
@@ -75,14 +69,9 @@ abstract class WorkRequests implements AutoCloseable {
         this.nextOffset = nextOffset;
         this.segmentListOffset = segmentListOffset;
         this.segmentCountOffset = segmentCountOffset;
-        long ofRequests = size * capacity;
-        long ofSegments = SGE * capacity * maxSegments;
-        long all = ofRequests + ofSegments + ADDRESS.byteSize();
-        this.toFree = all >= WORTH_FREEING ? Arena.ofShared() : null;
-        MemorySegment memory = (toFree == null ? Arena.ofAuto() : toFree).allocate(all, 8);
-        this.requests = memory.asSlice(0, ofRequests, 8);
-        this.segments = memory.asSlice(ofRequests, ofSegments, 8);
-        this.bad = memory.asSlice(ofRequests + ofSegments, ADDRESS.byteSize(), 8);
+        this.requests = arena.allocate(size * capacity, 8);
+        this.segments = arena.allocate(SGE * capacity * maxSegments, 8);
+        this.bad = arena.allocate(ADDRESS);
         this.each = new MemorySegment[capacity];
         this.regions = new MemoryRegion[capacity * maxSegments];
         this.set = new boolean[capacity];
@@ -232,14 +221,12 @@ abstract class WorkRequests implements AutoCloseable {
         Objects.checkFromIndexSize(from, count, capacity);
     }
 
-    /** Frees the native array, or leaves it to the collector; does nothing the second time. Requests that were posted are not affected. */
+    /** Frees the native array; does nothing the second time. Requests that were posted are not affected. */
     @Override
     public final synchronized void close() {
         if (!closed) {
             closed = true;
-            if (toFree != null) {
-                toFree.close();
-            }
+            arena.close();
         }
     }
 }
