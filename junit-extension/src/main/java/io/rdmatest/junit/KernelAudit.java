@@ -104,7 +104,8 @@ final class KernelAudit {
                 previous.latest, previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
     }
 
-    private static long nativeThreadId() {
+    /** Returns what the kernel calls this thread; 0 if it does not tell. */
+    static long nativeThreadId() {
         try {
             return Long.parseLong(
                     Path.of("/proc/thread-self").toRealPath().getFileName().toString());
@@ -215,16 +216,14 @@ final class KernelAudit {
             Key opened = new Key(Kind.CONTEXT, device, OPENED_BY_CM.getOrDefault(device, UNKNOWN));
             boolean known = latest.contains(opened);
             // Where the context of librdmacm is not known, it may be any but those that nobody accounts for.
+            Predicate<Key> ofCm = known
+                    ? opened::equals
+                    : context -> unexplained.stream().map(Key::of).noneMatch(context::equals);
             Predicate<KernelResource> candidate = resource -> {
                 Long context = resource.parents().get(Kind.CONTEXT);
                 return resource.kind() == Kind.PROTECTION_DOMAIN
                         && resource.device().equals(device)
-                        && (context == null
-                                || (known
-                                        ? context == opened.number()
-                                        : unexplained.stream()
-                                                .map(Key::of)
-                                                .noneMatch(new Key(Kind.CONTEXT, device, context)::equals)));
+                        && (context == null || ofCm.test(new Key(Kind.CONTEXT, device, context)));
             };
             List<KernelResource> addedHere = added.stream().filter(candidate).toList();
             long unknown = all.values().stream()

@@ -8,7 +8,6 @@ import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
@@ -18,9 +17,6 @@ import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -30,7 +26,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -285,25 +280,23 @@ class DevicesIT {
         KernelAudit audit = KernelAudit.begin();
         assertThat(audit).isNotNull();
         try (EventChannel channel = EventChannel.create();
-                ExecutorService other = Executors.newSingleThreadExecutor()) {
-            CmId own = channel.createId(PortSpace.TCP);
+                ExecutorService other = Executors.newSingleThreadExecutor();
+                CmId own = channel.createId(PortSpace.TCP);
+                CmId kept = other.submit(() -> channel.createId(PortSpace.TCP)).get(20, TimeUnit.SECONDS)) {
             own.bind(address);
             List<KernelResource> domains = domainsOfThisThread();
-            CmId kept = other.submit(() -> channel.createId(PortSpace.TCP)).get(20, TimeUnit.SECONDS);
             kept.bind(address);
             own.close();
             assertThat(domains).hasSize(1);
             assertThat(domainsOfThisThread()).isEqualTo(domains);
             assertThat(audit.unexplained(false)).isEmpty();
 
-            MemorySegment context = openPastTheLedger(SecondDevice.NAME);
-            MemorySegment leaked = rdma_h.ibv_alloc_pd(context);
-            assertThat(audit.unexplained(false))
-                    .filteredOn(resource -> resource.kind() == KernelResource.Kind.PROTECTION_DOMAIN)
-                    .isNotEmpty();
-            assertThat(rdma_h.ibv_dealloc_pd(leaked)).isZero();
-            assertThat(rdma_h.ibv_close_device(context)).isZero();
-            kept.close();
+            try (PastTheLedger leaked = new PastTheLedger(SecondDevice.NAME)) {
+                assertThat(audit.unexplained(false))
+                        .as("%s", leaked)
+                        .filteredOn(resource -> resource.kind() == KernelResource.Kind.PROTECTION_DOMAIN)
+                        .isNotEmpty();
+            }
         }
         assertThat(domainsOfThisThread()).isEmpty();
     }
@@ -317,37 +310,17 @@ class DevicesIT {
         try (EventChannel channel = EventChannel.create();
                 CmId id = channel.createId(PortSpace.TCP)) {
             id.bind(new InetSocketAddress(address, 0));
-            MemorySegment context = openPastTheLedger(SecondDevice.NAME);
-            MemorySegment leaked = rdma_h.ibv_alloc_pd(context);
-            assertThat(audit.unexplained(false))
-                    .extracting(KernelResource::kind)
-                    .containsExactly(KernelResource.Kind.CONTEXT, KernelResource.Kind.PROTECTION_DOMAIN);
-            assertThat(rdma_h.ibv_dealloc_pd(leaked)).isZero();
-            assertThat(rdma_h.ibv_close_device(context)).isZero();
+            try (PastTheLedger leaked = new PastTheLedger(SecondDevice.NAME)) {
+                assertThat(audit.unexplained(false))
+                        .as("%s", leaked)
+                        .extracting(KernelResource::kind)
+                        .containsExactly(KernelResource.Kind.CONTEXT, KernelResource.Kind.PROTECTION_DOMAIN);
+            }
         }
     }
 
-    private static MemorySegment openPastTheLedger(String device) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment devices = rdma_h.ibv_get_device_list(count);
-            int length = count.get(ValueLayout.JAVA_INT, 0);
-            MemorySegment context = IntStream.range(0, length)
-                    .mapToObj(index -> devices.reinterpret(ValueLayout.ADDRESS.byteSize() * length)
-                            .getAtIndex(ValueLayout.ADDRESS, index))
-                    .filter(entry ->
-                            rdma_h.ibv_get_device_name(entry).getString(0).equals(device))
-                    .map(rdma_h::ibv_open_device)
-                    .findFirst()
-                    .orElseThrow();
-            rdma_h.ibv_free_device_list(devices);
-            return context;
-        }
-    }
-
-    private static List<KernelResource> domainsOfThisThread() throws IOException {
-        long thread = Long.parseLong(
-                Path.of("/proc/thread-self").toRealPath().getFileName().toString());
+    private static List<KernelResource> domainsOfThisThread() {
+        long thread = KernelAudit.nativeThreadId();
         return KernelResource.list(KernelResource.Kind.PROTECTION_DOMAIN).stream()
                 .filter(domain -> domain.thread() == thread && domain.device().equals(SecondDevice.NAME))
                 .toList();

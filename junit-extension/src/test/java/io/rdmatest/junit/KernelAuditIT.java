@@ -3,17 +3,14 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,18 +51,9 @@ class KernelAuditIT {
     static class LeakingPastTheLedgerTestCase {
         @RdmaTest
         void allocates() {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-                MemorySegment devices = rdma_h.ibv_get_device_list(count);
-                MemorySegment device =
-                        devices.reinterpret(ValueLayout.ADDRESS.byteSize()).get(ValueLayout.ADDRESS, 0);
-                MemorySegment context = rdma_h.ibv_open_device(device);
-                UNDO.push(() -> rdma_h.ibv_close_device(context));
-                rdma_h.ibv_free_device_list(devices);
-                MemorySegment pd = rdma_h.ibv_alloc_pd(context);
-                assertThat(pd.address()).isNotZero();
-                UNDO.push(() -> rdma_h.ibv_dealloc_pd(pd));
-            }
+            PastTheLedger leaked =
+                    new PastTheLedger(RdmaDevice.list().getFirst().name());
+            UNDO.push(leaked::close);
         }
     }
 
