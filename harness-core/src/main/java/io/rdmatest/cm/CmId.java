@@ -190,7 +190,7 @@ public final class CmId extends NativeResource {
      *     EADDRINUSE if the port is taken, EINVAL if the id is bound already
      */
     public void bind(InetSocketAddress address) {
-        withArena(arena -> bind(CmAddresses.encode(arena, address), CmAddresses.text(address)));
+        withArena(arena -> bind(CmAddresses.encode(arena, address), () -> CmAddresses.text(address)));
     }
 
     /**
@@ -201,7 +201,7 @@ public final class CmId extends NativeResource {
      *     has no InfiniBand port at all: RoCE and iWARP devices are addressed by IP
      */
     public void bind(IbAddress address) {
-        withArena(arena -> bind(address.encode(arena), address.toString()));
+        withArena(arena -> bind(address.encode(arena), address::toString));
     }
 
     /**
@@ -212,12 +212,12 @@ public final class CmId extends NativeResource {
      * @throws RdmaException as of {@link #bind(InetSocketAddress)} and {@link #bind(IbAddress)}
      */
     public void bind(AddressInfo info) {
-        withArena(arena -> bind(sockaddr(arena, info.sourceSockaddr(), "local", info), info.toString()));
+        withArena(arena -> bind(sockaddr(arena, info.sourceSockaddr(), "local", info), info::toString));
     }
 
-    private void bind(MemorySegment sockaddr, String operands) {
+    private void bind(MemorySegment sockaddr, Supplier<String> operands) {
         try {
-            Rdmacm.bind(id, sockaddr, () -> operands);
+            Rdmacm.bind(id, sockaddr, operands);
             refresh();
         } catch (RdmaException e) {
             throw LinkLayers.explain(e, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
