@@ -183,10 +183,14 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     }
 
     private static String verdict(JsonNode row) {
+        return verdict(row, "the median ratio is " + ratio(row) + ", the target " + target(row));
+    }
+
+    private static String verdict(JsonNode row, String miss) {
         return switch (status(row)) {
             case "broken" -> reason(row);
             case "passed" -> "holds";
-            default -> "does not hold: the median ratio is " + ratio(row) + ", the target " + target(row);
+            default -> "does not hold: " + miss;
         };
     }
 
@@ -277,19 +281,13 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                                 Matrix.escaped(points.toString()),
                                 times(row, "timeGrowth"),
                                 times(row, "memoryGrowth"),
-                                Matrix.escaped(growthVerdict(row))));
+                                Matrix.escaped(verdict(
+                                        row,
+                                        "at most " + number(row.path("most").asDouble()) + " is flat"))));
             }
             html.append("</table>\n");
         }
         return html.append("</body></html>\n").toString();
-    }
-
-    private static String growthVerdict(JsonNode row) {
-        return switch (status(row)) {
-            case "broken" -> reason(row);
-            case "passed" -> "holds";
-            default -> "does not hold: at most " + number(row.path("most").asDouble()) + " is flat";
-        };
     }
 
     private static String times(JsonNode row, String field) {

@@ -102,9 +102,9 @@ final class Charts {
 
     /** Draws a line for each series, against the transfer size on a logarithmic axis. */
     static String throughput(String title, Map<String, SortedMap<Long, Double>> series) {
-        double highest = costs(series).max().orElse(0);
+        double highest = values(series).max().orElse(0);
         double top = niceMaximum(highest);
-        Works sizes = Works.of(series);
+        WorkAxis sizes = WorkAxis.of(series);
         StringBuilder svg = open(title, "");
         yAxis(svg, highest, "throughput in Gb/s");
         sizes.axis(svg, "transfer size (logarithmic)", Units::bytes);
@@ -120,12 +120,12 @@ final class Charts {
     /** Draws a line for each series, what a unit costs against how much work there is; both axes are logarithmic. */
     static String growth(String title, String unit, Map<String, SortedMap<Long, Double>> series) {
         // What costs nothing has no place on a logarithmic axis, and no dot.
-        DoubleSummaryStatistics some = costs(series).filter(cost -> cost > 0).summaryStatistics();
+        DoubleSummaryStatistics some = values(series).filter(cost -> cost > 0).summaryStatistics();
         double bottom = some.getCount() > 0 ? Math.pow(10, Math.floor(Math.log10(some.getMin()))) : 1;
         double top =
                 some.getCount() > 0 ? Math.max(bottom * 10, Math.pow(10, Math.ceil(Math.log10(some.getMax())))) : 10;
         double span = Math.log(top / bottom);
-        Works works = Works.of(series);
+        WorkAxis works = WorkAxis.of(series);
         StringBuilder svg = open(title, "");
         for (double decade = bottom; decade <= top * 1.001; decade *= 10) {
             yTick(svg, Math.log(decade / bottom) / span, Units.tick(decade));
@@ -141,7 +141,7 @@ final class Charts {
         return svg.append("</svg>\n").toString();
     }
 
-    private static DoubleStream costs(Map<String, SortedMap<Long, Double>> series) {
+    private static DoubleStream values(Map<String, SortedMap<Long, Double>> series) {
         return series.values().stream()
                 .flatMap(points -> points.values().stream())
                 .mapToDouble(Double::doubleValue);
@@ -154,13 +154,13 @@ final class Charts {
      * @param least its left end
      * @param span the logarithm of how many times as much its right end is
      */
-    private record Works(TreeSet<Long> all, double least, double span) {
+    private record WorkAxis(TreeSet<Long> all, double least, double span) {
 
-        static Works of(Map<String, SortedMap<Long, Double>> series) {
+        static WorkAxis of(Map<String, SortedMap<Long, Double>> series) {
             TreeSet<Long> all = new TreeSet<>();
             series.values().forEach(points -> all.addAll(points.keySet()));
             double least = Math.max(1, all.first()) / 1.4;
-            return new Works(all, least, Math.log(Math.max(1, all.last()) * 1.4 / least));
+            return new WorkAxis(all, least, Math.log(Math.max(1, all.last()) * 1.4 / least));
         }
 
         double fraction(long work) {
@@ -189,7 +189,7 @@ final class Charts {
     private static void lines(
             StringBuilder svg,
             Map<String, SortedMap<Long, Double>> series,
-            Works works,
+            WorkAxis works,
             DoubleUnaryOperator height,
             BiFunction<Long, Double, String> words) {
         int index = 0;
@@ -272,8 +272,9 @@ final class Charts {
     }
 
     private static void yAxis(StringBuilder svg, double highest, String title) {
+        double top = niceMaximum(highest);
         for (int i = 0; i <= 4; i++) {
-            yTick(svg, i / 4.0, Units.tick(niceMaximum(highest) * i / 4));
+            yTick(svg, i / 4.0, Units.tick(top * i / 4));
         }
         yTitle(svg, title);
     }
