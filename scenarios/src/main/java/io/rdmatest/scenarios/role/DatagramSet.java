@@ -365,9 +365,8 @@ final class DatagramSet implements AutoCloseable {
                 idle = 0;
                 progress = true;
             } else if (idle >= SPINS) {
-                // Where the device is software, the processor that spins is the one it needs. Until then without PAUSE:
-                // see
-                // Progress.
+                // Where the device is software, the processor that spins is the one it needs.
+                // Until then without PAUSE, for the reason that Progress has.
                 Thread.yield();
             }
             if (idle % LOOK == LOOK - 1) {
