@@ -5,8 +5,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.ffi.ibv_sge;
+import io.rdmatest.internal.CMemory;
 import io.rdmatest.internal.Native;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +34,9 @@ abstract class WorkRequests implements AutoCloseable {
     final @Nullable MemoryRegion[] regions;
     final boolean[] set;
 
-    private final Arena arena = Arena.ofShared();
+    /** Everything native below, in one piece. Touched under the lock of this list only, and not after it is closed. */
+    private final MemorySegment memory;
+
     private final MemorySegment segments;
     private final MemorySegment bad;
     private final MemorySegment[] each;
@@ -69,12 +71,15 @@ abstract class WorkRequests implements AutoCloseable {
         this.nextOffset = nextOffset;
         this.segmentListOffset = segmentListOffset;
         this.segmentCountOffset = segmentCountOffset;
-        this.requests = arena.allocate(size * capacity, 8);
-        this.segments = arena.allocate(SGE * capacity * maxSegments, 8);
-        this.bad = arena.allocate(ADDRESS);
         this.each = new MemorySegment[capacity];
         this.regions = new MemoryRegion[capacity * maxSegments];
         this.set = new boolean[capacity];
+        long ofRequests = size * capacity;
+        long ofSegments = SGE * capacity * maxSegments;
+        this.memory = CMemory.allocate(ofRequests + ofSegments + ADDRESS.byteSize());
+        this.requests = memory.asSlice(0, ofRequests);
+        this.segments = memory.asSlice(ofRequests, ofSegments);
+        this.bad = memory.asSlice(ofRequests + ofSegments);
         for (int i = 0; i < capacity; i++) {
             each[i] = requests.asSlice(i * size);
             requests.set(ADDRESS, i * size + segmentListOffset, segments.asSlice(SGE * maxSegments * i));
@@ -226,7 +231,7 @@ abstract class WorkRequests implements AutoCloseable {
     public final synchronized void close() {
         if (!closed) {
             closed = true;
-            arena.close();
+            CMemory.free(memory);
         }
     }
 }

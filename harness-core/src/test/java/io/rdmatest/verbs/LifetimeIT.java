@@ -7,7 +7,16 @@ import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.WholeLedger;
 import java.lang.foreign.ValueLayout;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -152,6 +161,78 @@ class LifetimeIT {
                 Thread.yield();
                 cq.close();
                 poller.join(10_000);
+                assertThat(end.get()).hasMessageContaining("is closed");
+            }
+        }
+    }
+
+    /** The native arrays are not an arena's: after their end nothing but the list itself keeps anybody from them. */
+    @Test
+    void aClosedListRefusesAllOfItsMethods() throws Exception {
+        try (Rig rig = new Rig()) {
+            GidEntry gid = rig.gid(true);
+            AddressHandle destination = rig.add(
+                    rig.pd.createAddressHandle(AddressHandleAttributes.toGid(rig.port, gid.index(), gid.gid())));
+            MemoryRegion memory = rig.memory();
+            Map<Class<?>, Object> operands = Map.of(
+                    int.class,
+                    0,
+                    long.class,
+                    0L,
+                    boolean.class,
+                    true,
+                    MemoryRegion.class,
+                    memory,
+                    AddressHandle.class,
+                    destination,
+                    SendFlag[].class,
+                    new SendFlag[] {SendFlag.SIGNALED});
+            SendRequests sends = SendRequests.allocate(2).send(0, 1, memory, 0, 8);
+            ReceiveRequests receives = ReceiveRequests.allocate(2).receive(0, 1, memory, 0, 8);
+            Set<String> refused = new TreeSet<>();
+            for (WorkRequests list : List.of(sends, receives)) {
+                list.close();
+                list.close();
+                for (Method method : list.getClass().getDeclaredMethods()) {
+                    if ((method.getModifiers() & (Modifier.PRIVATE | Modifier.STATIC)) != 0 || method.isSynthetic()) {
+                        continue;
+                    }
+                    Object[] values = Stream.of(method.getParameterTypes())
+                            .map(operands::get)
+                            .toArray();
+                    assertThatThrownBy(() -> method.invoke(list, values))
+                            .as("%s", method)
+                            .cause()
+                            .isInstanceOf(IllegalStateException.class)
+                            .hasMessage("the list of work requests is closed");
+                    refused.add(method.getName());
+                }
+            }
+            assertThat(refused).contains("send", "sendTo", "write", "receive", "segment", "signaled", "wrId", "post");
+        }
+    }
+
+    @Test
+    void closingAListUnderAThreadThatChangesItDoesNotCrash() throws Exception {
+        try (Rig rig = new Rig()) {
+            MemoryRegion memory = rig.memory();
+            for (int i = 0; i < 50; i++) {
+                SendRequests list = SendRequests.allocate(1).send(0, 1, memory, 0, 8);
+                AtomicReference<Throwable> end = new AtomicReference<>();
+                CountDownLatch changing = new CountDownLatch(1);
+                Thread changer = Thread.ofPlatform().start(() -> {
+                    try {
+                        for (long wrId = 0; ; wrId++) {
+                            list.wrId(0, wrId);
+                            changing.countDown();
+                        }
+                    } catch (IllegalStateException e) {
+                        end.set(e);
+                    }
+                });
+                assertThat(changing.await(10, TimeUnit.SECONDS)).isTrue();
+                list.close();
+                changer.join(10_000);
                 assertThat(end.get()).hasMessageContaining("is closed");
             }
         }

@@ -67,7 +67,12 @@ final class ConnectionCycles implements AutoCloseable {
 
     private static final int AT_ONCE = 16;
     private static final int MEMORY = 4096;
-    private static final Duration STEP = Duration.ofSeconds(60);
+    /**
+     * Longer than the 69 s after which rdma_cm gives up an answer that nobody acknowledges (16 times, 4.3 s each): the one that
+     * a server gave to a client which was gone, when the kernel took the client's withdrawal before its request.
+     */
+    private static final Duration STEP = Duration.ofSeconds(90);
+
     private static final Duration SLICE = Duration.ofMillis(100);
 
     private final InetAddress address;

@@ -1,0 +1,59 @@
+package io.rdmatest.internal;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * Memory of the C library, calloc(3), for owners that see to it themselves that nobody uses it after it is freed.
+ *
+ * <p>A shared arena sees to that for everybody, but stops every thread of the JVM for a moment when it is closed: four times
+ * a connection, were the small lists of its queue pair made so.
+ */
+public final class CMemory {
+
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final MethodHandle CALLOC = LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow("calloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle FREE =
+            LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(ADDRESS));
+
+    private CMemory() {}
+
+    /**
+     * Allocates zeroed memory, aligned for every type of C.
+     *
+     * @param bytes how many, from 1
+     * @return the memory, which nothing but {@link #free} ever frees
+     * @throws OutOfMemoryError if there is not so much
+     */
+    public static MemorySegment allocate(long bytes) {
+        MemorySegment memory;
+        try {
+            memory = (MemorySegment) CALLOC.invokeExact(1L, bytes);
+        } catch (Throwable e) {
+            throw Native.unchecked("calloc", e);
+        }
+        if (memory.address() == 0) {
+            throw new OutOfMemoryError("calloc has no " + bytes + " bytes for work requests");
+        }
+        return memory.reinterpret(bytes);
+    }
+
+    /**
+     * Frees memory.
+     *
+     * @param memory what {@link #allocate} returned, whole, and not freed yet; nobody may touch it or a part of it afterwards
+     */
+    public static void free(MemorySegment memory) {
+        try {
+            FREE.invokeExact(memory);
+        } catch (Throwable e) {
+            throw Native.unchecked("free", e);
+        }
+    }
+}
