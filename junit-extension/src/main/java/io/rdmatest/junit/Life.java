@@ -226,8 +226,14 @@ final class Life implements AutoCloseable {
                 release(resource, failures);
             }
         }
-        leaks.addAll(leftInTheKernel());
-        end();
+        try {
+            leaks.addAll(leftInTheKernel());
+        } catch (RuntimeException e) {
+            // Or all tests after this one would seem to run beside it.
+            failures.add(e);
+        } finally {
+            end();
+        }
         Throwable first = null;
         for (String leak : leaks.reversed()) {
             AssertionError error = new AssertionError(name + leak);
