@@ -11,8 +11,8 @@ import java.lang.invoke.MethodHandle;
 /**
  * Memory of the C library, calloc(3), for owners that see to it themselves that nobody uses it after it is freed.
  *
- * <p>A shared arena sees to that for everybody, but stops every thread of the JVM for a moment when it is closed: four times
- * a connection, were the small lists of its queue pair made so.
+ * <p>A shared arena sees to that for everybody, but stops every thread of the JVM for a moment when it is closed. For what
+ * each queue pair has of its own that is too much: four stops for a connection with both ends in one JVM.
  */
 public final class CMemory {
 
@@ -39,7 +39,7 @@ public final class CMemory {
             throw Native.unchecked("calloc", e);
         }
         if (memory.address() == 0) {
-            throw new OutOfMemoryError("calloc has no " + bytes + " bytes for work requests");
+            throw new OutOfMemoryError("the C library has no " + bytes + " bytes (calloc)");
         }
         return memory.reinterpret(bytes);
     }
