@@ -205,9 +205,21 @@ final class Life implements AutoCloseable {
 
     @Override
     public synchronized void close() {
-        List<Throwable> failures = new ArrayList<>();
-        List<NativeResource> leaked = audited ? leaked() : List.of();
         List<String> leaks = new ArrayList<>();
+        List<Throwable> failures = new ArrayList<>();
+        try {
+            release(leaks, failures);
+        } catch (RuntimeException e) {
+            failures.add(e);
+        } finally {
+            // Whatever happened: all tests after one that does not end would seem to run beside it.
+            end();
+        }
+        fail(leaks, failures);
+    }
+
+    private void release(List<String> leaks, List<Throwable> failures) {
+        List<NativeResource> leaked = audited ? leaked() : List.of();
         if (!leaked.isEmpty()) {
             leaks.add(describe(leaked));
         }
@@ -226,14 +238,11 @@ final class Life implements AutoCloseable {
                 release(resource, failures);
             }
         }
-        try {
-            leaks.addAll(leftInTheKernel());
-        } catch (RuntimeException e) {
-            // Or all tests after this one would seem to run beside it.
-            failures.add(e);
-        } finally {
-            end();
-        }
+        leaks.addAll(leftInTheKernel());
+    }
+
+    /** Throws what was found: leaks before failures, all others suppressed by the first. */
+    private void fail(List<String> leaks, List<Throwable> failures) {
         Throwable first = null;
         for (String leak : leaks.reversed()) {
             AssertionError error = new AssertionError(name + leak);
