@@ -53,7 +53,8 @@ public abstract class NativeResource implements AutoCloseable {
     private volatile boolean closed;
 
     /**
-     * Enters the object into the ledger, below its parents.
+     * Enters the object into the ledger, below its parents, where audits of other threads look at it at once: the
+     * constructor of a class below sets its fields before it calls this one.
      *
      * @param kind what it is, in the words of {@code rdma resource}: qp, cq, mr, pd, cm-id …
      * @param parents the objects that must outlive this one; null elements are passed over

@@ -59,7 +59,7 @@ public final class CmId extends NativeResource {
     private static final AtomicLong NUMBERS = new AtomicLong();
     private static final AtomicLong TOKENS = new AtomicLong();
 
-    private final long number = NUMBERS.incrementAndGet();
+    private final long number;
     private final MemorySegment id;
     private final PortSpace portSpace;
     /** Changes with the locks of both channels held. */
@@ -67,18 +67,21 @@ public final class CmId extends NativeResource {
     /** The address of the ibv_context, 0 before the id is bound to a device; changes with the channel's lock held. */
     private volatile long device;
 
-    private volatile String addresses = "";
+    private volatile String addresses;
     /** Guarded by the channel's lock. */
     private @Nullable QueuePair queuePair;
     /** The groups joined or being joined; guarded by the channel's lock. */
-    private final Set<Object> groups = new HashSet<>();
+    private final Set<Object> groups;
 
     /** The channel's lock is held. */
     CmId(EventChannel channel, MemorySegment address, PortSpace portSpace) {
-        super("cm-id", channel);
+        this.number = NUMBERS.incrementAndGet();
         this.channel = channel;
         this.id = address.reinterpret(rdma_cm_id.sizeof());
         this.portSpace = portSpace;
+        this.addresses = "";
+        this.groups = new HashSet<>();
+        super("cm-id", channel);
         refresh();
     }
 

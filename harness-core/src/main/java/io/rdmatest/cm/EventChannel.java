@@ -74,37 +74,49 @@ public final class EventChannel extends NativeResource {
     private static final Set<CmEvent.Type> ENDINGS = Set.of(CmEvent.Type.DISCONNECTED, CmEvent.Type.TIMEWAIT_EXIT);
     private static final AtomicLong NUMBERS = new AtomicLong();
 
-    private final long number = NUMBERS.incrementAndGet();
+    private final long number;
     private final MemorySegment channel;
     private final int fd;
-    private final Arena arena = Arena.ofShared();
+    private final Arena arena;
     /** Where rdma_get_cm_event leaves the event; guarded by {@link #lock}. */
-    private final MemorySegment eventOut = arena.allocate(ValueLayout.ADDRESS);
+    private final MemorySegment eventOut;
     /** For the one thread that is in poll(2). */
-    private final MemorySegment pollfds = pollfd.allocate(arena);
+    private final MemorySegment pollfds;
 
     /**
      * Held in every native call on this channel and its ids. librdmacm looks into ids and their queue pairs while it
      * reads an event, so that nothing may be destroyed meanwhile.
      */
-    private final ReentrantLock lock = new ReentrantLock();
+    private final ReentrantLock lock;
 
-    private final Condition arrived = lock.newCondition();
+    private final Condition arrived;
     /** Whether a thread is in poll(2) for all others; guarded by {@link #lock}. */
     private boolean polling;
     /** The ids that report here, by address; guarded by {@link #lock}. */
-    private final Map<Long, CmId> ids = new HashMap<>();
+    private final Map<Long, CmId> ids;
     /** Events that nobody asked for yet, in order of arrival; guarded by {@link #lock}. */
-    private final Deque<RawEvent> pending = new ArrayDeque<>();
+    private final Deque<RawEvent> pending;
     /** The last events, for messages; guarded by {@link #lock}. */
-    private final Deque<Arrival> recent = new ArrayDeque<>();
+    private final Deque<Arrival> recent;
 
     private EventChannel(MemorySegment channel, int fd) {
-        super("cm-channel");
+        Arena own = Arena.ofShared();
+        MemorySegment readable = pollfd.allocate(own);
+        pollfd.fd(readable, fd);
+        pollfd.events(readable, (short) rdma_h.POLLIN());
+        ReentrantLock held = new ReentrantLock();
+        this.number = NUMBERS.incrementAndGet();
         this.channel = channel;
         this.fd = fd;
-        pollfd.fd(pollfds, fd);
-        pollfd.events(pollfds, (short) rdma_h.POLLIN());
+        this.arena = own;
+        this.eventOut = own.allocate(ValueLayout.ADDRESS);
+        this.pollfds = readable;
+        this.lock = held;
+        this.arrived = held.newCondition();
+        this.ids = new HashMap<>();
+        this.pending = new ArrayDeque<>();
+        this.recent = new ArrayDeque<>();
+        super("cm-channel");
     }
 
     /**

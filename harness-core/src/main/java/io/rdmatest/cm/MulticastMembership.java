@@ -25,11 +25,11 @@ public final class MulticastMembership extends NativeResource {
             JoinFlag flag,
             UdParameters parameters,
             Runnable leave) {
-        super("multicast", id, attached);
         this.name = name;
         this.flag = flag;
         this.parameters = parameters;
         this.leave = leave;
+        super("multicast", id, attached);
     }
 
     /** Returns the group's MGID. */

@@ -22,11 +22,11 @@ public final class IoMapping extends NativeResource {
     private final long offset;
 
     private IoMapping(RSocket socket, Arena arena, MemorySegment memory, long offset) {
-        super("iomap", socket);
         this.socket = socket;
         this.arena = arena;
         this.memory = memory;
         this.offset = offset;
+        super("iomap", socket);
     }
 
     static IoMapping create(RSocket socket, long size, long offset) {

@@ -96,12 +96,12 @@ public final class RSocket extends NativeResource {
     private volatile @Nullable DetachedCall closing;
 
     private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
-        super("rsocket");
         this.fd = fd;
         this.sending = sending;
         this.receiving = receiving;
         this.state = listener == null ? State.NEW : State.CONNECTED;
         this.shown = listener == null ? "rsocket " + fd : "rsocket " + fd + " (accepted)";
+        super("rsocket");
     }
 
     /**

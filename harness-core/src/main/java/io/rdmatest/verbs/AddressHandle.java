@@ -10,9 +10,9 @@ public final class AddressHandle extends VerbsObject {
     private final int number;
 
     private AddressHandle(ProtectionDomain protectionDomain, MemorySegment handle) {
-        super("ah", handle, protectionDomain.deviceName(), protectionDomain);
         this.protectionDomain = protectionDomain;
         this.number = ibv_ah.handle(handle);
+        super("ah", handle, protectionDomain.deviceName(), protectionDomain);
     }
 
     static AddressHandle wrap(ProtectionDomain protectionDomain, MemorySegment handle) {

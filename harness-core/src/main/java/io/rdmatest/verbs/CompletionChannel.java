@@ -21,12 +21,13 @@ public final class CompletionChannel extends VerbsObject {
 
     private final DeviceContext context;
     private final int fd;
-    private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+    private final Map<Long, CompletionQueue> queues;
 
     private CompletionChannel(DeviceContext context, MemorySegment handle) {
-        super("channel", handle, context.deviceName(), context);
         this.context = context;
         this.fd = ibv_comp_channel.fd(handle);
+        this.queues = new ConcurrentHashMap<>();
+        super("channel", handle, context.deviceName(), context);
     }
 
     static CompletionChannel create(DeviceContext context) {

@@ -26,9 +26,9 @@ public final class CompletionQueue extends VerbsObject {
     private final DeviceContext context;
     private final @Nullable CompletionChannel channel;
     private final int number;
-    private final AtomicInteger pendingEvents = new AtomicInteger();
+    private final AtomicInteger pendingEvents;
     /** The queue pairs whose work completes here, by number with open addressing, among them some that are gone. */
-    private volatile @Nullable QueuePair[] counted = new QueuePair[0];
+    private volatile @Nullable QueuePair[] counted;
 
     /** Places of the table that are taken, also by queue pairs that are gone. Guarded by this. */
     private int countedUsed;
@@ -37,10 +37,12 @@ public final class CompletionQueue extends VerbsObject {
     private int countedLive;
 
     private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {
-        super("cq", handle, context.deviceName(), context, channel);
         this.context = context;
         this.channel = channel;
         this.number = ibv_cq.handle(handle);
+        this.pendingEvents = new AtomicInteger();
+        this.counted = new QueuePair[0];
+        super("cq", handle, context.deviceName(), context, channel);
         reportEventsAs();
         if (channel != null) {
             channel.add(this);

@@ -47,7 +47,6 @@ public final class DeviceContext extends VerbsObject {
     private final int asyncFd;
 
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
-        super("context", handle, name, parents);
         this.owned = owned;
         MemorySegment ops = ibv_context.ops(handle);
         this.pollCq = ibv_context_ops.poll_cq(ops);
@@ -56,6 +55,7 @@ public final class DeviceContext extends VerbsObject {
         this.postReceive = ibv_context_ops.post_recv(ops);
         this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
         this.asyncFd = ibv_context.async_fd(handle);
+        super("context", handle, name, parents);
         Verbs.makeNonBlocking(asyncFd);
     }
 

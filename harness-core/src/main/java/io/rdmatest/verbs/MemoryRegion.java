@@ -33,13 +33,13 @@ public final class MemoryRegion extends VerbsObject {
 
     private MemoryRegion(
             ProtectionDomain protectionDomain, MemorySegment handle, Arena arena, MemorySegment memory, int access) {
-        super("mr", handle, protectionDomain.deviceName(), protectionDomain);
         this.protectionDomain = protectionDomain;
         this.arena = arena;
         this.memory = memory;
         this.access = Collections.unmodifiableSet(Access.ofMask(access));
         this.lkey = ibv_mr.lkey(handle);
         this.rkey = ibv_mr.rkey(handle);
+        super("mr", handle, protectionDomain.deviceName(), protectionDomain);
     }
 
     static MemoryRegion register(ProtectionDomain pd, long size, MemoryPlacement placement, Access... access) {

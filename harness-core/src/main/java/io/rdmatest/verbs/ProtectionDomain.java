@@ -15,9 +15,9 @@ public final class ProtectionDomain extends VerbsObject {
     private final int number;
 
     private ProtectionDomain(DeviceContext context, MemorySegment handle) {
-        super("pd", handle, context.deviceName(), context);
         this.context = context;
         this.number = ibv_pd.handle(handle);
+        super("pd", handle, context.deviceName(), context);
     }
 
     static ProtectionDomain allocate(DeviceContext context) {

@@ -38,16 +38,16 @@ public final class QueuePair extends VerbsObject {
     private final QueuePairAttributes attributes;
     private final Consumer<MemorySegment> destroy;
     private final int number;
-    private volatile boolean counted = true;
+    private volatile boolean counted;
     private final int maxSendWr;
     private final int maxReceiveWr;
     private final int maxInline;
     /** Groups that the queue pair is attached to: it can't be destroyed as a member. */
-    private final Set<Group> groups = ConcurrentHashMap.newKeySet();
+    private final Set<Group> groups;
 
-    private final SendRequests singleSend = SendRequests.allocate(1);
-    private final ReceiveRequests singleReceive = ReceiveRequests.allocate(1);
-    private final WorkCounts counts = new WorkCounts();
+    private final SendRequests singleSend;
+    private final ReceiveRequests singleReceive;
+    private final WorkCounts counts;
 
     private record Group(Gid gid, int lid) {}
 
@@ -57,8 +57,9 @@ public final class QueuePair extends VerbsObject {
             MemorySegment handle,
             Consumer<MemorySegment> destroy,
             MemorySegment capabilities,
+            SendRequests singleSend,
+            ReceiveRequests singleReceive,
             @Nullable NativeResource... parents) {
-        super("qp", handle, protectionDomain.deviceName(), parents);
         this.protectionDomain = protectionDomain;
         this.attributes = attributes;
         this.destroy = destroy;
@@ -66,6 +67,12 @@ public final class QueuePair extends VerbsObject {
         this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
         this.maxReceiveWr = ibv_qp_cap.max_recv_wr(capabilities);
         this.maxInline = ibv_qp_cap.max_inline_data(capabilities);
+        this.counted = true;
+        this.groups = ConcurrentHashMap.newKeySet();
+        this.singleSend = singleSend;
+        this.singleReceive = singleReceive;
+        this.counts = new WorkCounts();
+        super("qp", handle, protectionDomain.deviceName(), parents);
         singleSend.ownedBy(this);
         singleReceive.ownedBy(this);
         attributes.sendQueue().count(this);
@@ -126,9 +133,13 @@ public final class QueuePair extends VerbsObject {
         }
         return holding(uses, 0, () -> {
             MemorySegment handle = create.get().reinterpret(ibv_qp.sizeof());
+            SendRequests singleSend = SendRequests.allocate(1);
+            ReceiveRequests singleReceive = ReceiveRequests.allocate(1);
             try {
-                return new QueuePair(pd, attributes, handle, destroy, capabilities, above);
+                return new QueuePair(pd, attributes, handle, destroy, capabilities, singleSend, singleReceive, above);
             } catch (IllegalStateException e) {
+                singleSend.close();
+                singleReceive.close();
                 destroy.accept(handle);
                 throw e;
             }

@@ -22,13 +22,15 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     private final ProtectionDomain protectionDomain;
     private final int number;
-    private final ReceiveRequests single = ReceiveRequests.allocate(1);
-    private final WorkCounts counts = new WorkCounts();
+    private final ReceiveRequests single;
+    private final WorkCounts counts;
 
-    private SharedReceiveQueue(ProtectionDomain protectionDomain, MemorySegment handle) {
-        super("srq", handle, protectionDomain.deviceName(), protectionDomain);
+    private SharedReceiveQueue(ProtectionDomain protectionDomain, MemorySegment handle, ReceiveRequests single) {
         this.protectionDomain = protectionDomain;
         this.number = ibv_srq.handle(handle);
+        this.single = single;
+        this.counts = new WorkCounts();
+        super("srq", handle, protectionDomain.deviceName(), protectionDomain);
         single.ownedBy(this);
         reportEventsAs();
     }
@@ -47,9 +49,11 @@ public final class SharedReceiveQueue extends VerbsObject {
             ibv_srq_attr.max_sge(attr, maxSge);
             MemorySegment srq = Verbs.create(Verbs.CREATE_SRQ, "ibv_create_srq", operands, pd.handle, init)
                     .reinterpret(ibv_srq.sizeof());
+            ReceiveRequests single = ReceiveRequests.allocate(1);
             try {
-                return new SharedReceiveQueue(pd, srq);
+                return new SharedReceiveQueue(pd, srq, single);
             } catch (IllegalStateException e) {
+                single.close();
                 Verbs.run(Verbs.DESTROY_SRQ, "ibv_destroy_srq", operands, srq);
                 throw e;
             }

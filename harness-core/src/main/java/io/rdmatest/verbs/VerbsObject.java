@@ -17,10 +17,10 @@ abstract class VerbsObject extends NativeResource {
     private final String deviceName;
 
     VerbsObject(String kind, MemorySegment handle, String deviceName, @Nullable NativeResource... parents) {
-        super(kind, parents);
         this.handle = handle;
         this.address = handle.address();
         this.deviceName = deviceName;
+        super(kind, parents);
     }
 
     /** Keeps the native object alive until {@link #end()}; throws if it is closed. */

@@ -220,7 +220,8 @@ class LifetimeIT {
                 SendRequests list = SendRequests.allocate(1).send(0, 1, memory, 0, 8);
                 AtomicReference<Throwable> end = new AtomicReference<>();
                 CountDownLatch changing = new CountDownLatch(1);
-                Thread changer = Thread.ofPlatform().start(() -> {
+                // A daemon: it ends by the close only, and must not outlive a test that shows that it does not.
+                Thread changer = Thread.ofPlatform().daemon().start(() -> {
                     try {
                         for (long wrId = 0; ; wrId++) {
                             list.wrId(0, wrId);

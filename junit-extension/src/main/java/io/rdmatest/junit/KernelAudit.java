@@ -6,6 +6,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
+import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -241,14 +242,11 @@ final class KernelAudit {
         return resource.kind().equals(LEDGER.get(Kind.CM_ID)) || COMPOUND.contains(resource.kind());
     }
 
-    /** Asks for the parents, not for the context: another thread may be at making the domain, which has no more yet. */
     private static long domains(List<NativeResource> resources, String device, boolean onContextOfCm) {
         return resources.stream()
-                .filter(resource -> resource.kind().equals(LEDGER.get(Kind.PROTECTION_DOMAIN)))
-                .filter(domain -> domain.parents().stream()
-                        .anyMatch(parent -> parent instanceof DeviceContext context
-                                && context.deviceName().equals(device)
-                                && (!onContextOfCm || context.isShared())))
+                .filter(resource -> resource instanceof ProtectionDomain domain
+                        && domain.context().deviceName().equals(device)
+                        && (!onContextOfCm || domain.context().isShared()))
                 .count();
     }
 
