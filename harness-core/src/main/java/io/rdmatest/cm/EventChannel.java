@@ -8,6 +8,7 @@ import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_cm_event;
 import io.rdmatest.ffi.rdma_event_channel;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -131,7 +132,7 @@ public final class EventChannel extends NativeResource {
         MemorySegment channel = Rdmacm.createEventChannel();
         try {
             int fd = rdma_event_channel.fd(channel);
-            Rdmacm.makeNonBlocking(fd);
+            Descriptors.makeNonBlocking(fd);
             return new EventChannel(channel, fd);
         } catch (RuntimeException | Error e) {
             Rdmacm.destroyEventChannel(channel);

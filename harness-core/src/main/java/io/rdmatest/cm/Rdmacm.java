@@ -1,14 +1,15 @@
 package io.rdmatest.cm;
 
+import static io.rdmatest.ffi.rdma_h.C_POINTER;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
-import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -19,63 +20,43 @@ import java.util.function.Supplier;
  */
 final class Rdmacm {
 
-    private static final MethodHandle CREATE_CHANNEL =
-            handle(rdma_h.rdma_create_event_channel$address(), rdma_h.rdma_create_event_channel$descriptor());
-    private static final MethodHandle DESTROY_CHANNEL =
-            handle(rdma_h.rdma_destroy_event_channel$address(), rdma_h.rdma_destroy_event_channel$descriptor());
-    private static final MethodHandle CREATE_ID =
-            handle(rdma_h.rdma_create_id$address(), rdma_h.rdma_create_id$descriptor());
-    private static final MethodHandle DESTROY_ID =
-            handle(rdma_h.rdma_destroy_id$address(), rdma_h.rdma_destroy_id$descriptor());
-    private static final MethodHandle GET_EVENT =
-            handle(rdma_h.rdma_get_cm_event$address(), rdma_h.rdma_get_cm_event$descriptor());
-    private static final MethodHandle ACK_EVENT =
-            handle(rdma_h.rdma_ack_cm_event$address(), rdma_h.rdma_ack_cm_event$descriptor());
-    private static final MethodHandle BIND =
-            handle(rdma_h.rdma_bind_addr$address(), rdma_h.rdma_bind_addr$descriptor());
-    private static final MethodHandle LISTEN = handle(rdma_h.rdma_listen$address(), rdma_h.rdma_listen$descriptor());
-    private static final MethodHandle RESOLVE_ADDRESS =
-            handle(rdma_h.rdma_resolve_addr$address(), rdma_h.rdma_resolve_addr$descriptor());
-    private static final MethodHandle RESOLVE_ROUTE =
-            handle(rdma_h.rdma_resolve_route$address(), rdma_h.rdma_resolve_route$descriptor());
-    private static final MethodHandle CREATE_QP =
-            handle(rdma_h.rdma_create_qp_ex$address(), rdma_h.rdma_create_qp_ex$descriptor());
-    private static final MethodHandle DESTROY_QP =
-            handle(rdma_h.ibv_destroy_qp$address(), rdma_h.ibv_destroy_qp$descriptor());
-    private static final MethodHandle CONNECT = handle(rdma_h.rdma_connect$address(), rdma_h.rdma_connect$descriptor());
-    private static final MethodHandle ACCEPT = handle(rdma_h.rdma_accept$address(), rdma_h.rdma_accept$descriptor());
-    private static final MethodHandle REJECT = handle(rdma_h.rdma_reject$address(), rdma_h.rdma_reject$descriptor());
-    private static final MethodHandle DISCONNECT =
-            handle(rdma_h.rdma_disconnect$address(), rdma_h.rdma_disconnect$descriptor());
-    private static final MethodHandle LEAVE =
-            handle(rdma_h.rdma_leave_multicast$address(), rdma_h.rdma_leave_multicast$descriptor());
-    private static final MethodHandle JOIN =
-            handle(rdma_h.rdma_join_multicast$address(), rdma_h.rdma_join_multicast$descriptor());
-    private static final MethodHandle SET_OPTION =
-            handle(rdma_h.rdma_set_option$address(), rdma_h.rdma_set_option$descriptor());
-    private static final MethodHandle MIGRATE =
-            handle(rdma_h.rdma_migrate_id$address(), rdma_h.rdma_migrate_id$descriptor());
-    private static final MethodHandle GET_ADDRESS_INFO =
-            handle(rdma_h.rdma_getaddrinfo$address(), rdma_h.rdma_getaddrinfo$descriptor());
-    private static final MethodHandle FREE_ADDRESS_INFO =
-            handle(rdma_h.rdma_freeaddrinfo$address(), rdma_h.rdma_freeaddrinfo$descriptor());
+    private static final Downcall CREATE_CHANNEL = Downcall.of("rdma_create_event_channel", C_POINTER);
+    private static final Downcall DESTROY_CHANNEL = Downcall.ofVoid("rdma_destroy_event_channel", C_POINTER);
+    private static final Downcall CREATE_ID =
+            Downcall.of("rdma_create_id", JAVA_INT, C_POINTER, C_POINTER, C_POINTER, JAVA_INT);
+    private static final Downcall DESTROY_ID = Downcall.of("rdma_destroy_id", JAVA_INT, C_POINTER);
+    private static final Downcall GET_EVENT = Downcall.of("rdma_get_cm_event", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall ACK_EVENT = Downcall.of("rdma_ack_cm_event", JAVA_INT, C_POINTER);
+    private static final Downcall BIND = Downcall.of("rdma_bind_addr", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall LISTEN = Downcall.of("rdma_listen", JAVA_INT, C_POINTER, JAVA_INT);
+    private static final Downcall RESOLVE_ADDRESS =
+            Downcall.of("rdma_resolve_addr", JAVA_INT, C_POINTER, C_POINTER, C_POINTER, JAVA_INT);
+    private static final Downcall RESOLVE_ROUTE = Downcall.of("rdma_resolve_route", JAVA_INT, C_POINTER, JAVA_INT);
+    private static final Downcall CREATE_QP = Downcall.of("rdma_create_qp_ex", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall DESTROY_QP = Downcall.of("ibv_destroy_qp", JAVA_INT, C_POINTER);
+    private static final Downcall CONNECT = Downcall.of("rdma_connect", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall ACCEPT = Downcall.of("rdma_accept", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall REJECT = Downcall.of("rdma_reject", JAVA_INT, C_POINTER, C_POINTER, JAVA_BYTE);
+    private static final Downcall DISCONNECT = Downcall.of("rdma_disconnect", JAVA_INT, C_POINTER);
+    private static final Downcall LEAVE = Downcall.of("rdma_leave_multicast", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall JOIN = Downcall.of("rdma_join_multicast", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    private static final Downcall SET_OPTION =
+            Downcall.of("rdma_set_option", JAVA_INT, C_POINTER, JAVA_INT, JAVA_INT, C_POINTER, JAVA_LONG);
+    private static final Downcall MIGRATE = Downcall.of("rdma_migrate_id", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall GET_ADDRESS_INFO =
+            Downcall.of("rdma_getaddrinfo", JAVA_INT, C_POINTER, C_POINTER, C_POINTER, C_POINTER);
+    private static final Downcall FREE_ADDRESS_INFO = Downcall.ofVoid("rdma_freeaddrinfo", C_POINTER);
     /** Of the C library: explains what getaddrinfo(3), and so rdma_getaddrinfo, returns. */
-    private static final MethodHandle GAI_STRERROR = Linker.nativeLinker()
-            .downcallHandle(
-                    Linker.nativeLinker().defaultLookup().findOrThrow("gai_strerror"),
-                    FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
+    private static final Downcall GAI_STRERROR = Downcall.of("gai_strerror", C_POINTER, JAVA_INT);
 
-    private static final MethodHandle POLL = handle(rdma_h.poll$address(), rdma_h.poll$descriptor());
+    private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
 
-    // Younger than RDMACM_1.0. Their descriptors are written out: the generated ones would look the symbol up.
-    private static final Optional<MethodHandle> JOIN_EX = Native.optional(
-            "rdma_join_multicast_ex",
-            FunctionDescriptor.of(rdma_h.C_INT, rdma_h.C_POINTER, rdma_h.C_POINTER, rdma_h.C_POINTER));
-    private static final Optional<MethodHandle> ESTABLISH =
-            Native.optional("rdma_establish", FunctionDescriptor.of(rdma_h.C_INT, rdma_h.C_POINTER));
-    private static final Optional<MethodHandle> INIT_QP_ATTR = Native.optional(
-            "rdma_init_qp_attr",
-            FunctionDescriptor.of(rdma_h.C_INT, rdma_h.C_POINTER, rdma_h.C_POINTER, rdma_h.C_POINTER));
+    // Younger than RDMACM_1.0.
+    private static final Downcall JOIN_EX =
+            Downcall.of("rdma_join_multicast_ex", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    private static final Downcall ESTABLISH = Downcall.of("rdma_establish", JAVA_INT, C_POINTER);
+    private static final Downcall INIT_QP_ATTR =
+            Downcall.of("rdma_init_qp_attr", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
 
     /** An errno of the kernel's own, which lets it out to user space here. */
     private static final int ENOTSUPP = 524;
@@ -85,13 +66,9 @@ final class Rdmacm {
 
     private Rdmacm() {}
 
-    private static MethodHandle handle(MemorySegment address, FunctionDescriptor descriptor) {
-        return Native.capturing(address, descriptor);
-    }
-
     static MemorySegment createEventChannel() {
         try {
-            MemorySegment channel = (MemorySegment) CREATE_CHANNEL.invokeExact(Native.errnoState());
+            MemorySegment channel = (MemorySegment) CREATE_CHANNEL.handle().invokeExact(Native.errnoState());
             if (channel.address() == 0) {
                 throw Native.failure("rdma_create_event_channel", "");
             }
@@ -103,40 +80,31 @@ final class Rdmacm {
 
     static void destroyEventChannel(MemorySegment channel) {
         try {
-            DESTROY_CHANNEL.invokeExact(Native.errnoState(), channel);
+            DESTROY_CHANNEL.handle().invokeExact(Native.errnoState(), channel);
         } catch (Throwable e) {
             throw Native.unchecked("rdma_destroy_event_channel", e);
         }
     }
 
-    /** Makes the channel's file descriptor non-blocking. */
-    static void makeNonBlocking(int fd) {
-        int flags = rdma_h.fcntl.makeInvoker().apply(fd, rdma_h.F_GETFL());
-        if (flags < 0
-                || rdma_h.fcntl.makeInvoker(rdma_h.C_INT).apply(fd, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK())
-                        < 0) {
-            throw new RdmaException("fcntl", "event channel fd " + fd + ", O_NONBLOCK", 0);
-        }
-    }
-
     static void createId(MemorySegment channel, MemorySegment out, PortSpace portSpace) {
         try {
-            check("rdma_create_id", portSpace::toString, (int)
-                    CREATE_ID.invokeExact(Native.errnoState(), channel, out, MemorySegment.NULL, portSpace.value()));
+            check("rdma_create_id", portSpace::toString, (int) CREATE_ID
+                    .handle()
+                    .invokeExact(Native.errnoState(), channel, out, MemorySegment.NULL, portSpace.value()));
         } catch (Throwable e) {
             throw Native.unchecked("rdma_create_id", e);
         }
     }
 
     static void destroyId(MemorySegment id, Supplier<String> operands) {
-        one(DESTROY_ID, "rdma_destroy_id", operands, id);
+        one(DESTROY_ID, operands, id);
     }
 
     /** Gets the next event; returns false if there is none now. */
     static boolean getEvent(MemorySegment channel, MemorySegment out) {
         try {
             while (true) {
-                int result = (int) GET_EVENT.invokeExact(Native.errnoState(), channel, out);
+                int result = (int) GET_EVENT.handle().invokeExact(Native.errnoState(), channel, out);
                 if (result == 0) {
                     return true;
                 }
@@ -154,15 +122,15 @@ final class Rdmacm {
     }
 
     static void ackEvent(MemorySegment event) {
-        one(ACK_EVENT, "rdma_ack_cm_event", () -> "", event);
+        one(ACK_EVENT, () -> "", event);
     }
 
     static void bind(MemorySegment id, MemorySegment address, Supplier<String> operands) {
-        two(BIND, "rdma_bind_addr", operands, id, address);
+        two(BIND, operands, id, address);
     }
 
     static void listen(MemorySegment id, int backlog, Supplier<String> operands) {
-        withInt(LISTEN, "rdma_listen", operands, id, backlog);
+        withInt(LISTEN, operands, id, backlog);
     }
 
     static void resolveAddress(
@@ -173,24 +141,24 @@ final class Rdmacm {
             Supplier<String> operands) {
         try {
             check("rdma_resolve_addr", operands, (int)
-                    RESOLVE_ADDRESS.invokeExact(Native.errnoState(), id, source, target, timeoutMillis));
+                    RESOLVE_ADDRESS.handle().invokeExact(Native.errnoState(), id, source, target, timeoutMillis));
         } catch (Throwable e) {
             throw Native.unchecked("rdma_resolve_addr", e);
         }
     }
 
     static void resolveRoute(MemorySegment id, int timeoutMillis, Supplier<String> operands) {
-        withInt(RESOLVE_ROUTE, "rdma_resolve_route", operands, id, timeoutMillis);
+        withInt(RESOLVE_ROUTE, operands, id, timeoutMillis);
     }
 
     static void createQp(MemorySegment id, MemorySegment attributes, Supplier<String> operands) {
-        two(CREATE_QP, "rdma_create_qp_ex", operands, id, attributes);
+        two(CREATE_QP, operands, id, attributes);
     }
 
     /** Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. */
     static void destroyQp(MemorySegment qp, Supplier<String> operands) {
         try {
-            int errno = (int) DESTROY_QP.invokeExact(Native.errnoState(), qp);
+            int errno = (int) DESTROY_QP.handle().invokeExact(Native.errnoState(), qp);
             if (errno != 0) {
                 throw new RdmaException("ibv_destroy_qp", operands.get(), errno);
             }
@@ -201,31 +169,32 @@ final class Rdmacm {
 
     static void initQpAttributes(
             MemorySegment id, MemorySegment attributes, MemorySegment mask, Supplier<String> operands) {
-        three(younger(INIT_QP_ATTR, "rdma_init_qp_attr", 23), "rdma_init_qp_attr", operands, id, attributes, mask);
+        three(younger(INIT_QP_ATTR, 23), operands, id, attributes, mask);
     }
 
     static void connect(MemorySegment id, MemorySegment parameters, Supplier<String> operands) {
-        two(CONNECT, "rdma_connect", operands, id, parameters);
+        two(CONNECT, operands, id, parameters);
     }
 
     static void accept(MemorySegment id, MemorySegment parameters, Supplier<String> operands) {
-        two(ACCEPT, "rdma_accept", operands, id, parameters);
+        two(ACCEPT, operands, id, parameters);
     }
 
     static void reject(MemorySegment id, MemorySegment data, int length, Supplier<String> operands) {
         try {
-            check("rdma_reject", operands, (int) REJECT.invokeExact(Native.errnoState(), id, data, (byte) length));
+            check("rdma_reject", operands, (int)
+                    REJECT.handle().invokeExact(Native.errnoState(), id, data, (byte) length));
         } catch (Throwable e) {
             throw Native.unchecked("rdma_reject", e);
         }
     }
 
     static void establish(MemorySegment id, Supplier<String> operands) {
-        one(younger(ESTABLISH, "rdma_establish", 23), "rdma_establish", operands, id);
+        one(younger(ESTABLISH, 23), operands, id);
     }
 
     static void disconnect(MemorySegment id, Supplier<String> operands) {
-        one(DISCONNECT, "rdma_disconnect", operands, id);
+        one(DISCONNECT, operands, id);
     }
 
     static boolean hasJoinEx() {
@@ -233,40 +202,35 @@ final class Rdmacm {
     }
 
     static void joinEx(MemorySegment id, MemorySegment attributes, MemorySegment token, Supplier<String> operands) {
-        three(
-                younger(JOIN_EX, "rdma_join_multicast_ex", 16),
-                "rdma_join_multicast_ex",
-                operands,
-                id,
-                attributes,
-                token);
+        three(younger(JOIN_EX, 16), operands, id, attributes, token);
     }
 
     static void join(MemorySegment id, MemorySegment address, MemorySegment token, Supplier<String> operands) {
-        three(JOIN, "rdma_join_multicast", operands, id, address, token);
+        three(JOIN, operands, id, address, token);
     }
 
     static void leave(MemorySegment id, MemorySegment address, Supplier<String> operands) {
-        two(LEAVE, "rdma_leave_multicast", operands, id, address);
+        two(LEAVE, operands, id, address);
     }
 
     static void setOption(MemorySegment id, int option, MemorySegment value, Supplier<String> operands) {
         try {
-            check("rdma_set_option", operands, (int) SET_OPTION.invokeExact(
-                    Native.errnoState(), id, rdma_h.RDMA_OPTION_ID(), option, value, value.byteSize()));
+            check("rdma_set_option", operands, (int) SET_OPTION
+                    .handle()
+                    .invokeExact(Native.errnoState(), id, rdma_h.RDMA_OPTION_ID(), option, value, value.byteSize()));
         } catch (Throwable e) {
             throw Native.unchecked("rdma_set_option", e);
         }
     }
 
     static void migrate(MemorySegment id, MemorySegment channel, Supplier<String> operands) {
-        two(MIGRATE, "rdma_migrate_id", operands, id, channel);
+        two(MIGRATE, operands, id, channel);
     }
 
     /** Waits for readability; an interrupted call counts as an empty one. */
     static void poll(MemorySegment pollfd, int millis) {
         try {
-            int result = (int) POLL.invokeExact(Native.errnoState(), pollfd, 1L, millis);
+            int result = (int) POLL.handle().invokeExact(Native.errnoState(), pollfd, 1L, millis);
             if (result < 0 && Native.errno() != rdma_h.EINTR()) {
                 throw Native.failure("poll", "event channel");
             }
@@ -278,7 +242,7 @@ final class Rdmacm {
     static void getAddressInfo(
             MemorySegment node, MemorySegment service, MemorySegment hints, MemorySegment out, String operands) {
         try {
-            int result = (int) GET_ADDRESS_INFO.invokeExact(Native.errnoState(), node, service, hints, out);
+            int result = (int) GET_ADDRESS_INFO.handle().invokeExact(Native.errnoState(), node, service, hints, out);
             if (result == 0) {
                 return;
             }
@@ -290,7 +254,7 @@ final class Rdmacm {
             if (code >= 0) {
                 throw new RdmaException("rdma_getaddrinfo", operands, code);
             }
-            MemorySegment text = (MemorySegment) GAI_STRERROR.invokeExact(code);
+            MemorySegment text = (MemorySegment) GAI_STRERROR.handle().invokeExact(Native.errnoState(), code);
             throw new RdmaException("rdma_getaddrinfo(" + operands + ") failed: " + Native.string(text, 256)
                     + ". Give an address or a name that 'getent ahosts' finds, in the format that was asked for.");
         } catch (Throwable e) {
@@ -300,53 +264,50 @@ final class Rdmacm {
 
     static void freeAddressInfo(MemorySegment answers) {
         try {
-            FREE_ADDRESS_INFO.invokeExact(Native.errnoState(), answers);
+            FREE_ADDRESS_INFO.handle().invokeExact(Native.errnoState(), answers);
         } catch (Throwable e) {
             throw Native.unchecked("rdma_freeaddrinfo", e);
         }
     }
 
-    private static MethodHandle younger(Optional<MethodHandle> handle, String call, int release) {
-        return handle.orElseThrow(() -> new RdmaException("the installed librdmacm has no " + call
-                + ": it came with rdma-core " + release + "; install that release or a later one"));
+    private static Downcall younger(Downcall call, int release) {
+        if (!call.isPresent()) {
+            throw new RdmaException("the installed librdmacm has no " + call.function() + ": it came with rdma-core "
+                    + release + "; install that release or a later one");
+        }
+        return call;
     }
 
-    private static void one(MethodHandle handle, String call, Supplier<String> operands, MemorySegment a) {
+    private static void one(Downcall call, Supplier<String> operands, MemorySegment a) {
         try {
-            check(call, operands, (int) handle.invokeExact(Native.errnoState(), a));
+            check(call.function(), operands, (int) call.handle().invokeExact(Native.errnoState(), a));
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(call.function(), e);
         }
     }
 
-    private static void two(
-            MethodHandle handle, String call, Supplier<String> operands, MemorySegment a, MemorySegment b) {
+    private static void two(Downcall call, Supplier<String> operands, MemorySegment a, MemorySegment b) {
         try {
-            check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b));
+            check(call.function(), operands, (int) call.handle().invokeExact(Native.errnoState(), a, b));
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(call.function(), e);
         }
     }
 
     private static void three(
-            MethodHandle handle,
-            String call,
-            Supplier<String> operands,
-            MemorySegment a,
-            MemorySegment b,
-            MemorySegment c) {
+            Downcall call, Supplier<String> operands, MemorySegment a, MemorySegment b, MemorySegment c) {
         try {
-            check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b, c));
+            check(call.function(), operands, (int) call.handle().invokeExact(Native.errnoState(), a, b, c));
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(call.function(), e);
         }
     }
 
-    private static void withInt(MethodHandle handle, String call, Supplier<String> operands, MemorySegment a, int b) {
+    private static void withInt(Downcall call, Supplier<String> operands, MemorySegment a, int b) {
         try {
-            check(call, operands, (int) handle.invokeExact(Native.errnoState(), a, b));
+            check(call.function(), operands, (int) call.handle().invokeExact(Native.errnoState(), a, b));
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(call.function(), e);
         }
     }
 

@@ -1,16 +1,27 @@
 package io.rdmatest.internal;
 
+import static io.rdmatest.ffi.rdma_h.C_POINTER;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** Waits for file descriptors of the RDMA libraries, poll(2). For one thread at a time. */
+/** File descriptors of the RDMA libraries, and a wait for some of them, poll(2). A wait is for one thread at a time. */
 public final class Descriptors {
 
-    private static final MethodHandle POLL = Native.capturing(rdma_h.poll$address(), rdma_h.poll$descriptor());
+    private static final Downcall FCNTL = Downcall.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
     private static final long SIZE = pollfd.sizeof();
+
+    private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
+
+    /** Waits allocate nothing and are many: a constant for the JIT compiler. */
+    private static final class Waiting {
+        static final MethodHandle POLL = Descriptors.POLL.handle();
+    }
 
     /** The kernel writes here only during the call, so the collector may own it. */
     private final MemorySegment entries;
@@ -40,13 +51,35 @@ public final class Descriptors {
      */
     public boolean awaitReadable(int millis) {
         try {
-            int ready = (int) POLL.invokeExact(Native.errnoState(), entries, count, millis);
+            int ready = (int) Waiting.POLL.invokeExact(Native.errnoState(), entries, count, millis);
             if (ready < 0 && Native.errno() != rdma_h.EINTR()) {
                 throw Native.failure("poll", count + " descriptors");
             }
             return ready > 0;
         } catch (Throwable e) {
             throw Native.unchecked("poll", e);
+        }
+    }
+
+    /**
+     * Makes a file descriptor non-blocking: no public method may hang in a read.
+     *
+     * @param fd the descriptor
+     * @throws io.rdmatest.RdmaException if fcntl(2) fails
+     */
+    public static void makeNonBlocking(int fd) {
+        try {
+            int flags = (int) FCNTL.handle().invokeExact(Native.errnoState(), fd, rdma_h.F_GETFL(), 0);
+            if (flags < 0) {
+                throw Native.failure("fcntl", "F_GETFL");
+            }
+            int done = (int)
+                    FCNTL.handle().invokeExact(Native.errnoState(), fd, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK());
+            if (done < 0) {
+                throw Native.failure("fcntl", "F_SETFL, O_NONBLOCK");
+            }
+        } catch (Throwable e) {
+            throw Native.unchecked("fcntl", e);
         }
     }
 }

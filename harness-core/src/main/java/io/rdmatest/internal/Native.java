@@ -11,8 +11,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +25,9 @@ import org.jspecify.annotations.Nullable;
 public final class Native {
 
     private static final Linker LINKER = Linker.nativeLinker();
+    static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
     private static final StructLayout STATE = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+    private static final long ERRNO = STATE.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
     private static final ThreadLocal<MemorySegment> ERRNO_STATE =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(STATE));
 
@@ -87,33 +88,7 @@ public final class Native {
      * @return a handle with the errno state as its first parameter
      */
     public static MethodHandle capturing(MemorySegment address, FunctionDescriptor descriptor) {
-        return LINKER.downcallHandle(address, descriptor, Linker.Option.captureCallState("errno"));
-    }
-
-    /**
-     * Builds a downcall handle without bound address that captures errno, for function pointers read from a struct.
-     *
-     * @param descriptor the function's descriptor
-     * @return a handle with the function address and the errno state as its first two parameters
-     */
-    public static MethodHandle capturing(FunctionDescriptor descriptor) {
-        return LINKER.downcallHandle(descriptor, Linker.Option.captureCallState("errno"));
-    }
-
-    /**
-     * Looks up a symbol that not every release of rdma-core has, and builds its capturing handle.
-     *
-     * @param name the symbol
-     * @param descriptor its descriptor
-     * @return the handle, or empty if the installed libraries do not export the symbol
-     */
-    public static Optional<MethodHandle> optional(String name, FunctionDescriptor descriptor) {
-        requireLibraries();
-        return SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global())
-                .or(SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global()))
-                .or(LINKER.defaultLookup())
-                .find(name)
-                .map(address -> capturing(address, descriptor));
+        return LINKER.downcallHandle(address, descriptor, CAPTURE);
     }
 
     /** Returns the calling thread's capture state, the first argument of every capturing handle. */
@@ -123,7 +98,7 @@ public final class Native {
 
     /** Returns the errno that the calling thread's last capturing call left. */
     public static int errno() {
-        return (int) ERRNO.get(ERRNO_STATE.get(), 0L);
+        return ERRNO_STATE.get().get(ValueLayout.JAVA_INT, ERRNO);
     }
 
     /**

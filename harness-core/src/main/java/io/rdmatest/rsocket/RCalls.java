@@ -1,58 +1,53 @@
 package io.rdmatest.rsocket;
 
-import io.rdmatest.ffi.rdma_h;
+import static io.rdmatest.ffi.rdma_h.C_POINTER;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /** The r* calls with errno captured. Touched only after {@link Native#requireLibraries()}. */
 final class RCalls {
 
-    private static final MethodHandle SOCKET = Native.capturing(rdma_h.rsocket$address(), rdma_h.rsocket$descriptor());
-    private static final MethodHandle BIND = Native.capturing(rdma_h.rbind$address(), rdma_h.rbind$descriptor());
-    private static final MethodHandle LISTEN = Native.capturing(rdma_h.rlisten$address(), rdma_h.rlisten$descriptor());
-    private static final MethodHandle ACCEPT = Native.capturing(rdma_h.raccept$address(), rdma_h.raccept$descriptor());
-    private static final MethodHandle CONNECT =
-            Native.capturing(rdma_h.rconnect$address(), rdma_h.rconnect$descriptor());
-    private static final MethodHandle SEND = Native.capturing(rdma_h.rsend$address(), rdma_h.rsend$descriptor());
-    private static final MethodHandle RECEIVE = Native.capturing(rdma_h.rrecv$address(), rdma_h.rrecv$descriptor());
-    private static final MethodHandle POLL = Native.capturing(rdma_h.rpoll$address(), rdma_h.rpoll$descriptor());
-    private static final MethodHandle SHUTDOWN =
-            Native.capturing(rdma_h.rshutdown$address(), rdma_h.rshutdown$descriptor());
-    private static final MethodHandle CLOSE = Native.capturing(rdma_h.rclose$address(), rdma_h.rclose$descriptor());
-    private static final MethodHandle SET_OPTION =
-            Native.capturing(rdma_h.rsetsockopt$address(), rdma_h.rsetsockopt$descriptor());
-    private static final MethodHandle GET_OPTION =
-            Native.capturing(rdma_h.rgetsockopt$address(), rdma_h.rgetsockopt$descriptor());
-    private static final MethodHandle PEER_NAME =
-            Native.capturing(rdma_h.rgetpeername$address(), rdma_h.rgetpeername$descriptor());
-    private static final MethodHandle SOCKET_NAME =
-            Native.capturing(rdma_h.rgetsockname$address(), rdma_h.rgetsockname$descriptor());
-    private static final MethodHandle IO_MAP = Native.capturing(rdma_h.riomap$address(), rdma_h.riomap$descriptor());
-    private static final MethodHandle IO_UNMAP =
-            Native.capturing(rdma_h.riounmap$address(), rdma_h.riounmap$descriptor());
-    private static final MethodHandle IO_WRITE =
-            Native.capturing(rdma_h.riowrite$address(), rdma_h.riowrite$descriptor());
+    private static final Downcall SOCKET = Downcall.of("rsocket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final Downcall BIND = Downcall.of("rbind", JAVA_INT, JAVA_INT, C_POINTER, JAVA_INT);
+    private static final Downcall LISTEN = Downcall.of("rlisten", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final Downcall ACCEPT = Downcall.of("raccept", JAVA_INT, JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall CONNECT = Downcall.of("rconnect", JAVA_INT, JAVA_INT, C_POINTER, JAVA_INT);
+    private static final Downcall SEND = Downcall.of("rsend", JAVA_LONG, JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
+    private static final Downcall RECEIVE = Downcall.of("rrecv", JAVA_LONG, JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
+    private static final Downcall POLL = Downcall.of("rpoll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
+    private static final Downcall SHUTDOWN = Downcall.of("rshutdown", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final Downcall CLOSE = Downcall.of("rclose", JAVA_INT, JAVA_INT);
+    private static final Downcall SET_OPTION =
+            Downcall.of("rsetsockopt", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, C_POINTER, JAVA_INT);
+    private static final Downcall GET_OPTION =
+            Downcall.of("rgetsockopt", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall PEER_NAME = Downcall.of("rgetpeername", JAVA_INT, JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall SOCKET_NAME = Downcall.of("rgetsockname", JAVA_INT, JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall IO_MAP =
+            Downcall.of("riomap", JAVA_LONG, JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG);
+    private static final Downcall IO_UNMAP = Downcall.of("riounmap", JAVA_INT, JAVA_INT, C_POINTER, JAVA_LONG);
+    private static final Downcall IO_WRITE =
+            Downcall.of("riowrite", JAVA_LONG, JAVA_INT, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_INT);
 
-    /** int rfcntl(int socket, int cmd, ...): variadic, which jextract's fixed handles don't cover. */
-    private static final MethodHandle FCNTL = Linker.nativeLinker()
-            .downcallHandle(
-                    SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global()).findOrThrow("rfcntl"),
-                    FunctionDescriptor.of(
-                            ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT),
-                    Linker.Option.firstVariadicArg(2),
-                    Linker.Option.captureCallState("errno"));
+    private static final Downcall FCNTL = Downcall.variadic("rfcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
+
+    /** What moves data: constants for the JIT compiler. */
+    private static final class Moving {
+        static final MethodHandle SEND = RCalls.SEND.handle();
+        static final MethodHandle RECEIVE = RCalls.RECEIVE.handle();
+        static final MethodHandle POLL = RCalls.POLL.handle();
+    }
 
     private RCalls() {}
 
     static int socket(int family, int type, int protocol) {
         try {
-            return (int) SOCKET.invokeExact(Native.errnoState(), family, type, protocol);
+            return (int) SOCKET.handle().invokeExact(Native.errnoState(), family, type, protocol);
         } catch (Throwable e) {
             throw Native.unchecked("rsocket", e);
         }
@@ -60,7 +55,7 @@ final class RCalls {
 
     static int bind(int fd, MemorySegment address) {
         try {
-            return (int) BIND.invokeExact(Native.errnoState(), fd, address, (int) address.byteSize());
+            return (int) BIND.handle().invokeExact(Native.errnoState(), fd, address, (int) address.byteSize());
         } catch (Throwable e) {
             throw Native.unchecked("rbind", e);
         }
@@ -68,7 +63,7 @@ final class RCalls {
 
     static int listen(int fd, int backlog) {
         try {
-            return (int) LISTEN.invokeExact(Native.errnoState(), fd, backlog);
+            return (int) LISTEN.handle().invokeExact(Native.errnoState(), fd, backlog);
         } catch (Throwable e) {
             throw Native.unchecked("rlisten", e);
         }
@@ -76,7 +71,7 @@ final class RCalls {
 
     static int accept(int fd) {
         try {
-            return (int) ACCEPT.invokeExact(Native.errnoState(), fd, MemorySegment.NULL, MemorySegment.NULL);
+            return (int) ACCEPT.handle().invokeExact(Native.errnoState(), fd, MemorySegment.NULL, MemorySegment.NULL);
         } catch (Throwable e) {
             throw Native.unchecked("raccept", e);
         }
@@ -84,7 +79,7 @@ final class RCalls {
 
     static int connect(int fd, MemorySegment address) {
         try {
-            return (int) CONNECT.invokeExact(Native.errnoState(), fd, address, (int) address.byteSize());
+            return (int) CONNECT.handle().invokeExact(Native.errnoState(), fd, address, (int) address.byteSize());
         } catch (Throwable e) {
             throw Native.unchecked("rconnect", e);
         }
@@ -92,7 +87,7 @@ final class RCalls {
 
     static long send(int fd, MemorySegment data, long length, int flags) {
         try {
-            return (long) SEND.invokeExact(Native.errnoState(), fd, data, length, flags);
+            return (long) Moving.SEND.invokeExact(Native.errnoState(), fd, data, length, flags);
         } catch (Throwable e) {
             throw Native.unchecked("rsend", e);
         }
@@ -100,7 +95,7 @@ final class RCalls {
 
     static long receive(int fd, MemorySegment into, long length, int flags) {
         try {
-            return (long) RECEIVE.invokeExact(Native.errnoState(), fd, into, length, flags);
+            return (long) Moving.RECEIVE.invokeExact(Native.errnoState(), fd, into, length, flags);
         } catch (Throwable e) {
             throw Native.unchecked("rrecv", e);
         }
@@ -118,7 +113,7 @@ final class RCalls {
 
     private static int poll(MemorySegment pollfds, long count, int timeoutMillis) {
         try {
-            return (int) POLL.invokeExact(Native.errnoState(), pollfds, count, timeoutMillis);
+            return (int) Moving.POLL.invokeExact(Native.errnoState(), pollfds, count, timeoutMillis);
         } catch (Throwable e) {
             throw Native.unchecked("rpoll", e);
         }
@@ -126,7 +121,7 @@ final class RCalls {
 
     static int shutdown(int fd, int how) {
         try {
-            return (int) SHUTDOWN.invokeExact(Native.errnoState(), fd, how);
+            return (int) SHUTDOWN.handle().invokeExact(Native.errnoState(), fd, how);
         } catch (Throwable e) {
             throw Native.unchecked("rshutdown", e);
         }
@@ -134,7 +129,7 @@ final class RCalls {
 
     static int close(int fd) {
         try {
-            return (int) CLOSE.invokeExact(Native.errnoState(), fd);
+            return (int) CLOSE.handle().invokeExact(Native.errnoState(), fd);
         } catch (Throwable e) {
             throw Native.unchecked("rclose", e);
         }
@@ -142,7 +137,8 @@ final class RCalls {
 
     static int setOption(int fd, int level, int option, MemorySegment value) {
         try {
-            return (int) SET_OPTION.invokeExact(Native.errnoState(), fd, level, option, value, (int) value.byteSize());
+            return (int) SET_OPTION.handle().invokeExact(Native.errnoState(), fd, level, option, value, (int)
+                    value.byteSize());
         } catch (Throwable e) {
             throw Native.unchecked("rsetsockopt", e);
         }
@@ -150,7 +146,7 @@ final class RCalls {
 
     static int option(int fd, int level, int option, MemorySegment value, MemorySegment length) {
         try {
-            return (int) GET_OPTION.invokeExact(Native.errnoState(), fd, level, option, value, length);
+            return (int) GET_OPTION.handle().invokeExact(Native.errnoState(), fd, level, option, value, length);
         } catch (Throwable e) {
             throw Native.unchecked("rgetsockopt", e);
         }
@@ -159,8 +155,8 @@ final class RCalls {
     static int name(boolean peer, int fd, MemorySegment address, MemorySegment length) {
         try {
             return peer
-                    ? (int) PEER_NAME.invokeExact(Native.errnoState(), fd, address, length)
-                    : (int) SOCKET_NAME.invokeExact(Native.errnoState(), fd, address, length);
+                    ? (int) PEER_NAME.handle().invokeExact(Native.errnoState(), fd, address, length)
+                    : (int) SOCKET_NAME.handle().invokeExact(Native.errnoState(), fd, address, length);
         } catch (Throwable e) {
             throw Native.unchecked(peer ? "rgetpeername" : "rgetsockname", e);
         }
@@ -168,7 +164,7 @@ final class RCalls {
 
     static int fcntl(int fd, int command, int argument) {
         try {
-            return (int) FCNTL.invokeExact(Native.errnoState(), fd, command, argument);
+            return (int) FCNTL.handle().invokeExact(Native.errnoState(), fd, command, argument);
         } catch (Throwable e) {
             throw Native.unchecked("rfcntl", e);
         }
@@ -176,7 +172,8 @@ final class RCalls {
 
     static long ioMap(int fd, MemorySegment memory, int protection, long offset) {
         try {
-            return (long) IO_MAP.invokeExact(Native.errnoState(), fd, memory, memory.byteSize(), protection, 0, offset);
+            return (long) IO_MAP.handle()
+                    .invokeExact(Native.errnoState(), fd, memory, memory.byteSize(), protection, 0, offset);
         } catch (Throwable e) {
             throw Native.unchecked("riomap", e);
         }
@@ -184,7 +181,7 @@ final class RCalls {
 
     static int ioUnmap(int fd, MemorySegment memory) {
         try {
-            return (int) IO_UNMAP.invokeExact(Native.errnoState(), fd, memory, memory.byteSize());
+            return (int) IO_UNMAP.handle().invokeExact(Native.errnoState(), fd, memory, memory.byteSize());
         } catch (Throwable e) {
             throw Native.unchecked("riounmap", e);
         }
@@ -192,7 +189,7 @@ final class RCalls {
 
     static long ioWrite(int fd, MemorySegment data, long length, long offset, int flags) {
         try {
-            return (long) IO_WRITE.invokeExact(Native.errnoState(), fd, data, length, offset, flags);
+            return (long) IO_WRITE.handle().invokeExact(Native.errnoState(), fd, data, length, offset, flags);
         } catch (Throwable e) {
             throw Native.unchecked("riowrite", e);
         }

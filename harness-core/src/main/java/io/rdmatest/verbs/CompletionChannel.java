@@ -3,6 +3,7 @@ package io.rdmatest.verbs;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_comp_channel;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -33,14 +34,13 @@ public final class CompletionChannel extends VerbsObject {
     static CompletionChannel create(DeviceContext context) {
         context.begin();
         try {
-            MemorySegment handle = Verbs.create(
-                            Verbs.CREATE_CHANNEL, "ibv_create_comp_channel", context.deviceName(), context.handle)
+            MemorySegment handle = Verbs.create(Verbs.CREATE_CHANNEL, context.deviceName(), context.handle)
                     .reinterpret(ibv_comp_channel.sizeof());
             try {
-                Verbs.makeNonBlocking(ibv_comp_channel.fd(handle));
+                Descriptors.makeNonBlocking(ibv_comp_channel.fd(handle));
                 return new CompletionChannel(context, handle);
             } catch (RuntimeException e) {
-                Verbs.run(Verbs.DESTROY_CHANNEL, "ibv_destroy_comp_channel", context.deviceName(), handle);
+                Verbs.run(Verbs.DESTROY_CHANNEL, context.deviceName(), handle);
                 throw e;
             }
         } finally {
@@ -118,8 +118,9 @@ public final class CompletionChannel extends VerbsObject {
             MemorySegment out = arena.allocate(rdma_h.C_POINTER, 2);
             boolean any = false;
             while (true) {
-                int result = (int) Verbs.GET_CQ_EVENT.invokeExact(
-                        Native.errnoState(), handle, out, out.asSlice(rdma_h.C_POINTER.byteSize()));
+                int result = (int) Verbs.GET_CQ_EVENT
+                        .handle()
+                        .invokeExact(Native.errnoState(), handle, out, out.asSlice(rdma_h.C_POINTER.byteSize()));
                 if (result != 0) {
                     if (Native.errno() == rdma_h.EAGAIN()) {
                         return any;
@@ -144,7 +145,7 @@ public final class CompletionChannel extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DESTROY_CHANNEL, "ibv_destroy_comp_channel", describe(), handle);
+        Verbs.run(Verbs.DESTROY_CHANNEL, describe(), handle);
     }
 
     @Override

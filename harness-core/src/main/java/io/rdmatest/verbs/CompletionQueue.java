@@ -65,13 +65,15 @@ public final class CompletionQueue extends VerbsObject {
             try {
                 // In a variable: as an argument of invokeExact the conditional would have the type Object.
                 MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
-                MemorySegment handle = (MemorySegment) Verbs.CREATE_CQ.invokeExact(
-                        Native.errnoState(), context.handle, entries, MemorySegment.NULL, channelHandle, 0);
+                MemorySegment handle = (MemorySegment) Verbs.CREATE_CQ
+                        .handle()
+                        .invokeExact(
+                                Native.errnoState(), context.handle, entries, MemorySegment.NULL, channelHandle, 0);
                 MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
                 try {
                     return new CompletionQueue(context, cq, channel);
                 } catch (IllegalStateException e) {
-                    Verbs.run(Verbs.DESTROY_CQ, "ibv_destroy_cq", operands, cq);
+                    Verbs.run(Verbs.DESTROY_CQ, operands, cq);
                     throw e;
                 }
             } finally {
@@ -384,7 +386,7 @@ public final class CompletionQueue extends VerbsObject {
         }
         begin();
         try {
-            int result = (int) Verbs.RESIZE_CQ.invokeExact(Native.errnoState(), handle, entries);
+            int result = (int) Verbs.RESIZE_CQ.handle().invokeExact(Native.errnoState(), handle, entries);
             Verbs.check(result, "ibv_resize_cq", describe() + ", " + entries + " entries");
         } catch (Throwable e) {
             throw Native.unchecked("ibv_resize_cq", e);
@@ -415,7 +417,7 @@ public final class CompletionQueue extends VerbsObject {
             channel.remove(this);
         }
         try {
-            Verbs.run(Verbs.DESTROY_CQ, "ibv_destroy_cq", describe(), handle);
+            Verbs.run(Verbs.DESTROY_CQ, describe(), handle);
         } catch (RdmaException e) {
             reportEventsAs();
             if (channel != null) {

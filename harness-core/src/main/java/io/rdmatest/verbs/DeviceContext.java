@@ -12,6 +12,7 @@ import io.rdmatest.ffi.ibv_gid_entry;
 import io.rdmatest.ffi.ibv_port_attr;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.ExtendedDeviceLayout;
 import io.rdmatest.internal.Native;
@@ -56,7 +57,7 @@ public final class DeviceContext extends VerbsObject {
         this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
         this.asyncFd = ibv_context.async_fd(handle);
         super("context", handle, name, parents);
-        Verbs.makeNonBlocking(asyncFd);
+        Descriptors.makeNonBlocking(asyncFd);
     }
 
     static DeviceContext own(MemorySegment handle, String name) {
@@ -84,7 +85,7 @@ public final class DeviceContext extends VerbsObject {
         begin();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
-            Verbs.run(Verbs.QUERY_DEVICE, "ibv_query_device", deviceName(), handle, attr);
+            Verbs.run(Verbs.QUERY_DEVICE, deviceName(), handle, attr);
             return new DeviceAttributes(
                     ibv_device_attr.fw_ver(attr).getString(0),
                     Verbs.network(ibv_device_attr.node_guid(attr)),
@@ -130,8 +131,9 @@ public final class DeviceContext extends VerbsObject {
                 return ExtendedDeviceAttributes.NONE;
             }
             MemorySegment attr = arena.allocate(ExtendedDeviceLayout.LAYOUT);
-            int result = (int) Verbs.QUERY_DEVICE_EX.invokeExact(
-                    query.get(), Native.errnoState(), handle, MemorySegment.NULL, attr, attr.byteSize());
+            int result = (int) Verbs.QUERY_DEVICE_EX
+                    .handle()
+                    .invokeExact(query.get(), Native.errnoState(), handle, MemorySegment.NULL, attr, attr.byteSize());
             if (Errno.isUnsupported(Math.abs(result))) {
                 return ExtendedDeviceAttributes.NONE;
             }
@@ -196,8 +198,9 @@ public final class DeviceContext extends VerbsObject {
             MemorySegment attr = ibv_port_attr.allocate(arena);
             String operands = deviceName() + ", port " + port;
             MemorySegment function = queryPort();
-            int result = (int) Verbs.QUERY_PORT.invokeExact(
-                    function, Native.errnoState(), handle, (byte) port, attr, ibv_port_attr.sizeof());
+            int result = (int) Verbs.QUERY_PORT
+                    .handle()
+                    .invokeExact(function, Native.errnoState(), handle, (byte) port, attr, ibv_port_attr.sizeof());
             Verbs.check(result, "ibv_query_port", operands);
             int width = ibv_port_attr.active_width(attr) & 0xff;
             int speed = ibv_port_attr.active_speed(attr) & 0xff;
@@ -261,8 +264,9 @@ public final class DeviceContext extends VerbsObject {
         try (Arena arena = Arena.ofConfined()) {
             long max = (long) length * ports;
             MemorySegment entries = ibv_gid_entry.allocateArray(max, arena);
-            long found = (long) Verbs.QUERY_GID_TABLE.invokeExact(
-                    Native.errnoState(), handle, entries, max, 0, ibv_gid_entry.sizeof());
+            long found = (long) Verbs.QUERY_GID_TABLE
+                    .handle()
+                    .invokeExact(Native.errnoState(), handle, entries, max, 0, ibv_gid_entry.sizeof());
             if (found < 0) {
                 throw new RdmaException("ibv_query_gid_table", deviceName(), (int) -found);
             }
@@ -378,7 +382,7 @@ public final class DeviceContext extends VerbsObject {
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment event = ibv_async_event.allocate(arena);
-            int result = (int) Verbs.GET_ASYNC_EVENT.invokeExact(Native.errnoState(), handle, event);
+            int result = (int) Verbs.GET_ASYNC_EVENT.handle().invokeExact(Native.errnoState(), handle, event);
             if (result != 0) {
                 if (Native.errno() == rdma_h.EAGAIN()) {
                     return Optional.empty();
@@ -412,7 +416,7 @@ public final class DeviceContext extends VerbsObject {
     @Override
     protected void release() {
         if (owned) {
-            Verbs.run(Verbs.CLOSE_DEVICE, "ibv_close_device", deviceName(), handle);
+            Verbs.run(Verbs.CLOSE_DEVICE, deviceName(), handle);
         }
     }
 

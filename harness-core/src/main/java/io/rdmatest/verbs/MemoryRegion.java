@@ -55,8 +55,9 @@ public final class MemoryRegion extends VerbsObject {
         pd.begin();
         try {
             MemorySegment memory = allocate(arena, size, placement, operands);
-            MemorySegment handle = (MemorySegment)
-                    Verbs.REG_MR.invokeExact(Native.errnoState(), pd.handle, memory, size, memory.address(), mask);
+            MemorySegment handle = (MemorySegment) Verbs.REG_MR
+                    .handle()
+                    .invokeExact(Native.errnoState(), pd.handle, memory, size, memory.address(), mask);
             if (handle.address() == 0) {
                 throw failure(operands, Native.errno());
             }
@@ -66,7 +67,7 @@ public final class MemoryRegion extends VerbsObject {
                 registered = true;
                 return region;
             } catch (IllegalStateException e) {
-                Verbs.run(Verbs.DEREG_MR, "ibv_dereg_mr", operands, mr);
+                Verbs.run(Verbs.DEREG_MR, operands, mr);
                 throw e;
             }
         } catch (Throwable e) {
@@ -187,7 +188,7 @@ public final class MemoryRegion extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DEREG_MR, "ibv_dereg_mr", describe(), handle);
+        Verbs.run(Verbs.DEREG_MR, describe(), handle);
         try {
             arena.close();
         } catch (IllegalStateException e) {

@@ -23,12 +23,12 @@ public final class ProtectionDomain extends VerbsObject {
     static ProtectionDomain allocate(DeviceContext context) {
         context.begin();
         try {
-            MemorySegment handle = Verbs.create(Verbs.ALLOC_PD, "ibv_alloc_pd", context.deviceName(), context.handle)
+            MemorySegment handle = Verbs.create(Verbs.ALLOC_PD, context.deviceName(), context.handle)
                     .reinterpret(ibv_pd.sizeof());
             try {
                 return new ProtectionDomain(context, handle);
             } catch (IllegalStateException e) {
-                Verbs.run(Verbs.DEALLOC_PD, "ibv_dealloc_pd", context.deviceName(), handle);
+                Verbs.run(Verbs.DEALLOC_PD, context.deviceName(), handle);
                 throw e;
             }
         } finally {
@@ -101,7 +101,7 @@ public final class ProtectionDomain extends VerbsObject {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_ah_attr.allocate(arena);
             Structs.addressHandle(attr, attributes);
-            MemorySegment handle = Verbs.create(Verbs.CREATE_AH, "ibv_create_ah", operands, this.handle, attr);
+            MemorySegment handle = Verbs.create(Verbs.CREATE_AH, operands, this.handle, attr);
             return AddressHandle.wrap(this, handle);
         } finally {
             end();
@@ -140,7 +140,8 @@ public final class ProtectionDomain extends VerbsObject {
             ibv_wc.sl(wc, (byte) completion.serviceLevel());
             ibv_wc.dlid_path_bits(wc, (byte) completion.pathBits());
             MemorySegment handle = (MemorySegment)
-                    Verbs.CREATE_AH_FROM_WC.invokeExact(Native.errnoState(), this.handle, wc, grh, (byte) port);
+                    Verbs.CREATE_AH_FROM_WC.handle().invokeExact(Native.errnoState(), this.handle, wc, grh, (byte)
+                            port);
             return AddressHandle.wrap(this, Verbs.made(handle, "ibv_create_ah_from_wc", operands));
         } catch (Throwable e) {
             throw Native.unchecked("ibv_create_ah_from_wc", e);
@@ -151,7 +152,7 @@ public final class ProtectionDomain extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DEALLOC_PD, "ibv_dealloc_pd", describe(), handle);
+        Verbs.run(Verbs.DEALLOC_PD, describe(), handle);
     }
 
     @Override

@@ -91,9 +91,9 @@ public final class QueuePair extends VerbsObject {
                         Structs.queuePairEx(init, pd.handle, attributes);
                         return attributes.blockSelfMulticastLoopback()
                                 ? createExtended(pd.context(), init, operands)
-                                : Verbs.create(Verbs.CREATE_QP, "ibv_create_qp", operands, pd.handle, init);
+                                : Verbs.create(Verbs.CREATE_QP, operands, pd.handle, init);
                     },
-                    handle -> Verbs.run(Verbs.DESTROY_QP, "ibv_destroy_qp", operands, handle),
+                    handle -> Verbs.run(Verbs.DESTROY_QP, operands, handle),
                     ibv_qp_init_attr_ex.cap(init));
         }
     }
@@ -103,8 +103,8 @@ public final class QueuePair extends VerbsObject {
         MemorySegment function = context.extended(verbs_context::create_qp_ex)
                 .orElseThrow(() -> new RdmaException("ibv_create_qp_ex", operands, rdma_h.EOPNOTSUPP()));
         try {
-            MemorySegment made =
-                    (MemorySegment) Verbs.CREATE_QP_EX.invokeExact(function, Native.errnoState(), context.handle, init);
+            MemorySegment made = (MemorySegment)
+                    Verbs.CREATE_QP_EX.handle().invokeExact(function, Native.errnoState(), context.handle, init);
             return Verbs.made(made, "ibv_create_qp_ex", operands);
         } catch (Throwable e) {
             throw Native.unchecked("ibv_create_qp_ex", e);
@@ -246,7 +246,7 @@ public final class QueuePair extends VerbsObject {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             MemorySegment init = ibv_qp_init_attr.allocate(arena);
-            int result = (int) Verbs.QUERY_QP.invokeExact(Native.errnoState(), handle, attr, mask, init);
+            int result = (int) Verbs.QUERY_QP.handle().invokeExact(Native.errnoState(), handle, attr, mask, init);
             Verbs.check(result, "ibv_query_qp", describe());
             return QueuePairModification.read(attr, mask);
         } catch (Throwable e) {
@@ -269,13 +269,7 @@ public final class QueuePair extends VerbsObject {
             requireKnownPkey(modification);
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             modification.write(attr);
-            Verbs.run(
-                    Verbs.MODIFY_QP,
-                    "ibv_modify_qp",
-                    describe() + ", " + modification,
-                    handle,
-                    attr,
-                    modification.mask());
+            Verbs.run(Verbs.MODIFY_QP, describe() + ", " + modification, handle, attr, modification.mask());
         } finally {
             end();
         }
@@ -682,7 +676,6 @@ public final class QueuePair extends VerbsObject {
             Structs.gid(gid, group);
             Verbs.run(
                     attach ? Verbs.ATTACH_MCAST : Verbs.DETACH_MCAST,
-                    attach ? "ibv_attach_mcast" : "ibv_detach_mcast",
                     describe() + ", " + group + ", lid " + lid,
                     handle,
                     gid,

@@ -84,7 +84,7 @@ public final class RdmaDevice {
         Native.requireLibraries();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment list = (MemorySegment) Verbs.GET_DEVICE_LIST.invokeExact(Native.errnoState(), count);
+            MemorySegment list = (MemorySegment) Verbs.GET_DEVICE_LIST.handle().invokeExact(Native.errnoState(), count);
             if (list.address() == 0) {
                 // Without the kernel's ib_uverbs there are no devices, which is an answer and no failure.
                 int errno = Native.errno();
@@ -243,7 +243,7 @@ public final class RdmaDevice {
             for (MemorySegment device : devices) {
                 if (Native.string(ibv_device.name(device), rdma_h.IBV_SYSFS_NAME_MAX())
                         .equals(name)) {
-                    return DeviceContext.own(Verbs.create(Verbs.OPEN_DEVICE, "ibv_open_device", name, device), name);
+                    return DeviceContext.own(Verbs.create(Verbs.OPEN_DEVICE, name, device), name);
                 }
             }
             throw missing(

@@ -47,14 +47,14 @@ public final class SharedReceiveQueue extends VerbsObject {
             MemorySegment attr = ibv_srq_init_attr.attr(init);
             ibv_srq_attr.max_wr(attr, maxWr);
             ibv_srq_attr.max_sge(attr, maxSge);
-            MemorySegment srq = Verbs.create(Verbs.CREATE_SRQ, "ibv_create_srq", operands, pd.handle, init)
-                    .reinterpret(ibv_srq.sizeof());
+            MemorySegment srq =
+                    Verbs.create(Verbs.CREATE_SRQ, operands, pd.handle, init).reinterpret(ibv_srq.sizeof());
             ReceiveRequests single = ReceiveRequests.allocate(1);
             try {
                 return new SharedReceiveQueue(pd, srq, single);
             } catch (IllegalStateException e) {
                 single.close();
-                Verbs.run(Verbs.DESTROY_SRQ, "ibv_destroy_srq", operands, srq);
+                Verbs.run(Verbs.DESTROY_SRQ, operands, srq);
                 throw e;
             }
         } finally {
@@ -135,13 +135,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_srq_attr.allocate(arena);
             ibv_srq_attr.srq_limit(attr, limit);
-            Verbs.run(
-                    Verbs.MODIFY_SRQ,
-                    "ibv_modify_srq",
-                    describe() + ", srq_limit " + limit,
-                    handle,
-                    attr,
-                    rdma_h.IBV_SRQ_LIMIT());
+            Verbs.run(Verbs.MODIFY_SRQ, describe() + ", srq_limit " + limit, handle, attr, rdma_h.IBV_SRQ_LIMIT());
         } finally {
             end();
         }
@@ -152,7 +146,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         begin();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_srq_attr.allocate(arena);
-            Verbs.run(Verbs.QUERY_SRQ, "ibv_query_srq", describe(), handle, attr);
+            Verbs.run(Verbs.QUERY_SRQ, describe(), handle, attr);
             return new Attributes(ibv_srq_attr.max_wr(attr), ibv_srq_attr.max_sge(attr), ibv_srq_attr.srq_limit(attr));
         } finally {
             end();
@@ -163,7 +157,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     protected void release() {
         reportEventsNoMore();
         try {
-            Verbs.run(Verbs.DESTROY_SRQ, "ibv_destroy_srq", describe(), handle);
+            Verbs.run(Verbs.DESTROY_SRQ, describe(), handle);
         } catch (RdmaException e) {
             reportEventsAs();
             throw e;

@@ -1,14 +1,17 @@
 package io.rdmatest.verbs;
 
+import static io.rdmatest.ffi.rdma_h.C_POINTER;
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rlimit;
-import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -25,67 +28,44 @@ import java.time.Duration;
  */
 final class Verbs {
 
-    static final MethodHandle GET_DEVICE_LIST =
-            Native.capturing(rdma_h.ibv_get_device_list$address(), rdma_h.ibv_get_device_list$descriptor());
-    static final MethodHandle OPEN_DEVICE =
-            Native.capturing(rdma_h.ibv_open_device$address(), rdma_h.ibv_open_device$descriptor());
-    static final MethodHandle CLOSE_DEVICE =
-            Native.capturing(rdma_h.ibv_close_device$address(), rdma_h.ibv_close_device$descriptor());
-    static final MethodHandle QUERY_DEVICE =
-            Native.capturing(rdma_h.ibv_query_device$address(), rdma_h.ibv_query_device$descriptor());
-    static final MethodHandle QUERY_DEVICE_EX = Native.capturing(verbs_context.query_device_ex.descriptor());
-    static final MethodHandle QUERY_PORT = Native.capturing(verbs_context.query_port.descriptor());
-    static final MethodHandle QUERY_GID_TABLE =
-            Native.capturing(rdma_h._ibv_query_gid_table$address(), rdma_h._ibv_query_gid_table$descriptor());
-    static final MethodHandle GET_ASYNC_EVENT =
-            Native.capturing(rdma_h.ibv_get_async_event$address(), rdma_h.ibv_get_async_event$descriptor());
-    static final MethodHandle ALLOC_PD =
-            Native.capturing(rdma_h.ibv_alloc_pd$address(), rdma_h.ibv_alloc_pd$descriptor());
-    static final MethodHandle DEALLOC_PD =
-            Native.capturing(rdma_h.ibv_dealloc_pd$address(), rdma_h.ibv_dealloc_pd$descriptor());
-    static final MethodHandle REG_MR =
-            Native.capturing(rdma_h.ibv_reg_mr_iova2$address(), rdma_h.ibv_reg_mr_iova2$descriptor());
-    static final MethodHandle DEREG_MR =
-            Native.capturing(rdma_h.ibv_dereg_mr$address(), rdma_h.ibv_dereg_mr$descriptor());
-    static final MethodHandle CREATE_CHANNEL =
-            Native.capturing(rdma_h.ibv_create_comp_channel$address(), rdma_h.ibv_create_comp_channel$descriptor());
-    static final MethodHandle DESTROY_CHANNEL =
-            Native.capturing(rdma_h.ibv_destroy_comp_channel$address(), rdma_h.ibv_destroy_comp_channel$descriptor());
-    static final MethodHandle CREATE_CQ =
-            Native.capturing(rdma_h.ibv_create_cq$address(), rdma_h.ibv_create_cq$descriptor());
-    static final MethodHandle RESIZE_CQ =
-            Native.capturing(rdma_h.ibv_resize_cq$address(), rdma_h.ibv_resize_cq$descriptor());
-    static final MethodHandle DESTROY_CQ =
-            Native.capturing(rdma_h.ibv_destroy_cq$address(), rdma_h.ibv_destroy_cq$descriptor());
-    static final MethodHandle GET_CQ_EVENT =
-            Native.capturing(rdma_h.ibv_get_cq_event$address(), rdma_h.ibv_get_cq_event$descriptor());
-    static final MethodHandle CREATE_SRQ =
-            Native.capturing(rdma_h.ibv_create_srq$address(), rdma_h.ibv_create_srq$descriptor());
-    static final MethodHandle MODIFY_SRQ =
-            Native.capturing(rdma_h.ibv_modify_srq$address(), rdma_h.ibv_modify_srq$descriptor());
-    static final MethodHandle QUERY_SRQ =
-            Native.capturing(rdma_h.ibv_query_srq$address(), rdma_h.ibv_query_srq$descriptor());
-    static final MethodHandle DESTROY_SRQ =
-            Native.capturing(rdma_h.ibv_destroy_srq$address(), rdma_h.ibv_destroy_srq$descriptor());
-    static final MethodHandle CREATE_QP =
-            Native.capturing(rdma_h.ibv_create_qp$address(), rdma_h.ibv_create_qp$descriptor());
-    static final MethodHandle CREATE_QP_EX = Native.capturing(verbs_context.create_qp_ex.descriptor());
-    static final MethodHandle MODIFY_QP =
-            Native.capturing(rdma_h.ibv_modify_qp$address(), rdma_h.ibv_modify_qp$descriptor());
-    static final MethodHandle QUERY_QP =
-            Native.capturing(rdma_h.ibv_query_qp$address(), rdma_h.ibv_query_qp$descriptor());
-    static final MethodHandle DESTROY_QP =
-            Native.capturing(rdma_h.ibv_destroy_qp$address(), rdma_h.ibv_destroy_qp$descriptor());
-    static final MethodHandle CREATE_AH =
-            Native.capturing(rdma_h.ibv_create_ah$address(), rdma_h.ibv_create_ah$descriptor());
-    static final MethodHandle CREATE_AH_FROM_WC =
-            Native.capturing(rdma_h.ibv_create_ah_from_wc$address(), rdma_h.ibv_create_ah_from_wc$descriptor());
-    static final MethodHandle DESTROY_AH =
-            Native.capturing(rdma_h.ibv_destroy_ah$address(), rdma_h.ibv_destroy_ah$descriptor());
-    static final MethodHandle ATTACH_MCAST =
-            Native.capturing(rdma_h.ibv_attach_mcast$address(), rdma_h.ibv_attach_mcast$descriptor());
-    static final MethodHandle DETACH_MCAST =
-            Native.capturing(rdma_h.ibv_detach_mcast$address(), rdma_h.ibv_detach_mcast$descriptor());
+    static final Downcall GET_DEVICE_LIST = Downcall.of("ibv_get_device_list", C_POINTER, C_POINTER);
+    static final Downcall OPEN_DEVICE = Downcall.of("ibv_open_device", C_POINTER, C_POINTER);
+    static final Downcall CLOSE_DEVICE = Downcall.of("ibv_close_device", JAVA_INT, C_POINTER);
+    static final Downcall QUERY_DEVICE = Downcall.of("ibv_query_device", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall QUERY_DEVICE_EX =
+            Downcall.pointer("query_device_ex", JAVA_INT, C_POINTER, C_POINTER, C_POINTER, JAVA_LONG);
+    static final Downcall QUERY_PORT =
+            Downcall.pointer("query_port", JAVA_INT, C_POINTER, JAVA_BYTE, C_POINTER, JAVA_LONG);
+    static final Downcall QUERY_GID_TABLE =
+            Downcall.of("_ibv_query_gid_table", JAVA_LONG, C_POINTER, C_POINTER, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    static final Downcall GET_ASYNC_EVENT = Downcall.of("ibv_get_async_event", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall ALLOC_PD = Downcall.of("ibv_alloc_pd", C_POINTER, C_POINTER);
+    static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);
+    static final Downcall REG_MR =
+            Downcall.of("ibv_reg_mr_iova2", C_POINTER, C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    static final Downcall DEREG_MR = Downcall.of("ibv_dereg_mr", JAVA_INT, C_POINTER);
+    static final Downcall CREATE_CHANNEL = Downcall.of("ibv_create_comp_channel", C_POINTER, C_POINTER);
+    static final Downcall DESTROY_CHANNEL = Downcall.of("ibv_destroy_comp_channel", JAVA_INT, C_POINTER);
+    static final Downcall CREATE_CQ =
+            Downcall.of("ibv_create_cq", C_POINTER, C_POINTER, JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall RESIZE_CQ = Downcall.of("ibv_resize_cq", JAVA_INT, C_POINTER, JAVA_INT);
+    static final Downcall DESTROY_CQ = Downcall.of("ibv_destroy_cq", JAVA_INT, C_POINTER);
+    static final Downcall GET_CQ_EVENT = Downcall.of("ibv_get_cq_event", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall CREATE_SRQ = Downcall.of("ibv_create_srq", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall MODIFY_SRQ = Downcall.of("ibv_modify_srq", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall QUERY_SRQ = Downcall.of("ibv_query_srq", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall DESTROY_SRQ = Downcall.of("ibv_destroy_srq", JAVA_INT, C_POINTER);
+    static final Downcall CREATE_QP = Downcall.of("ibv_create_qp", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall CREATE_QP_EX = Downcall.pointer("create_qp_ex", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall MODIFY_QP = Downcall.of("ibv_modify_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall QUERY_QP = Downcall.of("ibv_query_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT, C_POINTER);
+    static final Downcall DESTROY_QP = Downcall.of("ibv_destroy_qp", JAVA_INT, C_POINTER);
+    static final Downcall CREATE_AH = Downcall.of("ibv_create_ah", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall CREATE_AH_FROM_WC =
+            Downcall.of("ibv_create_ah_from_wc", C_POINTER, C_POINTER, C_POINTER, C_POINTER, JAVA_BYTE);
+    static final Downcall DESTROY_AH = Downcall.of("ibv_destroy_ah", JAVA_INT, C_POINTER);
+    static final Downcall ATTACH_MCAST = Downcall.of("ibv_attach_mcast", JAVA_INT, C_POINTER, C_POINTER, JAVA_SHORT);
+    static final Downcall DETACH_MCAST = Downcall.of("ibv_detach_mcast", JAVA_INT, C_POINTER, C_POINTER, JAVA_SHORT);
 
     /** ibv_post_send, ibv_post_recv, ibv_post_srq_recv: function, queue, first request, where to report a bad one. */
     static final MethodHandle POST =
@@ -99,18 +79,9 @@ final class Verbs {
     static final MethodHandle REQ_NOTIFY =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
 
-    private static final MethodHandle POLL = Native.capturing(rdma_h.poll$address(), rdma_h.poll$descriptor());
-    private static final MethodHandle GETRLIMIT =
-            Native.capturing(rdma_h.getrlimit$address(), rdma_h.getrlimit$descriptor());
-    private static final MethodHandle FCNTL = Linker.nativeLinker()
-            .downcallHandle(
-                    Linker.nativeLinker().defaultLookup().findOrThrow("fcntl"),
-                    FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
-                    Linker.Option.firstVariadicArg(2),
-                    Linker.Option.captureCallState("errno"));
-    private static final MethodHandle GETPAGESIZE = Linker.nativeLinker()
-            .downcallHandle(
-                    Linker.nativeLinker().defaultLookup().findOrThrow("getpagesize"), FunctionDescriptor.of(JAVA_INT));
+    private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
+    private static final Downcall GETRLIMIT = Downcall.of("getrlimit", JAVA_INT, JAVA_INT, C_POINTER);
+    private static final Downcall GETPAGESIZE = Downcall.of("getpagesize", JAVA_INT);
 
     static final int PAGE_SIZE = pageSize();
 
@@ -120,25 +91,25 @@ final class Verbs {
     private Verbs() {}
 
     /** Calls a verb of one pointer that returns a pointer. */
-    static MemorySegment create(MethodHandle verb, String call, String operands, MemorySegment a) {
+    static MemorySegment create(Downcall verb, String operands, MemorySegment a) {
         MemorySegment made;
         try {
-            made = (MemorySegment) verb.invokeExact(Native.errnoState(), a);
+            made = (MemorySegment) verb.handle().invokeExact(Native.errnoState(), a);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        return made(made, call, operands);
+        return made(made, verb.function(), operands);
     }
 
     /** Calls a verb of two pointers that returns a pointer. */
-    static MemorySegment create(MethodHandle verb, String call, String operands, MemorySegment a, MemorySegment b) {
+    static MemorySegment create(Downcall verb, String operands, MemorySegment a, MemorySegment b) {
         MemorySegment made;
         try {
-            made = (MemorySegment) verb.invokeExact(Native.errnoState(), a, b);
+            made = (MemorySegment) verb.handle().invokeExact(Native.errnoState(), a, b);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        return made(made, call, operands);
+        return made(made, verb.function(), operands);
     }
 
     static MemorySegment made(MemorySegment made, String call, String operands) {
@@ -149,47 +120,47 @@ final class Verbs {
     }
 
     /** Calls a verb of one pointer that returns an errno. */
-    static void run(MethodHandle verb, String call, String operands, MemorySegment a) {
+    static void run(Downcall verb, String operands, MemorySegment a) {
         int result;
         try {
-            result = (int) verb.invokeExact(Native.errnoState(), a);
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        check(result, call, operands);
+        check(result, verb.function(), operands);
     }
 
     /** Calls a verb of two pointers that returns an errno. */
-    static void run(MethodHandle verb, String call, String operands, MemorySegment a, MemorySegment b) {
+    static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b) {
         int result;
         try {
-            result = (int) verb.invokeExact(Native.errnoState(), a, b);
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a, b);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        check(result, call, operands);
+        check(result, verb.function(), operands);
     }
 
     /** Calls a verb of two pointers and an int that returns an errno. */
-    static void run(MethodHandle verb, String call, String operands, MemorySegment a, MemorySegment b, int c) {
+    static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b, int c) {
         int result;
         try {
-            result = (int) verb.invokeExact(Native.errnoState(), a, b, c);
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        check(result, call, operands);
+        check(result, verb.function(), operands);
     }
 
     /** Calls a verb of two pointers and a short that returns an errno. */
-    static void run(MethodHandle verb, String call, String operands, MemorySegment a, MemorySegment b, short c) {
+    static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b, short c) {
         int result;
         try {
-            result = (int) verb.invokeExact(Native.errnoState(), a, b, c);
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
         } catch (Throwable e) {
-            throw Native.unchecked(call, e);
+            throw Native.unchecked(verb.function(), e);
         }
-        check(result, call, operands);
+        check(result, verb.function(), operands);
     }
 
     static void check(int result, String call, String operands) {
@@ -207,22 +178,6 @@ final class Verbs {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Long.reverseBytes(value);
     }
 
-    /** Makes a file descriptor non-blocking: no public method may hang in a read. */
-    static void makeNonBlocking(int fd) {
-        try {
-            int flags = (int) FCNTL.invokeExact(Native.errnoState(), fd, rdma_h.F_GETFL(), 0);
-            if (flags < 0) {
-                throw Native.failure("fcntl", "F_GETFL");
-            }
-            int done = (int) FCNTL.invokeExact(Native.errnoState(), fd, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK());
-            if (done < 0) {
-                throw Native.failure("fcntl", "F_SETFL, O_NONBLOCK");
-            }
-        } catch (Throwable e) {
-            throw Native.unchecked("fcntl", e);
-        }
-    }
-
     /**
      * Waits until a file descriptor is readable.
      *
@@ -237,7 +192,7 @@ final class Verbs {
             MemorySegment entry = pollfd.allocate(arena);
             pollfd.fd(entry, fd);
             pollfd.events(entry, (short) rdma_h.POLLIN());
-            int ready = (int) POLL.invokeExact(Native.errnoState(), entry, 1L, millis);
+            int ready = (int) POLL.handle().invokeExact(Native.errnoState(), entry, 1L, millis);
             if (ready < 0 && Native.errno() != rdma_h.EINTR()) {
                 throw Native.failure("poll", "fd " + fd);
             }
@@ -267,7 +222,7 @@ final class Verbs {
     static String memlockLimit() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment limit = rlimit.allocate(arena);
-            int result = (int) GETRLIMIT.invokeExact(Native.errnoState(), rdma_h.RLIMIT_MEMLOCK(), limit);
+            int result = (int) GETRLIMIT.handle().invokeExact(Native.errnoState(), rdma_h.RLIMIT_MEMLOCK(), limit);
             if (result != 0) {
                 return "unknown";
             }
@@ -280,7 +235,7 @@ final class Verbs {
 
     private static int pageSize() {
         try {
-            return (int) GETPAGESIZE.invokeExact();
+            return (int) GETPAGESIZE.handle().invokeExact(Native.errnoState());
         } catch (Throwable e) {
             throw Native.unchecked("getpagesize", e);
         }

@@ -1,0 +1,97 @@
+package io.rdmatest.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.verbs_context;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.ValueLayout;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Needs the native libraries: the generated bindings look their symbols up before they give a descriptor. */
+@Timeout(120)
+class DowncallIT {
+
+    private static final List<String> HOLDERS = List.of(
+            "io.rdmatest.verbs.Verbs",
+            "io.rdmatest.cm.Rdmacm",
+            "io.rdmatest.rsocket.RCalls",
+            "io.rdmatest.internal.Descriptors");
+
+    /** Of a variadic function the bindings know the fixed arguments only; the others are not in the header at all. */
+    private static final Set<String> WITHOUT_BINDING = Set.of("fcntl", "rfcntl", "gai_strerror", "getpagesize");
+
+    @BeforeAll
+    static void load() {
+        Native.requireLibraries();
+    }
+
+    @Test
+    void descriptorsAreThoseOfTheGeneratedBindings() throws Exception {
+        Map<String, FunctionDescriptor> written = new TreeMap<>();
+        Map<String, FunctionDescriptor> generated = new TreeMap<>();
+        for (Downcall call : all()) {
+            if (!WITHOUT_BINDING.contains(call.function())) {
+                written.put(call.function(), call.descriptor());
+                generated.put(call.function(), generated(call.function()));
+            }
+        }
+        assertThat(written).containsKeys("ibv_alloc_pd", "query_port", "rdma_connect", "rsocket");
+        assertThat(written).isEqualTo(generated);
+    }
+
+    @Test
+    void theInstalledLibrariesHaveAllFunctions() throws Exception {
+        for (Downcall call : all()) {
+            if (!call.function().equals("query_port")
+                    && !call.function().equals("query_device_ex")
+                    && !call.function().equals("create_qp_ex")) {
+                assertThat(call.isPresent()).as(call.function()).isTrue();
+            }
+            assertThat(call.handle().type().returnType())
+                    .as(call.function())
+                    .isEqualTo(call.descriptor().toMethodType().returnType());
+        }
+    }
+
+    @Test
+    void aFunctionThatIsNotThereIsNamed() {
+        Downcall call = Downcall.of("rdma_fly", ValueLayout.JAVA_INT);
+        assertThat(call.isPresent()).isFalse();
+        assertThatIllegalStateException().isThrownBy(call::handle).withMessageContaining("rdma_fly");
+    }
+
+    private static FunctionDescriptor generated(String function) throws ReflectiveOperationException {
+        for (Class<?> pointers : verbs_context.class.getDeclaredClasses()) {
+            if (pointers.getSimpleName().equals(function)) {
+                return (FunctionDescriptor) pointers.getMethod("descriptor").invoke(null);
+            }
+        }
+        return (FunctionDescriptor)
+                rdma_h.class.getMethod(function + "$descriptor").invoke(null);
+    }
+
+    private static List<Downcall> all() throws ReflectiveOperationException {
+        List<Downcall> calls = new ArrayList<>();
+        for (String holder : HOLDERS) {
+            for (Field field : Class.forName(holder).getDeclaredFields()) {
+                if (field.getType() == Downcall.class) {
+                    assertThat(Modifier.isStatic(field.getModifiers())).isTrue();
+                    field.setAccessible(true);
+                    calls.add((Downcall) field.get(null));
+                }
+            }
+        }
+        return calls;
+    }
+}
