@@ -189,9 +189,14 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     private static String verdict(JsonNode row, String miss) {
         return switch (status(row)) {
             case "broken" -> reason(row);
-            case "passed" -> "holds";
-            default -> "does not hold: " + miss;
+            case "passed" -> "holds" + undecided(row);
+            default -> "does not hold" + undecided(row) + ": " + miss;
         };
+    }
+
+    /** Of work that grows there are no pairs. */
+    private static String undecided(JsonNode row) {
+        return row.path("decided").asBoolean(true) ? "" : ", undecided";
     }
 
     private static String group(String name) {

@@ -21,8 +21,26 @@ import java.util.function.Function;
  */
 public final class Bench {
 
-    /** The least number of pairs whose median is worth a verdict. */
-    public static final int DEFAULT_PAIRS = 5;
+    /**
+     * How often each side of a row is measured.
+     *
+     * @param least pairs in any case, at least 1
+     * @param most pairs of a row that is {@linkplain RowResult#isDecided not decided} before, at least as many
+     */
+    public record Pairs(int least, int most) {
+
+        /** Enough for a verdict where the ratio is far from the target, and not without end where it is near. */
+        public static final Pairs DEFAULT = new Pairs(5, 15);
+
+        /** Checks the numbers. */
+        public Pairs {
+            if (least < 1 || most < least) {
+                throw new IllegalArgumentException(
+                        "A row is measured in at least 1 pair and in no more than the most, not in " + least + " to "
+                                + most);
+            }
+        }
+    }
 
     private static final int WARM_UP_WINDOW = 3;
     private static final double WARM_UP_TOLERANCE = 0.1;
@@ -31,24 +49,21 @@ public final class Bench {
 
     private final Function<BenchRow, Contest> contests;
     private final BooleanSupplier cancelled;
-    private final int pairs;
+    private final Pairs pairs;
     private final Consumer<String> progress;
 
     /**
      * Creates a bench.
      *
      * @param context the device and the limits
-     * @param pairs how often each side is measured, at least 1
+     * @param pairs how often each side is measured
      * @param progress takes a line about each step
      */
-    public Bench(BenchContext context, int pairs, Consumer<String> progress) {
+    public Bench(BenchContext context, Pairs pairs, Consumer<String> progress) {
         this(row -> row.contest().open(context), context.cancelled(), pairs, progress);
     }
 
-    Bench(Function<BenchRow, Contest> contests, BooleanSupplier cancelled, int pairs, Consumer<String> progress) {
-        if (pairs < 1) {
-            throw new IllegalArgumentException("A row is measured in at least 1 pair, not " + pairs);
-        }
+    Bench(Function<BenchRow, Contest> contests, BooleanSupplier cancelled, Pairs pairs, Consumer<String> progress) {
         this.contests = contests;
         this.cancelled = cancelled;
         this.pairs = pairs;
@@ -98,17 +113,17 @@ public final class Bench {
             over = warmUp.add(contest.ours().value());
         } while (!over && System.nanoTime() - deadline < 0);
         List<Pair> measured = new ArrayList<>();
-        for (int i = 0; i < pairs; i++) {
+        while (measured.size() < pairs.least()
+                || (measured.size() < pairs.most() && !RowResult.isDecided(row.target(), measured))) {
             requireGoingOn();
             Sample theirs = contest.theirs();
             requireGoingOn();
             Pair pair = new Pair(theirs, contest.ours());
             measured.add(pair);
-            progress.accept("%s: pair %d of %d: ours %.3f, theirs %.3f %s, ratio %.3f"
+            progress.accept("%s: pair %d: ours %.3f, theirs %.3f %s, ratio %.3f"
                     .formatted(
                             row.name(),
-                            i + 1,
-                            pairs,
+                            measured.size(),
                             pair.ours().value(),
                             pair.theirs().value(),
                             row.unit(),

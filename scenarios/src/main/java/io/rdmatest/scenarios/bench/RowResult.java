@@ -26,6 +26,8 @@ public record RowResult(
         int warmUpRounds,
         boolean warm) {
 
+    private static final double UNDECIDED = 0.1;
+
     /**
      * One run of each side.
      *
@@ -62,6 +64,29 @@ public record RowResult(
     /** Tells whether the row was measured and the median of its ratios meets the target. */
     public boolean holds() {
         return isMeasured() && row.target().holds(ratios().median());
+    }
+
+    /**
+     * Tells whether the verdict would most likely be the same another time: whether so many of the ratios lie on one side of
+     * the target as would in at most 1 of 10 rows whose ratio is at the target (two-sided sign test). That is 5 of 5, 7 of 8,
+     * 9 of 11, 12 of 15.
+     */
+    public boolean isDecided() {
+        return isMeasured() && isDecided(row.target(), pairs);
+    }
+
+    static boolean isDecided(Target target, List<Pair> pairs) {
+        int count = pairs.size();
+        int meeting =
+                (int) pairs.stream().filter(pair -> target.holds(pair.ratio())).count();
+        // The share of all sequences of so many coins that have as many heads or more, or as many tails or more.
+        double share = 0;
+        double ways = 1;
+        for (int other = 0; other <= Math.min(meeting, count - meeting); other++) {
+            share += ways * Math.pow(0.5, count - 1);
+            ways = ways * (count - other) / (other + 1);
+        }
+        return share <= UNDECIDED;
     }
 
     private Spread ours() {
@@ -111,7 +136,7 @@ public record RowResult(
                         ratios.upperQuartile(),
                         ratios.max()),
                 row.target(),
-                holds() ? "holds" : "does not hold");
+                (holds() ? "holds" : "does not hold") + (isDecided() ? "" : ", undecided"));
     }
 
     /** Returns the row for machines. */
@@ -121,6 +146,7 @@ public record RowResult(
         json.put("ratio", isMeasured() ? ratios().median() : null);
         json.put("target", row.target().value());
         json.put("holds", holds());
+        json.put("decided", isDecided());
         List<Map<String, Object>> each = new ArrayList<>();
         for (Pair pair : pairs) {
             Map<String, Object> one = new LinkedHashMap<>();

@@ -24,8 +24,10 @@ import java.util.Map;
 import java.util.regex.PatternSyntaxException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
 
 /** {@code ./rdmatest bench}: ours against the C programs, as ratios. */
 @Command(
@@ -52,10 +54,12 @@ final class BenchCommand extends ReportingCommand {
 
     @Option(
             names = "--pairs",
-            paramLabel = "<n>",
-            converter = WholeNumber.class,
-            description = "How often each side is measured, 1 to 1000 (default: 5).")
-    private int pairs = Bench.DEFAULT_PAIRS;
+            paramLabel = "<n[..m]>",
+            converter = PairsConverter.class,
+            description =
+                    "How often each side is measured, 1 to 1000; with a second number as long as the ratios lie on both sides of"
+                            + " the target, so often at most (default: 5..15).")
+    private Bench.Pairs pairs = Bench.Pairs.DEFAULT;
 
     @Option(
             names = "--scale",
@@ -84,6 +88,26 @@ final class BenchCommand extends ReportingCommand {
             description = "The RDMA device of both sides (default: the first active port).")
     private @Nullable String device;
 
+    /** Reads {@code 5} or {@code 5..15}. */
+    static final class PairsConverter implements ITypeConverter<Bench.Pairs> {
+
+        @Override
+        public Bench.Pairs convert(String text) {
+            String[] numbers = text.split("\\.\\.", 2);
+            try {
+                int least = Integer.parseInt(numbers[0]);
+                int most = Integer.parseInt(numbers[numbers.length - 1]);
+                if (least >= 1 && most >= least && most <= MOST_PAIRS) {
+                    return new Bench.Pairs(least, most);
+                }
+            } catch (NumberFormatException e) {
+                // Said below, as a number that is too large.
+            }
+            throw new TypeConversionException(
+                    "'" + text + "' is not a number of pairs, 1 to " + MOST_PAIRS + ", or two of them such as 5..15");
+        }
+    }
+
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
 
@@ -99,9 +123,6 @@ final class BenchCommand extends ReportingCommand {
 
     @Override
     void check() {
-        if (pairs < 1 || pairs > MOST_PAIRS) {
-            throw wrong("--pairs is 1 to %d, not %d".formatted(MOST_PAIRS, pairs));
-        }
         if (!(scale > 0) || scale > 1000) {
             throw wrong("--scale is more than 0 and at most 1000, not " + scale);
         }

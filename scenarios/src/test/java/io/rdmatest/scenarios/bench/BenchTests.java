@@ -65,6 +65,10 @@ class BenchTests {
     }
 
     private static RowResult measure(Script script, BenchRow row, int pairs) throws InterruptedException {
+        return measure(script, row, new Bench.Pairs(pairs, pairs));
+    }
+
+    private static RowResult measure(Script script, BenchRow row, Bench.Pairs pairs) throws InterruptedException {
         return new Bench(any -> script, () -> false, pairs, line -> {}).measure(row);
     }
 
@@ -92,6 +96,48 @@ class BenchTests {
         BenchReport report = new BenchReport(List.of(result), List.of());
         assertThat(report.missed()).isEqualTo(1);
         assertThat(report.lines().getLast()).contains("1.100", ">= 1.20", "does not hold");
+    }
+
+    /** The warm-up takes one value of theirs and three of ours. */
+    private static Script ratios(double... ratios) {
+        List<Double> theirs = new ArrayList<>(List.of(1.0));
+        List<Double> ours = new ArrayList<>(List.of(1.0, 1.0, 1.0));
+        for (double ratio : ratios) {
+            theirs.add(1.0);
+            ours.add(ratio);
+        }
+        return new Script(theirs, ours);
+    }
+
+    @Test
+    void aRowFarFromItsTargetIsDecidedByTheLeastPairs() throws InterruptedException {
+        RowResult result =
+                measure(ratios(0.8, 0.9, 0.7, 0.8, 0.99, 0.8), row(Target.atMost(1)), new Bench.Pairs(5, 15));
+        assertThat(result.pairs()).hasSize(5);
+        assertThat(result.isDecided()).isTrue();
+        assertThat(result.json()).containsEntry("decided", true);
+        assertThat(result.line()).endsWith("holds");
+    }
+
+    @Test
+    void aRowNearItsTargetIsMeasuredUntilItIsDecided() throws InterruptedException {
+        RowResult result = measure(
+                ratios(0.9, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1), row(Target.atMost(1)), new Bench.Pairs(5, 15));
+        // 4 of 5, 5 of 6 and 6 of 7 are not enough, 7 of 8 are.
+        assertThat(result.pairs()).hasSize(8);
+        assertThat(result.isDecided()).isTrue();
+        assertThat(result.holds()).isFalse();
+    }
+
+    @Test
+    void aRowAtItsTargetSaysThatItIsNotDecided() throws InterruptedException {
+        RowResult result =
+                measure(ratios(0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9), row(Target.atMost(1)), new Bench.Pairs(5, 7));
+        assertThat(result.pairs()).hasSize(7);
+        assertThat(result.isDecided()).isFalse();
+        assertThat(result.holds()).isTrue();
+        assertThat(result.json()).containsEntry("holds", true).containsEntry("decided", false);
+        assertThat(result.line()).endsWith("holds, undecided");
     }
 
     @Test
@@ -123,7 +169,7 @@ class BenchTests {
     @Test
     void anInterruptionEndsTheBench() {
         Script script = new Script(List.of(1.0), List.of(1.0));
-        Bench bench = new Bench(any -> script, () -> true, 1, line -> {});
+        Bench bench = new Bench(any -> script, () -> true, Bench.Pairs.DEFAULT, line -> {});
         assertThatThrownBy(() -> bench.measure(row(Target.atMost(1)))).isInstanceOf(CancellationException.class);
         assertThat(script.closed).isTrue();
     }

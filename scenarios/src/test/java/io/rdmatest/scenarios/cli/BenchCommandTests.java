@@ -46,10 +46,20 @@ class BenchCommandTests {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"1", "1000", "5..5", "5..15"})
+    void pairsAreANumberOrTwo(String pairs) {
+        assertThat(check("bench", "--rows", "mckey", "--pairs", pairs)).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "--pairs 0",
                 "--pairs x",
+                "--pairs 1001",
+                "--pairs 5..4",
+                "--pairs 5..",
+                "--pairs ..5",
                 "--scale 0",
                 "--scale NaN",
                 "--rows no-such-row",
