@@ -2,6 +2,7 @@ package io.rdmatest.report;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
+import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
 import java.io.File;
@@ -293,7 +294,6 @@ public final class Qualify implements Callable<Integer> {
                 java.toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:ErrorFile=" + project.resolve("reports/target") + "/hs_err_pid%p.log",
-                "-Xshare:auto",
                 "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
                 "-D" + ReportConfiguration.PROGRESS + "=true",
                 "-Dallure.results.directory=" + results));
@@ -321,6 +321,7 @@ public final class Qualify implements Callable<Integer> {
             command.add("-Drdma.scenario.client=" + client);
         }
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
+        command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
         command.addAll(scenarios);
         child = inMachines(new ProcessBuilder(command))

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.bench;
 
+import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.scenarios.interop.Ports;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -92,15 +93,13 @@ final class QualificationContest implements Contest {
 
     @Override
     public Sample ours() throws IOException, InterruptedException {
-        List<String> command = List.of(
+        List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xshare:auto",
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                StandardTests.class.getName());
+                "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(PreparedClasses.options());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), StandardTests.class.getName()));
         try (TimedProgram tests = TimedProgram.start(context.step(), command, "the tests")) {
             long nanos = tests.awaitSuccess();
             return new Sample(nanos / 1e9, Map.of("millis", StandardTests.millis(tests.output())));

@@ -6,6 +6,7 @@ import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.Peer;
 import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.peer.PreparedClasses;
 import java.io.File;
 import java.net.InetAddress;
 import java.nio.file.Path;
@@ -69,7 +70,6 @@ public final class Place implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
-                "-Xshare:auto",
                 // Standard output belongs to the channel.
                 "-XX:+DisplayVMOutputToStderr",
                 "-Xlog:disable",
@@ -79,6 +79,7 @@ public final class Place implements AutoCloseable {
             // In an emulated machine the second compiler costs more than it saves, as its java knows by itself.
             command.add("-XX:TieredStopAtLevel=1");
         }
+        command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
         return remote(Peer.start(node.name(), command, settings, RoleTypes.failures()), node);
     }

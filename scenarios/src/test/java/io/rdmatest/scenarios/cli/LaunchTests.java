@@ -51,7 +51,10 @@ class LaunchTests {
                 "touch " + stamp);
         script(
                 "jdk/bin/java",
+                "echo \"$*\" >>" + folder.resolve("java-calls"),
                 "case $* in",
+                // Where no rehearsal is asked for, the classes cannot be prepared.
+                "*AOTCacheOutput=*) [ -z \"$REHEARSAL\" ] || echo classes >\"${1#*=}\"; echo rehearsed; exit 1 ;;",
                 "*rdmatest.check=true*) echo 'checked' >&2; exit \"$CHECK\" ;;",
                 "*) for last; do :; done; echo \"ran $last\"; exit 6 ;;",
                 "esac");
@@ -194,6 +197,55 @@ class LaunchTests {
     void whereNoMachineIsWantedTheOptionsAreReadOnce() throws Exception {
         built();
         assertThat(run(Map.of(), "devices").errors()).doesNotContain("checked");
+    }
+
+    private List<String> javaCalls() throws IOException {
+        List<String> calls = Files.readAllLines(folder.resolve("java-calls"));
+        Files.delete(folder.resolve("java-calls"));
+        return calls;
+    }
+
+    @Test
+    void classesArePreparedOnceAfterEachBuild() throws Exception {
+        built();
+        Path cache = project.toRealPath().resolve("scenarios/target/rdmatest.aot");
+        Run run = run(Map.of("REHEARSAL", "yes"), "devices");
+        assertThat(run.output()).isEqualTo("ran devices\n");
+        assertThat(run.errors()).isEmpty();
+        List<String> calls = javaCalls();
+        assertThat(calls).hasSize(2);
+        assertThat(calls.getFirst())
+                .contains("-Drdma.device=", "class-path", "Rehearsal")
+                .doesNotContain("-XX:AOTCache=");
+        assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
+
+        Files.setLastModifiedTime(cache, FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").status()).isEqualTo(6);
+        assertThat(javaCalls()).hasSize(1).first().asString().contains("-XX:AOTCache=");
+
+        Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(10_000)));
+        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").status()).isEqualTo(6);
+        assertThat(javaCalls()).hasSize(2);
+    }
+
+    @Test
+    void whereClassesCannotBePreparedTheJvmStartsWithoutThemAndItIsNotTriedAgain() throws Exception {
+        built();
+        assertThat(run(Map.of(), "devices").output()).isEqualTo("ran devices\n");
+        assertThat(javaCalls()).hasSize(2).last().asString().doesNotContain("-XX:AOTCache");
+        Files.setLastModifiedTime(
+                project.resolve("scenarios/target/rdmatest.aot"),
+                FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(run(Map.of(), "devices").errors()).isEmpty();
+        assertThat(javaCalls()).hasSize(1).first().asString().doesNotContain("-XX:AOTCache");
+    }
+
+    @Test
+    void inTheMachineNothingIsPrepared() throws Exception {
+        built();
+        assertThat(run(Map.of("RDMA_NODE", "a", "REHEARSAL", "yes"), "devices").status())
+                .isEqualTo(6);
+        assertThat(javaCalls()).hasSize(1).first().asString().doesNotContain("-XX:AOTCache");
     }
 
     @Test
