@@ -174,7 +174,8 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     private void writeSummary(Run run) throws IOException {
-        Path whole = Files.createTempFile(output, "qualification", ".tmp");
+        // Not a temporary file of Java, which nobody else may read: others on this host collect the summary.
+        Path whole = output.resolve("qualification.json.part");
         MAPPER.writeValue(whole.toFile(), run);
         // Readers see the old summary or the new one, never half of one.
         Files.move(whole, summary(), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);

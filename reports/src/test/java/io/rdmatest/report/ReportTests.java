@@ -53,6 +53,10 @@ class ReportTests {
                 .isBetween(13.9, 14.1);
         assertThat(everything.at("/measurements/round trip p50/unit").asText()).isEqualTo("us");
         assertThat(summary.path("scenarios")).hasSize(7);
+        // Whoever may read the schema beside it may read the summary.
+        assertThat(Files.getPosixFilePermissions(generator.summary()))
+                .isEqualTo(
+                        Files.getPosixFilePermissions(generator.summary().resolveSibling("qualification.schema.json")));
         assertThat(generator.report()).isNotEmptyFile();
 
         JsonNode allure = result("publishesEverything");
