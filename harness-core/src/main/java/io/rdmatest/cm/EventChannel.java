@@ -4,10 +4,8 @@ import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_cm_event;
 import io.rdmatest.ffi.rdma_event_channel;
-import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
@@ -82,7 +80,7 @@ public final class EventChannel extends NativeResource {
     /** Where rdma_get_cm_event leaves the event; guarded by {@link #lock}. */
     private final MemorySegment eventOut;
     /** For the one thread that is in poll(2). */
-    private final MemorySegment pollfds;
+    private final Descriptors readable;
 
     /**
      * Held in every native call on this channel and its ids. librdmacm looks into ids and their queue pairs while it
@@ -102,16 +100,13 @@ public final class EventChannel extends NativeResource {
 
     private EventChannel(MemorySegment channel, int fd) {
         Arena own = Arena.ofShared();
-        MemorySegment readable = pollfd.allocate(own);
-        pollfd.fd(readable, fd);
-        pollfd.events(readable, (short) rdma_h.POLLIN());
         ReentrantLock held = new ReentrantLock();
         this.number = NUMBERS.incrementAndGet();
         this.channel = channel;
         this.fd = fd;
         this.arena = own;
         this.eventOut = own.allocate(ValueLayout.ADDRESS);
-        this.pollfds = readable;
+        this.readable = new Descriptors(fd);
         this.lock = held;
         this.arrived = held.newCondition();
         this.ids = new HashMap<>();
@@ -373,7 +368,7 @@ public final class EventChannel extends NativeResource {
             }
             try {
                 long millis = Math.min(TimeUnit.NANOSECONDS.toMillis(remaining) + 1, SLICE_MILLIS);
-                Rdmacm.poll(pollfds, (int) millis);
+                boolean ignored = readable.awaitReadable((int) millis);
             } finally {
                 lock.lock();
                 try {

@@ -49,8 +49,6 @@ final class Rdmacm {
     /** Of the C library: explains what getaddrinfo(3), and so rdma_getaddrinfo, returns. */
     private static final Downcall GAI_STRERROR = Downcall.of("gai_strerror", C_POINTER, JAVA_INT);
 
-    private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
-
     // Younger than RDMACM_1.0.
     private static final Downcall JOIN_EX =
             Downcall.of("rdma_join_multicast_ex", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
@@ -225,18 +223,6 @@ final class Rdmacm {
 
     static void migrate(MemorySegment id, MemorySegment channel, Supplier<String> operands) {
         two(MIGRATE, operands, id, channel);
-    }
-
-    /** Waits for readability; an interrupted call counts as an empty one. */
-    static void poll(MemorySegment pollfd, int millis) {
-        try {
-            int result = (int) POLL.handle().invokeExact(Native.errnoState(), pollfd, 1L, millis);
-            if (result < 0 && Native.errno() != rdma_h.EINTR()) {
-                throw Native.failure("poll", "event channel");
-            }
-        } catch (Throwable e) {
-            throw Native.unchecked("poll", e);
-        }
     }
 
     static void getAddressInfo(
