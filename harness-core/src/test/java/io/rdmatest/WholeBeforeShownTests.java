@@ -86,7 +86,7 @@ class WholeBeforeShownTests {
         try (Stream<Path> files = Files.walk(root)) {
             return files.map(file -> root.relativize(file).toString())
                     .filter(name -> name.endsWith(".class") && !name.endsWith("-info.class"))
-                    // The bindings hold no resource, and would load the native libraries.
+                    // Of the bindings there are hundreds, and none is a resource.
                     .filter(name -> !name.startsWith("io/rdmatest/ffi/"))
                     .map(name ->
                             name.substring(0, name.length() - ".class".length()).replace('/', '.'))
