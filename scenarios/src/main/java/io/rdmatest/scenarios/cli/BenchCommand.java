@@ -88,26 +88,6 @@ final class BenchCommand extends ReportingCommand {
             description = "The RDMA device of both sides (default: the first active port).")
     private @Nullable String device;
 
-    /** Reads {@code 5} or {@code 5..15}. */
-    static final class PairsConverter implements ITypeConverter<Bench.Pairs> {
-
-        @Override
-        public Bench.Pairs convert(String text) {
-            String[] numbers = text.split("\\.\\.", 2);
-            try {
-                int least = Integer.parseInt(numbers[0]);
-                int most = Integer.parseInt(numbers[numbers.length - 1]);
-                if (least >= 1 && most >= least && most <= MOST_PAIRS) {
-                    return new Bench.Pairs(least, most);
-                }
-            } catch (NumberFormatException e) {
-                // Said below, as a number that is too large.
-            }
-            throw new TypeConversionException(
-                    "'" + text + "' is not a number of pairs, 1 to " + MOST_PAIRS + ", or two of them such as 5..15");
-        }
-    }
-
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
 
@@ -218,5 +198,25 @@ final class BenchCommand extends ReportingCommand {
         List<String> lines = new ArrayList<>(report.lines());
         lines.add(message);
         return new Outcome(status, message, lines, report.json());
+    }
+
+    /** Reads {@code 5} or {@code 5..15}. */
+    static final class PairsConverter implements ITypeConverter<Bench.Pairs> {
+
+        @Override
+        public Bench.Pairs convert(String text) {
+            String[] numbers = text.split("\\.\\.", 2);
+            try {
+                Bench.Pairs pairs =
+                        new Bench.Pairs(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[numbers.length - 1]));
+                if (pairs.most() <= MOST_PAIRS) {
+                    return pairs;
+                }
+            } catch (IllegalArgumentException e) {
+                // No numbers, or none that go together: said below, as numbers that are too large.
+            }
+            throw new TypeConversionException(
+                    "'" + text + "' is not a number of pairs, 1 to " + MOST_PAIRS + ", or two of them such as 5..15");
+        }
     }
 }
