@@ -77,11 +77,12 @@ classes_of() {
 # What lets a JVM start with its classes loaded and linked already; empty where that is not to be had.
 prepared=()
 
-# Sets prepared: prepare CACHE STAMP JAVA ARGUMENTS... rehearses the call of java once after each build. In emulation a JVM
-# with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
+# Sets prepared: prepare STAMP JAVA ARGUMENTS... rehearses the call of java once after each build, and keeps what comes of it
+# beside STAMP. In emulation a JVM with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
 prepare() {
-    local cache=$1 stamp=$2 java=$3 log=${1%.aot}.aot.log new=$1.$$
-    shift 3
+    local stamp=$1 java=$2 cache=${1%.stamp}.aot
+    local log=$cache.log new=$cache.$$
+    shift 2
     # In the virtual machine the project can't be written to, and a rehearsal would take longer than it saves.
     if [ -z "${RDMA_NODE-}" ] && [ -w "${cache%/*}" ] && { [ ! -e "$cache" ] || [ "$stamp" -nt "$cache" ]; }; then
         "$java" "-XX:AOTCacheOutput=$new" "$@" >"$log" 2>&1 </dev/null

@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.jar.JarFile;
 
@@ -38,8 +39,7 @@ final class Rehearsal {
         Method main = Class.forName(arguments[0]).getDeclaredMethod("main", String[].class);
         main.setAccessible(true);
         try {
-            main.invoke(null, (Object)
-                    List.of(arguments).subList(1, arguments.length).toArray(new String[0]));
+            main.invoke(null, (Object) Arrays.copyOfRange(arguments, 1, arguments.length));
         } catch (InvocationTargetException e) {
             throw new IllegalStateException(arguments[0] + " failed", e.getCause());
         }
