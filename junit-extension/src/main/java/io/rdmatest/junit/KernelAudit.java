@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -33,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The kernel tells the thread that made an object, as long as that thread lives. While other tests run, a test answers
  * for what its own thread made; the rest is left to the class, if that is alone. Of many objects the kernel tells no thread:
  * they are of the process whose protection domain or device they are on. Where that is not told either, because its thread
- * has ended, it is taken for this test's if the test is alone.
+ * has ended, it is taken for this test's if the test is alone, and if this process has as many devices open as that makes: a
+ * program with threads that has been killed may be held in the kernel for a minute, and its threads' objects with it.
  *
  * <p>librdmacm keeps the device open that an id was bound to, and a protection domain on it as long as there are such ids,
  * whichever test they are of: one of each a device is not looked at.
@@ -63,6 +65,9 @@ final class KernelAudit {
 
     /** The ledger does not tell the kernel's number of a context. */
     private static final Long UNKNOWN = -1L;
+
+    /** Contexts without a thread that turned out to be another process's. */
+    private static final Set<Key> FOREIGN = ConcurrentHashMap.newKeySet();
 
     private record Key(Kind kind, String device, long number) {
         static Key of(KernelResource resource) {
@@ -136,6 +141,9 @@ final class KernelAudit {
         Map<Key, KernelResource> byKey = new HashMap<>();
         all.forEach(resource -> byKey.put(Key.of(resource), resource));
         latest = Set.copyOf(byKey.keySet());
+        if (alone) {
+            findForeignContexts(all);
+        }
         for (KernelResource resource : all) {
             boolean own = alone ? mayBeOurs(resource, byKey) : threadId != 0 && resource.thread() == threadId;
             if (own && !before.contains(Key.of(resource))) {
@@ -164,8 +172,31 @@ final class KernelAudit {
         return unexplained;
     }
 
+    /** This process has a file open for each of its contexts: new ones without a thread that exceed those are not its own. */
+    private void findForeignContexts(List<KernelResource> all) {
+        Map<String, List<KernelResource>> added = all.stream()
+                .filter(resource ->
+                        resource.kind() == Kind.CONTEXT && resource.thread() == 0 && mayBeOurs(resource, Map.of()))
+                .filter(resource -> !before.contains(Key.of(resource)))
+                .filter(resource -> OPENED_BY_CM.getOrDefault(resource.device(), UNKNOWN) != resource.number())
+                .collect(Collectors.groupingBy(KernelResource::device));
+        added.forEach((device, contexts) -> {
+            long surplus = all.stream()
+                            .filter(resource -> resource.kind() == Kind.CONTEXT
+                                    && resource.device().equals(device)
+                                    && mayBeOurs(resource, Map.of()))
+                            .count()
+                    - DeviceFiles.open(device);
+            // If some of them are ours after all, the youngest are the killed program's.
+            contexts.stream()
+                    .sorted(Comparator.comparingLong(KernelResource::number).reversed())
+                    .limit(Math.max(0, surplus))
+                    .forEach(context -> FOREIGN.add(Key.of(context)));
+        });
+    }
+
     private static boolean mayBeOurs(KernelResource resource, Map<Key, KernelResource> all) {
-        if (!resource.module().isEmpty()) {
+        if (!resource.module().isEmpty() || FOREIGN.contains(Key.of(resource))) {
             return false;
         }
         if (resource.thread() != 0) {

@@ -12,6 +12,7 @@ import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -161,6 +163,74 @@ class KernelAuditIT {
             assertThat(KernelResource.list(Kind.QUEUE_PAIR))
                     .anyMatch(queuePair -> queuePair.module().isEmpty());
         }
+    }
+
+    /** Of such a process the kernel tells no thread: it looks like one of this process whose thread has ended. */
+    @RdmaTest(timeout = "3 min")
+    static class OtherProcessWithThreadsTestCase {
+        private static long context;
+
+        @RdmaTest
+        void leavesItRunning(FabricDevice device) throws IOException {
+            Set<KernelResource> before = Set.copyOf(KernelResource.list(Kind.CONTEXT));
+            Process other = new ProcessBuilder(
+                            Path.of(System.getProperty("java.home"), "bin", "java")
+                                    .toString(),
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            System.getProperty("java.class.path"),
+                            PastTheLedger.class.getName(),
+                            device.device().name())
+                    .redirectErrorStream(true)
+                    .start();
+            UNDO.push(() -> {
+                other.destroyForcibly();
+                assertThat(other.onExit().orTimeout(30, TimeUnit.SECONDS).join())
+                        .isEqualTo(other);
+            });
+            assertThat(other.inputReader().readLine()).isEqualTo(PastTheLedger.READY);
+            List<KernelResource> added = KernelResource.list(Kind.CONTEXT).stream()
+                    .filter(resource -> resource.thread() == 0 && !before.contains(resource))
+                    .toList();
+            assertThat(added).hasSize(1);
+            context = added.getFirst().number();
+        }
+
+        @RdmaTest
+        void passesWhileItRuns() {}
+    }
+
+    @Test
+    void blamesNobodyForWhatAnEndedThreadOfAnotherProcessMade() {
+        Run run = Run.of(OtherProcessWithThreadsTestCase.class);
+        assertNothingFailed(run);
+        assertThat(run.succeeded()).hasSize(2);
+        assertThat(KernelResource.list(Kind.CONTEXT))
+                .as("it was there until the end")
+                .anyMatch(resource -> resource.number() == OtherProcessWithThreadsTestCase.context);
+    }
+
+    /** The other process must not be an excuse for what the test has left itself. */
+    @RdmaTest(timeout = "3 min")
+    static class LeakingBesideAnotherProcessTestCase {
+        @RdmaTest
+        void allocates(FabricDevice device) throws IOException, InterruptedException {
+            new OtherProcessWithThreadsTestCase().leavesItRunning(device);
+            Thread thread = new Thread(() -> {
+                PastTheLedger leaked = new PastTheLedger(device.device().name());
+                UNDO.push(leaked::close);
+            });
+            thread.start();
+            thread.join();
+        }
+    }
+
+    @Test
+    void findsWhatAnEndedThreadLeftBesideAnotherProcess() {
+        Run run = Run.of(LeakingBesideAnotherProcessTestCase.class);
+        assertThat(run.failure("allocates"))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("in the kernel that the harness does not know of: ");
     }
 
     @Test

@@ -6,10 +6,13 @@ import io.rdmatest.ffi.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 
 /** A context with a protection domain, made past the harness: what the ledger can't know of. */
 final class PastTheLedger implements AutoCloseable {
+
+    static final String READY = "a thread that has ended left its objects";
 
     private final MemorySegment context;
     private final MemorySegment domain;
@@ -42,5 +45,16 @@ final class PastTheLedger implements AutoCloseable {
     public void close() {
         assertThat(rdma_h.ibv_dealloc_pd(domain)).isZero();
         assertThat(rdma_h.ibv_close_device(context)).isZero();
+    }
+
+    /** Leaves the objects on a device to a thread that ends, and then does nothing until it is killed. */
+    public static void main(String[] device) throws InterruptedException {
+        Thread thread = new Thread(() -> {
+            PastTheLedger ignored = new PastTheLedger(device[0]);
+        });
+        thread.start();
+        thread.join();
+        System.out.println(READY);
+        new CountDownLatch(1).await();
     }
 }
