@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -268,11 +269,30 @@ public final class CProgram implements AutoCloseable {
         }
     }
 
-    /** Kills the program if it still runs, as {@code kill -9} does, and waits until it is gone. */
+    /**
+     * Kills the program if it still runs, as {@code kill -9} does, and waits until it is gone.
+     *
+     * @throws IllegalStateException if it is not gone after 10 s
+     */
     public void kill() {
         process.destroyForcibly();
         // Not before it is gone is its port free.
-        process.onExit().orTimeout(GRACE.toSeconds(), TimeUnit.SECONDS).join();
+        CompletableFuture<Process> end = process.onExit().completeOnTimeout(null, GRACE.toSeconds(), TimeUnit.SECONDS);
+        if (end.join() == null) {
+            throw new IllegalStateException("%s (pid %d) was killed and has not ended within %d s%s"
+                    .formatted(command(), process.pid(), GRACE.toSeconds(), heldIn(process.pid())));
+        }
+    }
+
+    /** Soft-RoCE's driver lets a process wait for the last use of its memory, which no signal ends. */
+    private static String heldIn(long pid) {
+        try {
+            String function =
+                    Files.readString(Path.of("/proc/" + pid + "/wchan")).strip();
+            return function.isEmpty() || function.equals("0") ? "" : ": the kernel holds it in " + function;
+        } catch (IOException e) {
+            return "";
+        }
     }
 
     /** Kills the program if it still runs, waits until it is gone and removes its file. */
