@@ -201,8 +201,7 @@ final class TimedProgram implements AutoCloseable {
     /** Kills the program if it still runs, and waits until it and its reader are gone. */
     @Override
     public void close() {
-        process.destroyForcibly();
-        process.onExit().orTimeout(GRACE.toSeconds(), TimeUnit.SECONDS).join();
+        CProgram.kill(process, command);
         try {
             reader.join(GRACE);
         } catch (InterruptedException e) {

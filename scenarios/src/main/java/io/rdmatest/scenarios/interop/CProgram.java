@@ -275,12 +275,22 @@ public final class CProgram implements AutoCloseable {
      * @throws IllegalStateException if it is not gone after 10 s
      */
     public void kill() {
+        kill(process, command());
+    }
+
+    /**
+     * Kills a program if it still runs, as {@code kill -9} does, and waits until it is gone.
+     *
+     * @param command what the message calls it
+     * @throws IllegalStateException if it is not gone after 10 s
+     */
+    public static void kill(Process process, String command) {
         process.destroyForcibly();
         // Not before it is gone is its port free.
         CompletableFuture<Process> end = process.onExit().completeOnTimeout(null, GRACE.toSeconds(), TimeUnit.SECONDS);
         if (end.join() == null) {
             throw new IllegalStateException("%s (pid %d) was killed and has not ended within %d s%s"
-                    .formatted(command(), process.pid(), GRACE.toSeconds(), heldIn(process.pid())));
+                    .formatted(command, process.pid(), GRACE.toSeconds(), heldIn(process.pid())));
         }
     }
 
