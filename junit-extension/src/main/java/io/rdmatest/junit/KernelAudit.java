@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The kernel tells the thread that made an object, as long as that thread lives. While other tests run, a test answers
  * for what its own thread made; the rest is left to the class, if that is alone. Of many objects the kernel tells no thread:
  * they are of the process whose protection domain or device they are on. Where that is not told either, because its thread
- * has ended, it is taken for this test's if the test is alone, and if this process has as many devices open as that makes: a
- * program with threads that has been killed may be held in the kernel for a minute, and its threads' objects with it.
+ * has ended, it is taken for this test's if the test is alone, unless this process has too few devices open for that: the
+ * kernel may hold a program that was killed for a minute, and with it what its ended threads had made.
  *
  * <p>librdmacm keeps the device open that an id was bound to, and a protection domain on it as long as there are such ids,
  * whichever test they are of: one of each a device is not looked at.
@@ -141,8 +141,11 @@ final class KernelAudit {
         Map<Key, KernelResource> byKey = new HashMap<>();
         all.forEach(resource -> byKey.put(Key.of(resource), resource));
         latest = Set.copyOf(byKey.keySet());
+        List<NativeResource> entered = Ledger.live().stream()
+                .filter(resource -> !known.contains(resource) && (alone || resource.createdOn(thread)))
+                .toList();
         if (alone) {
-            findForeignContexts(all);
+            findForeignContexts(all, byKey, entered);
         }
         for (KernelResource resource : all) {
             boolean own = alone ? mayBeOurs(resource, byKey) : threadId != 0 && resource.thread() == threadId;
@@ -153,9 +156,6 @@ final class KernelAudit {
         if (added.isEmpty()) {
             return added;
         }
-        List<NativeResource> entered = Ledger.live().stream()
-                .filter(resource -> !known.contains(resource) && (alone || resource.createdOn(thread)))
-                .toList();
         if (entered.stream().anyMatch(resource -> COMPOUND.contains(resource.kind()))) {
             return List.of();
         }
@@ -172,27 +172,46 @@ final class KernelAudit {
         return unexplained;
     }
 
-    /** This process has a file open for each of its contexts: new ones without a thread that exceed those are not its own. */
-    private void findForeignContexts(List<KernelResource> all) {
-        Map<String, List<KernelResource>> added = all.stream()
-                .filter(resource ->
-                        resource.kind() == Kind.CONTEXT && resource.thread() == 0 && mayBeOurs(resource, Map.of()))
-                .filter(resource -> !before.contains(Key.of(resource)))
-                .filter(resource -> OPENED_BY_CM.getOrDefault(resource.device(), UNKNOWN) != resource.number())
+    /**
+     * Finds out which of the new contexts without a thread are another process's: those that exceed the files which this
+     * process has open for its own. They can be told apart only if those of this process are all accounted for.
+     */
+    private void findForeignContexts(
+            List<KernelResource> all, Map<Key, KernelResource> byKey, List<NativeResource> entered) {
+        Map<String, List<KernelResource>> doubtful = all.stream()
+                .filter(resource -> resource.kind() == Kind.CONTEXT && resource.thread() == 0)
+                .filter(resource -> mayBeOurs(resource, byKey) && !before.contains(Key.of(resource)))
+                .filter(resource -> !Key.of(resource).equals(openedByCm(resource.device())))
                 .collect(Collectors.groupingBy(KernelResource::device));
-        added.forEach((device, contexts) -> {
-            long surplus = all.stream()
+        doubtful.forEach((device, contexts) -> {
+            long surplus = byKey.values().stream()
                             .filter(resource -> resource.kind() == Kind.CONTEXT
                                     && resource.device().equals(device)
-                                    && mayBeOurs(resource, Map.of()))
+                                    && mayBeOurs(resource, byKey))
                             .count()
                     - DeviceFiles.open(device);
-            // If some of them are ours after all, the youngest are the killed program's.
-            contexts.stream()
-                    .sorted(Comparator.comparingLong(KernelResource::number).reversed())
-                    .limit(Math.max(0, surplus))
-                    .forEach(context -> FOREIGN.add(Key.of(context)));
+            if (surplus > 0 && contexts.size() - surplus <= accounted(device, entered)) {
+                // A program is held because it was killed, at the end of a test: it came last.
+                contexts.stream()
+                        .sorted(Comparator.comparingLong(KernelResource::number).reversed())
+                        .limit(surplus)
+                        .forEach(context -> FOREIGN.add(Key.of(context)));
+            }
         });
+    }
+
+    /** Counts the new contexts that the ledger explains, and the one that librdmacm may have opened. */
+    private long accounted(String device, List<NativeResource> entered) {
+        long ledger = entered.stream()
+                .filter(resource -> resource instanceof DeviceContext context
+                        && !context.isShared()
+                        && context.deviceName().equals(device))
+                .count();
+        return latest.contains(openedByCm(device)) ? ledger : ledger + 1;
+    }
+
+    private static Key openedByCm(String device) {
+        return new Key(Kind.CONTEXT, device, OPENED_BY_CM.getOrDefault(device, UNKNOWN));
     }
 
     private static boolean mayBeOurs(KernelResource resource, Map<Key, KernelResource> all) {
@@ -244,7 +263,7 @@ final class KernelAudit {
             return;
         }
         for (String device : added.stream().map(KernelResource::device).collect(Collectors.toSet())) {
-            Key opened = new Key(Kind.CONTEXT, device, OPENED_BY_CM.getOrDefault(device, UNKNOWN));
+            Key opened = openedByCm(device);
             boolean known = latest.contains(opened);
             // Where the context of librdmacm is not known, it may be any but those that nobody accounts for.
             Predicate<Key> ofCm = known
