@@ -5,6 +5,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_cq;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -128,10 +129,11 @@ public final class CompletionQueue extends VerbsObject {
         int polled;
         begin();
         try {
-            polled = (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, into.capacity(), into.array());
+            polled = (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, into.capacity(), into.address());
         } catch (Throwable e) {
             throw Native.unchecked("ibv_poll_cq", e);
         } finally {
+            Reference.reachabilityFence(into);
             end();
         }
         if (polled < 0) {

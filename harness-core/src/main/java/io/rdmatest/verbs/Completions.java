@@ -29,6 +29,7 @@ public final class Completions {
 
     private final int capacity;
     private final MemorySegment array;
+    private final long address;
     private int count;
 
     Completions(int capacity) {
@@ -38,10 +39,12 @@ public final class Completions {
         this.capacity = capacity;
         // The device never writes here: ibv_poll_cq copies on the calling thread, so the collector may own it.
         this.array = Arena.ofAuto().allocate(SIZE * capacity, 8);
+        this.address = array.address();
     }
 
-    MemorySegment array() {
-        return array;
+    /** Returns where the array is, as long as this object is reachable. */
+    long address() {
+        return address;
     }
 
     void count(int polled) {

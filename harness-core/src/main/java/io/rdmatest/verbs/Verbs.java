@@ -1,7 +1,6 @@
 package io.rdmatest.verbs;
 
 import static io.rdmatest.ffi.rdma_h.C_POINTER;
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -69,12 +68,12 @@ final class Verbs {
 
     /** ibv_post_send, ibv_post_recv, ibv_post_srq_recv: function, queue, first request, where to report a bad one. */
     static final MethodHandle POST =
-            Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS));
+            Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
     /** ibv_poll_cq: it neither blocks nor calls back. */
     static final MethodHandle POLL_CQ = Linker.nativeLinker()
             .downcallHandle(
-                    FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, ADDRESS), Linker.Option.critical(false));
+                    FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
 
     static final MethodHandle REQ_NOTIFY =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));

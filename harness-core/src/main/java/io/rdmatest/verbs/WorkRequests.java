@@ -39,7 +39,8 @@ abstract class WorkRequests implements AutoCloseable {
 
     private final MemorySegment segments;
     private final MemorySegment bad;
-    private final MemorySegment[] each;
+    private final long first;
+    private final long badAddress;
     private final long nextOffset;
     private final long segmentListOffset;
     private final long segmentCountOffset;
@@ -71,7 +72,6 @@ abstract class WorkRequests implements AutoCloseable {
         this.nextOffset = nextOffset;
         this.segmentListOffset = segmentListOffset;
         this.segmentCountOffset = segmentCountOffset;
-        this.each = new MemorySegment[capacity];
         this.regions = new MemoryRegion[capacity * maxSegments];
         this.set = new boolean[capacity];
         long ofRequests = size * capacity;
@@ -80,8 +80,9 @@ abstract class WorkRequests implements AutoCloseable {
         this.requests = memory.asSlice(0, ofRequests);
         this.segments = memory.asSlice(ofRequests, ofSegments);
         this.bad = memory.asSlice(ofRequests + ofSegments);
+        this.first = requests.address();
+        this.badAddress = bad.address();
         for (int i = 0; i < capacity; i++) {
-            each[i] = requests.asSlice(i * size);
             requests.set(ADDRESS, i * size + segmentListOffset, segments.asSlice(SGE * maxSegments * i));
             link(i, i + 1 < capacity);
         }
@@ -92,7 +93,7 @@ abstract class WorkRequests implements AutoCloseable {
     }
 
     private void link(int index, boolean toNext) {
-        requests.set(JAVA_LONG, index * size + nextOffset, toNext ? requests.address() + (index + 1) * size : 0L);
+        requests.set(JAVA_LONG, index * size + nextOffset, toNext ? first + (index + 1) * size : 0L);
     }
 
     /** Returns how many requests the list holds. */
@@ -194,16 +195,20 @@ abstract class WorkRequests implements AutoCloseable {
     final void downcall(String call, VerbsObject queue, MemorySegment function, int from, int count) {
         int last = from + count - 1;
         int result;
-        link(last, false);
+        boolean cut = last + 1 < capacity;
+        if (cut) {
+            link(last, false);
+        }
         queue.begin();
         try {
-            bad.set(JAVA_LONG, 0, 0L);
-            result = (int) Verbs.POST.invokeExact(function, queue.address, each[from], bad);
+            result = (int) Verbs.POST.invokeExact(function, queue.address, first + from * size, badAddress);
         } catch (Throwable e) {
             throw Native.unchecked(call, e);
         } finally {
             queue.end();
-            link(last, last + 1 < capacity);
+            if (cut) {
+                link(last, true);
+            }
         }
         if (result != 0) {
             throw failure(call, queue, result, from, count);
@@ -212,7 +217,9 @@ abstract class WorkRequests implements AutoCloseable {
 
     private PostException failure(String call, VerbsObject queue, int result, int from, int count) {
         long refused = bad.get(JAVA_LONG, 0);
-        int index = refused == 0 ? -1 : (int) ((refused - requests.address()) / size) - from;
+        // Not every provider sets it in every failure.
+        bad.set(JAVA_LONG, 0, 0L);
+        int index = refused == 0 ? -1 : (int) ((refused - first) / size) - from;
         // Some providers return the negative, some -1 with ENOMEM for a full queue.
         int errno = result == -1 ? 12 : Math.abs(result);
         return new PostException(call, queue.describe(), errno, index >= 0 && index < count ? index : -1, count);
