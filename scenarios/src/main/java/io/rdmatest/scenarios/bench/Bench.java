@@ -13,6 +13,7 @@ import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 
 /**
  * Measures rows: the C program and ours in turns, so that what changes on the host meets both alike.
@@ -44,13 +45,28 @@ public final class Bench {
 
     private static final int WARM_UP_WINDOW = 3;
     private static final double WARM_UP_TOLERANCE = 0.1;
-    private static final int MOST_WARM_UP_ROUNDS = 30;
-    private static final Duration MOST_WARM_UP = Duration.ofSeconds(45);
+    private static final int MOST_WARM_UP_ROUNDS = 200;
+    private static final Duration MOST_WARM_UP = Duration.ofSeconds(60);
+
+    /**
+     * How often the same is done before it can be warm. The JVM compiles a loop that is entered once a run after 40,000 turns
+     * of it in all runs; until then rounds of interpreted code may well be as close to each other as any.
+     */
+    private static final long LEAST_REPETITIONS = 50_000;
+
+    /** What takes so long that it does not come to as many in this time is not a matter of the loop around it. */
+    private static final Duration LEAST_WARM_UP = Duration.ofSeconds(15);
+
+    /** The compiler is busy in a round if it takes more than this share of its time. */
+    private static final double BUSY_COMPILER = 0.02;
 
     private final Function<BenchRow, Contest> contests;
     private final BooleanSupplier cancelled;
     private final Pairs pairs;
     private final Consumer<String> progress;
+    private final LongSupplier compilerMillis;
+    /** How much of the warm-up there is: with few repetitions a quick look is meant. */
+    private final double warming;
 
     /**
      * Creates a bench.
@@ -60,14 +76,28 @@ public final class Bench {
      * @param progress takes a line about each step
      */
     public Bench(BenchContext context, Pairs pairs, Consumer<String> progress) {
-        this(row -> row.contest().open(context), context.cancelled(), pairs, progress);
+        this(
+                row -> row.contest().open(context),
+                context.cancelled(),
+                pairs,
+                progress,
+                JvmCounters::compilerMillis,
+                Math.min(1, context.scale()));
     }
 
-    Bench(Function<BenchRow, Contest> contests, BooleanSupplier cancelled, Pairs pairs, Consumer<String> progress) {
+    Bench(
+            Function<BenchRow, Contest> contests,
+            BooleanSupplier cancelled,
+            Pairs pairs,
+            Consumer<String> progress,
+            LongSupplier compilerMillis,
+            double warming) {
         this.contests = contests;
         this.cancelled = cancelled;
         this.pairs = pairs;
         this.progress = progress;
+        this.compilerMillis = compilerMillis;
+        this.warming = warming;
     }
 
     /**
@@ -105,13 +135,7 @@ public final class Bench {
     private RowResult measure(BenchRow row, Contest contest) throws IOException, InterruptedException {
         progress.accept(row.name() + ": warming up");
         Sample ignored = contest.theirs();
-        WarmUp warmUp = new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
-        long deadline = System.nanoTime() + MOST_WARM_UP.toNanos();
-        boolean over;
-        do {
-            requireGoingOn();
-            over = warmUp.add(contest.ours().value());
-        } while (!over && System.nanoTime() - deadline < 0);
+        WarmUp warmUp = warmUp(contest);
         List<Pair> measured = new ArrayList<>();
         while (measured.size() < pairs.least()
                 || (measured.size() < pairs.most() && !RowResult.isDecided(row.target(), measured))) {
@@ -130,6 +154,25 @@ public final class Bench {
                             pair.ratio()));
         }
         return new RowResult(row, measured, contest.parameters(), null, warmUp.rounds(), warmUp.isSettled());
+    }
+
+    private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {
+        WarmUp warmUp = new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
+        long start = System.nanoTime();
+        boolean over;
+        boolean exercised;
+        do {
+            requireGoingOn();
+            long began = System.nanoTime();
+            long compiling = compilerMillis.getAsLong();
+            double value = contest.ours().value();
+            compiling = compilerMillis.getAsLong() - compiling;
+            over = warmUp.add(value, compiling * 1e6 > BUSY_COMPILER * (System.nanoTime() - began));
+            exercised = contest.repetitions() == 0
+                    || (long) warmUp.rounds() * contest.repetitions() >= LEAST_REPETITIONS * warming
+                    || System.nanoTime() - start >= LEAST_WARM_UP.toNanos() * warming;
+        } while (!(over && exercised) && System.nanoTime() - start < MOST_WARM_UP.toNanos() * warming);
+        return warmUp;
     }
 
     private void requireGoingOn() {

@@ -123,6 +123,11 @@ final class ConnectionContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        return connections;
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("command", command);

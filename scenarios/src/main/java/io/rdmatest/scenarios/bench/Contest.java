@@ -19,6 +19,12 @@ interface Contest extends AutoCloseable {
     /** Runs ours once, with the parameters of the last run of {@link #theirs}; it has run before. */
     Sample ours() throws IOException, InterruptedException;
 
+    /**
+     * Returns how often a run of ours does the same thing again: its messages, or connections; 0 if it runs in a JVM of its own,
+     * which is as cold each time.
+     */
+    int repetitions();
+
     /** Returns what both sides were given, by name; complete after both have run. */
     Map<String, Object> parameters();
 

@@ -16,10 +16,10 @@ final class Duel {
     private static final int POLLS_PER_LOOK = 1 << 12;
 
     /**
-     * How often before it lets others run. The kernel's part of a software device waits for the processor that polls, and
-     * would get it at the next tick of the clock only, milliseconds later.
+     * How often before it lets others run, should more be running than there are processors. Not often: a thread that is asked
+     * for its processor at the wrong moment sees its message tens of microseconds later.
      */
-    private static final int POLLS_PER_YIELD = 1 << 6;
+    private static final int POLLS_PER_YIELD = 1 << 13;
 
     private static final Duration GRACE = Duration.ofSeconds(10);
 

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.bench;
 
 import com.sun.management.ThreadMXBean;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.List;
@@ -41,6 +42,14 @@ final class JvmCounters {
         details.put("userMillisOfClient", client.userNanos / 1e6);
         details.put("cpuMillisOfServer", server.cpuNanos / 1e6);
         details.put("userMillisOfServer", server.userNanos / 1e6);
+    }
+
+    /** Returns how long the JVM's compilers were busy since it began, all together; 0 if it does not tell. */
+    static long compilerMillis() {
+        CompilationMXBean compilers = ManagementFactory.getCompilationMXBean();
+        return compilers != null && compilers.isCompilationTimeMonitoringSupported()
+                ? compilers.getTotalCompilationTime()
+                : 0;
     }
 
     /** Returns how many collections there were since the JVM began, of all collectors. */

@@ -97,6 +97,11 @@ final class MulticastContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        return messages;
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("command", command);

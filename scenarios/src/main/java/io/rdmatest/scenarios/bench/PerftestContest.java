@@ -118,6 +118,12 @@ final class PerftestContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        PerftestOutput.Parameters both = parameters;
+        return both == null ? 0 : both.iterations();
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("command", command);

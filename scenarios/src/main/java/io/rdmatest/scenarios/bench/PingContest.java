@@ -101,6 +101,11 @@ final class PingContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        return count;
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("command", command);

@@ -107,6 +107,11 @@ final class QualificationContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        return 0;
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("commands", List.copyOf(commands));

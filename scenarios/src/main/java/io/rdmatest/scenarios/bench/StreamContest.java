@@ -131,6 +131,11 @@ final class StreamContest implements Contest {
     }
 
     @Override
+    public int repetitions() {
+        return transfers * iterations;
+    }
+
+    @Override
     public Map<String, Object> parameters() {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("command", command);

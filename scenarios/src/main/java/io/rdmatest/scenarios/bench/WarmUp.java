@@ -5,7 +5,7 @@ import java.util.Deque;
 
 /**
  * Notices when a program that is compiled while it runs has come to its final speed: the last few rounds are close to each
- * other. A host that never comes to rest is not waited for.
+ * other, and nothing was compiled in them. A host that never comes to rest is not waited for.
  */
 public final class WarmUp {
 
@@ -14,6 +14,7 @@ public final class WarmUp {
     private final int most;
     private final Deque<Double> last = new ArrayDeque<>();
     private int rounds;
+    private int quietRounds;
 
     /**
      * Begins to watch.
@@ -36,10 +37,13 @@ public final class WarmUp {
     /**
      * Takes the value of a round.
      *
+     * @param value what was measured
+     * @param compiled whether the compiler was busy in this round
      * @return whether the warm-up is over
      */
-    public boolean add(double value) {
+    public boolean add(double value, boolean compiled) {
         rounds++;
+        quietRounds = compiled ? 0 : quietRounds + 1;
         last.addLast(value);
         if (last.size() > window) {
             last.removeFirst();
@@ -47,9 +51,9 @@ public final class WarmUp {
         return isSettled() || rounds >= most;
     }
 
-    /** Tells whether the last rounds are close to each other. */
+    /** Tells whether the last rounds are close to each other, with nothing compiled in them. */
     public boolean isSettled() {
-        if (last.size() < window) {
+        if (quietRounds < window) {
             return false;
         }
         Spread spread = Spread.of(last);

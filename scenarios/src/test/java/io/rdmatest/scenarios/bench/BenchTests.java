@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ class BenchTests {
         private final Iterator<Double> theirs;
         private final Iterator<Double> ours;
         private final StringBuilder turns = new StringBuilder();
+        private int repetitions;
         private boolean closed;
 
         Script(List<Double> theirs, List<Double> ours) {
@@ -48,6 +50,11 @@ class BenchTests {
         }
 
         @Override
+        public int repetitions() {
+            return repetitions;
+        }
+
+        @Override
         public Map<String, Object> parameters() {
             return Map.of("sizeBytes", 64);
         }
@@ -69,7 +76,7 @@ class BenchTests {
     }
 
     private static RowResult measure(Script script, BenchRow row, Bench.Pairs pairs) throws InterruptedException {
-        return new Bench(any -> script, () -> false, pairs, line -> {}).measure(row);
+        return new Bench(any -> script, () -> false, pairs, line -> {}, () -> 0, 1).measure(row);
     }
 
     @Test
@@ -85,6 +92,34 @@ class BenchTests {
         assertThat(result.warm()).isTrue();
         assertThat(result.warmUpRounds()).isEqualTo(5);
         assertThat(script.closed).isTrue();
+    }
+
+    @Test
+    void theWarmUpGoesOnUntilTheSameWasDoneOftenEnough() throws InterruptedException {
+        Script script = new Script(List.of(10.0, 10.0), Collections.nCopies(6, 10.0));
+        script.repetitions = 10_000;
+        RowResult result = measure(script, row(Target.atMost(1)), 1);
+        assertThat(script.turns)
+                .as("50,000 in five rounds, though the third was as fast")
+                .hasToString("ABBBBBAB");
+        assertThat(result.warmUpRounds()).isEqualTo(5);
+    }
+
+    @Test
+    void theWarmUpGoesOnWhileTheCompilerIsBusy() throws InterruptedException {
+        Script script = new Script(List.of(10.0, 10.0), Collections.nCopies(6, 10.0));
+        // Asked before and after each round: the compiler worked for a minute in the second one.
+        Iterator<Long> millis = List.of(0L, 0L, 0L, 60_000L).iterator();
+        RowResult result = new Bench(
+                        any -> script,
+                        () -> false,
+                        new Bench.Pairs(1, 1),
+                        line -> {},
+                        () -> millis.hasNext() ? millis.next() : 60_000L,
+                        1)
+                .measure(row(Target.atMost(1)));
+        assertThat(script.turns).hasToString("ABBBBBAB");
+        assertThat(result.warm()).isTrue();
     }
 
     @Test
@@ -169,7 +204,7 @@ class BenchTests {
     @Test
     void anInterruptionEndsTheBench() {
         Script script = new Script(List.of(1.0), List.of(1.0));
-        Bench bench = new Bench(any -> script, () -> true, Bench.Pairs.DEFAULT, line -> {});
+        Bench bench = new Bench(any -> script, () -> true, Bench.Pairs.DEFAULT, line -> {}, () -> 0, 1);
         assertThatThrownBy(() -> bench.measure(row(Target.atMost(1)))).isInstanceOf(CancellationException.class);
         assertThat(script.closed).isTrue();
     }

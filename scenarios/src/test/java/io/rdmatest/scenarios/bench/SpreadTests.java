@@ -46,20 +46,29 @@ class SpreadTests {
     void aWarmUpEndsWhenTheLastRoundsAreClose() {
         WarmUp warmUp = new WarmUp(3, 0.1, 10);
         for (double cold : new double[] {50, 80, 95, 99}) {
-            assertThat(warmUp.add(cold)).as("after " + cold).isFalse();
+            assertThat(warmUp.add(cold, false)).as("after " + cold).isFalse();
         }
-        assertThat(warmUp.add(101)).isTrue();
+        assertThat(warmUp.add(101, false)).isTrue();
         assertThat(warmUp.isSettled()).isTrue();
         assertThat(warmUp.rounds()).isEqualTo(5);
     }
 
     @Test
+    void aWarmUpDoesNotEndWhileSomethingIsCompiled() {
+        WarmUp warmUp = new WarmUp(2, 0.1, 10);
+        assertThat(warmUp.add(100, false)).isFalse();
+        assertThat(warmUp.add(100, true)).isFalse();
+        assertThat(warmUp.add(100, false)).as("one round is quiet").isFalse();
+        assertThat(warmUp.add(100, false)).isTrue();
+    }
+
+    @Test
     void aWarmUpThatNeverSettlesEndsAllTheSame() {
         WarmUp warmUp = new WarmUp(2, 0.1, 4);
-        assertThat(warmUp.add(1)).isFalse();
-        assertThat(warmUp.add(2)).isFalse();
-        assertThat(warmUp.add(1)).isFalse();
-        assertThat(warmUp.add(2)).isTrue();
+        assertThat(warmUp.add(1, false)).isFalse();
+        assertThat(warmUp.add(2, false)).isFalse();
+        assertThat(warmUp.add(1, false)).isFalse();
+        assertThat(warmUp.add(2, false)).isTrue();
         assertThat(warmUp.isSettled()).isFalse();
     }
 }
