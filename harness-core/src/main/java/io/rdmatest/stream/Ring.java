@@ -11,10 +11,6 @@ final class Ring {
     private final int size;
     private long produced;
     private long consumed;
-    /** The counters modulo the size: a division costs more than all else here. */
-    private int produceOffset;
-
-    private int consumeOffset;
 
     Ring(int size) {
         this(size, 0);
@@ -28,8 +24,6 @@ final class Ring {
         this.size = size;
         this.produced = passed;
         this.consumed = passed;
-        this.produceOffset = (int) (passed % size);
-        this.consumeOffset = produceOffset;
     }
 
     int size() {
@@ -53,21 +47,21 @@ final class Ring {
     }
 
     int produceOffset() {
-        return produceOffset;
+        return (int) (produced % size);
     }
 
     int consumeOffset() {
-        return consumeOffset;
+        return (int) (consumed % size);
     }
 
     /** How many bytes can be put in from {@link #produceOffset()} on without a wrap. */
     int contiguousFree() {
-        return Math.min(free(), size - produceOffset);
+        return Math.min(free(), size - produceOffset());
     }
 
     /** How many bytes can be taken from {@link #consumeOffset()} on without a wrap. */
     int contiguousUsed() {
-        return Math.min(used(), size - consumeOffset);
+        return Math.min(used(), size - consumeOffset());
     }
 
     /** Counts bytes that were put in; false, and nothing changes, if there is no room for them. */
@@ -76,7 +70,6 @@ final class Ring {
             return false;
         }
         produced += bytes;
-        produceOffset = advance(produceOffset, bytes);
         return true;
     }
 
@@ -86,7 +79,6 @@ final class Ring {
             return false;
         }
         consumed += bytes;
-        consumeOffset = advance(consumeOffset, bytes);
         return true;
     }
 
@@ -96,13 +88,6 @@ final class Ring {
             throw new IllegalStateException(
                     "position " + position + " is not between " + consumed + " and " + produced);
         }
-        consumeOffset = advance(consumeOffset, (int) (position - consumed));
         consumed = position;
-    }
-
-    /** No step is longer than the ring. */
-    private int advance(int offset, int bytes) {
-        int left = size - offset;
-        return bytes < left ? offset + bytes : bytes - left;
     }
 }
