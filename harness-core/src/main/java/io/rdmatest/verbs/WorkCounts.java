@@ -1,62 +1,47 @@
 package io.rdmatest.verbs;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Counts posted and completed work without allocation; for any number of threads. */
 final class WorkCounts {
 
-    private static final VarHandle SENDS_POSTED = counter("sendsPosted");
-    private static final VarHandle SENDS_COMPLETED = counter("sendsCompleted");
-    private static final VarHandle RECEIVES_POSTED = counter("receivesPosted");
-    private static final VarHandle RECEIVES_COMPLETED = counter("receivesCompleted");
-    private static final VarHandle UNDECIDED = counter("undecided");
-
-    private volatile long sendsPosted;
-    private volatile long sendsCompleted;
-    private volatile long receivesPosted;
-    private volatile long receivesCompleted;
-    private volatile long undecided;
-
-    private static VarHandle counter(String name) {
-        try {
-            return MethodHandles.lookup().findVarHandle(WorkCounts.class, name, long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private final AtomicLong sendsPosted = new AtomicLong();
+    private final AtomicLong sendsCompleted = new AtomicLong();
+    private final AtomicLong receivesPosted = new AtomicLong();
+    private final AtomicLong receivesCompleted = new AtomicLong();
+    private final AtomicLong undecided = new AtomicLong();
 
     void postSends(int count) {
         if (count != 0) {
-            long ignored = (long) SENDS_POSTED.getAndAdd(this, (long) count);
+            long ignored = sendsPosted.getAndAdd(count);
         }
     }
 
     void postReceives(int count) {
         if (count != 0) {
-            long ignored = (long) RECEIVES_POSTED.getAndAdd(this, (long) count);
+            long ignored = receivesPosted.getAndAdd(count);
         }
     }
 
     void completed(boolean receive, boolean sure) {
-        if (!sure) {
-            long ignored = (long) UNDECIDED.getAndAdd(this, 1L);
-        } else if (receive) {
-            long ignored = (long) RECEIVES_COMPLETED.getAndAdd(this, 1L);
-        } else {
-            long ignored = (long) SENDS_COMPLETED.getAndAdd(this, 1L);
-        }
+        AtomicLong counter = !sure ? undecided : receive ? receivesCompleted : sendsCompleted;
+        long ignored = counter.getAndIncrement();
     }
 
     OutstandingWork get() {
-        return new OutstandingWork(sendsPosted, sendsCompleted, receivesPosted, receivesCompleted, undecided);
+        return new OutstandingWork(
+                sendsPosted.get(),
+                sendsCompleted.get(),
+                receivesPosted.get(),
+                receivesCompleted.get(),
+                undecided.get());
     }
 
     void reset() {
-        sendsPosted = 0;
-        sendsCompleted = 0;
-        receivesPosted = 0;
-        receivesCompleted = 0;
-        undecided = 0;
+        sendsPosted.set(0);
+        sendsCompleted.set(0);
+        receivesPosted.set(0);
+        receivesCompleted.set(0);
+        undecided.set(0);
     }
 }
