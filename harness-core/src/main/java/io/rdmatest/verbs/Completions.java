@@ -29,7 +29,6 @@ public final class Completions {
 
     private final int capacity;
     private final MemorySegment array;
-    private final long address;
     private int count;
 
     Completions(int capacity) {
@@ -39,12 +38,11 @@ public final class Completions {
         this.capacity = capacity;
         // The device never writes here: ibv_poll_cq copies on the calling thread, so the collector may own it.
         this.array = Arena.ofAuto().allocate(SIZE * capacity, 8);
-        this.address = array.address();
     }
 
     /** Returns where the array is, as long as this object is reachable. */
     long address() {
-        return address;
+        return array.address();
     }
 
     void count(int polled) {

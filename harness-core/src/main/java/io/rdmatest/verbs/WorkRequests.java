@@ -39,8 +39,6 @@ abstract class WorkRequests implements AutoCloseable {
 
     private final MemorySegment segments;
     private final MemorySegment bad;
-    private final long first;
-    private final long badAddress;
     private final long nextOffset;
     private final long segmentListOffset;
     private final long segmentCountOffset;
@@ -80,8 +78,6 @@ abstract class WorkRequests implements AutoCloseable {
         this.requests = memory.asSlice(0, ofRequests);
         this.segments = memory.asSlice(ofRequests, ofSegments);
         this.bad = memory.asSlice(ofRequests + ofSegments);
-        this.first = requests.address();
-        this.badAddress = bad.address();
         for (int i = 0; i < capacity; i++) {
             requests.set(ADDRESS, i * size + segmentListOffset, segments.asSlice(SGE * maxSegments * i));
             link(i, i + 1 < capacity);
@@ -92,8 +88,12 @@ abstract class WorkRequests implements AutoCloseable {
         owner = queue;
     }
 
+    private long address(int index) {
+        return requests.address() + index * size;
+    }
+
     private void link(int index, boolean toNext) {
-        requests.set(JAVA_LONG, index * size + nextOffset, toNext ? first + (index + 1) * size : 0L);
+        requests.set(JAVA_LONG, index * size + nextOffset, toNext ? address(index + 1) : 0L);
     }
 
     /** Returns how many requests the list holds. */
@@ -201,7 +201,7 @@ abstract class WorkRequests implements AutoCloseable {
         }
         queue.begin();
         try {
-            result = (int) Verbs.POST.invokeExact(function, queue.address, first + from * size, badAddress);
+            result = (int) Verbs.POST.invokeExact(function, queue.address, address(from), bad.address());
         } catch (Throwable e) {
             throw Native.unchecked(call, e);
         } finally {
@@ -219,7 +219,7 @@ abstract class WorkRequests implements AutoCloseable {
         long refused = bad.get(JAVA_LONG, 0);
         // Not every provider sets it in every failure.
         bad.set(JAVA_LONG, 0, 0L);
-        int index = refused == 0 ? -1 : (int) ((refused - first) / size) - from;
+        int index = refused == 0 ? -1 : (int) ((refused - requests.address()) / size) - from;
         // Some providers return the negative, some -1 with ENOMEM for a full queue.
         int errno = result == -1 ? 12 : Math.abs(result);
         return new PostException(call, queue.describe(), errno, index >= 0 && index < count ? index : -1, count);
