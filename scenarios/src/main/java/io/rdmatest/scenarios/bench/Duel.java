@@ -12,14 +12,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class Duel {
 
-    /** How often an end polls in vain before it looks at the clock. */
-    private static final int POLLS_PER_LOOK = 1 << 12;
-
     /**
-     * How often before it lets others run, should more be running than there are processors. Not often: a thread that is asked
-     * for its processor at the wrong moment sees its message tens of microseconds later.
+     * How often an end polls in vain before it looks at the clock, and lets others run, should more be running than there are
+     * processors. Not often: a thread that is asked for its processor at the wrong moment sees its message tens of microseconds
+     * later.
      */
-    private static final int POLLS_PER_YIELD = 1 << 13;
+    private static final int POLLS_PER_LOOK = 1 << 13;
 
     private static final Duration GRACE = Duration.ofSeconds(10);
 
@@ -106,10 +104,8 @@ final class Duel {
 
     /** Looks now and then whether the wait has to end. */
     void look(int polls, String what) {
-        if ((polls & (POLLS_PER_YIELD - 1)) == 0) {
-            Thread.yield();
-        }
         if ((polls & (POLLS_PER_LOOK - 1)) == 0) {
+            Thread.yield();
             if (over) {
                 throw new OtherEndFailedException();
             }
