@@ -48,6 +48,9 @@ public final class StreamEndpoint implements AutoCloseable {
     /** How often a call that finds nothing listens to the connection manager. */
     private static final long LISTEN_NANOS = 1_000_000;
 
+    /** How many calls that find nothing there are for one look at the clock, a power of two: few, for callers that call seldom. */
+    private static final int VAIN_PER_LOOK = 8;
+
     private final DataPath path;
     /** Null for an endpoint that is connected without the connection manager. */
     private final @Nullable CmId id;
@@ -64,6 +67,7 @@ public final class StreamEndpoint implements AutoCloseable {
     private final Descriptors descriptors;
 
     private volatile long listened = System.nanoTime();
+    private int vain;
     private volatile boolean connected;
     private volatile @Nullable RuntimeException connectFailure;
     /** Whether the connection is over, and all that had arrived before is in the receive ring. */
@@ -331,9 +335,12 @@ public final class StreamEndpoint implements AutoCloseable {
         requireConnected();
         int received = path.receive(destination);
         if (received == 0 && destination.hasRemaining()) {
-            listenNowAndThen();
-            if (path.available() > 0) {
-                return path.receive(destination);
+            if (listenNowAndThen()) {
+                // The end of the connection brings what had arrived before it.
+                received = path.receive(destination);
+                if (received > 0) {
+                    return received;
+                }
             }
             if (atEnd()) {
                 reportShutdown();
@@ -440,11 +447,17 @@ public final class StreamEndpoint implements AutoCloseable {
         return completions;
     }
 
-    private void listenNowAndThen() {
-        if (queue != null && System.nanoTime() - listened > LISTEN_NANOS) {
-            queue.pump();
-            listened = System.nanoTime();
+    /** Listens to the connection manager when it is time to; tells whether it did. */
+    private boolean listenNowAndThen() {
+        // Many calls in a row find nothing, and looking at the clock takes as long as looking at the queue. Threads
+        // that count
+        // over each other only look a little later.
+        if (queue == null || (++vain & VAIN_PER_LOOK - 1) != 0 || System.nanoTime() - listened <= LISTEN_NANOS) {
+            return false;
         }
+        queue.pump();
+        listened = System.nanoTime();
+        return true;
     }
 
     /**
