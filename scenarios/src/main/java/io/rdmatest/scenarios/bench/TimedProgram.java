@@ -182,6 +182,15 @@ final class TimedProgram implements AutoCloseable {
         }
     }
 
+    /**
+     * Tells whether the program ends within a time; one that does not is no failure.
+     *
+     * @param longest how long to wait at most
+     */
+    boolean endsWithin(Duration longest) throws InterruptedException {
+        return process.waitFor(longest.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
     /** Returns the lines that came until now. */
     List<String> output() {
         synchronized (lines) {

@@ -57,6 +57,17 @@ class TimedProgramTests {
     }
 
     @Test
+    void whetherItEndsInTimeIsNoFailure() throws Exception {
+        try (TimedProgram program = TimedProgram.start(STEP, false, "sleep", "600")) {
+            assertThat(program.endsWithin(Duration.ofMillis(50))).isFalse();
+        }
+        try (TimedProgram program = TimedProgram.start(STEP, false, "true")) {
+            assertThat(program.endsWithin(STEP)).isTrue();
+            assertThat(program.awaitSuccess()).isPositive();
+        }
+    }
+
+    @Test
     void aProgramThatIsNotInstalledIsNamed() {
         assertThatThrownBy(() -> {
                     try (TimedProgram program = TimedProgram.start(STEP, false, "no-such-program")) {
