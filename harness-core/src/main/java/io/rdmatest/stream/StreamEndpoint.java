@@ -335,18 +335,20 @@ public final class StreamEndpoint implements AutoCloseable {
         requireConnected();
         int received = path.receive(destination);
         if (received == 0 && destination.hasRemaining()) {
-            if (listenNowAndThen()) {
-                // The end of the connection brings what had arrived before it.
+            listenNowAndThen();
+            boolean ended = over || shutDown;
+            StreamException failure = path.failure();
+            if (ended || failure != null) {
+                // What had arrived before is in the ring by now, and comes first.
                 received = path.receive(destination);
-                if (received > 0) {
-                    return received;
+                if (received == 0 && ended) {
+                    reportShutdown();
+                    return -1;
+                }
+                if (received == 0) {
+                    throw failure.again();
                 }
             }
-            if (atEnd()) {
-                reportShutdown();
-                return -1;
-            }
-            throwFailure();
         } else if (over && atEnd()) {
             reportShutdown();
         }
@@ -447,17 +449,12 @@ public final class StreamEndpoint implements AutoCloseable {
         return completions;
     }
 
-    /** Listens to the connection manager when it is time to; tells whether it did. */
-    private boolean listenNowAndThen() {
-        // Many calls in a row find nothing, and looking at the clock takes as long as looking at the queue. Threads
-        // that count
-        // over each other only look a little later.
-        if (queue == null || (++vain & VAIN_PER_LOOK - 1) != 0 || System.nanoTime() - listened <= LISTEN_NANOS) {
-            return false;
+    private void listenNowAndThen() {
+        // The clock takes as long as the queue to look at. Threads that count over each other look a little later.
+        if (queue != null && (++vain & VAIN_PER_LOOK - 1) == 0 && System.nanoTime() - listened > LISTEN_NANOS) {
+            queue.pump();
+            listened = System.nanoTime();
         }
-        queue.pump();
-        listened = System.nanoTime();
-        return true;
     }
 
     /**
