@@ -63,6 +63,11 @@ final class MckeyPair {
         this.options.addAll(List.of(more));
     }
 
+    /** Returns how many messages the sender sends, so that the receiver gets a number of them. */
+    static int sent(int received) {
+        return 2 * received;
+    }
+
     /** Returns the command line of the sender; empty before it was run. */
     String command() {
         return command;
@@ -90,15 +95,16 @@ final class MckeyPair {
 
     private @Nullable Long run() throws IOException, InterruptedException {
         try (TimedProgram receiver = start(true, count)) {
-            TimedProgram.Line ignored = receiver.awaitLine("joined dgid:");
-            try (TimedProgram sender = start(timed, 2 * count, "-s")) {
+            TimedProgram.Line joined = receiver.awaitLine("joined dgid:");
+            try (TimedProgram sender = start(timed, sent(count), "-s")) {
                 command = sender.command();
-                long ended = sender.awaitSuccess();
-                if (!receiver.endsWithin(AFTER_SENDER)) {
+                long ignored = sender.awaitSuccess();
+                TimedProgram.Line done = receiver.awaitLine("data transfers complete", AFTER_SENDER);
+                if (done == null) {
                     return null;
                 }
-                ended = receiver.awaitSuccess();
-                return receiver.awaitLine("data transfers complete").nanos()
+                ignored = receiver.awaitSuccess();
+                return done.nanos()
                         - sender.awaitLine("initiating data transfers").nanos();
             }
         }

@@ -90,7 +90,7 @@ final class MulticastContest implements Contest {
         all.put("command", command);
         all.put("sizeBytes", SIZE);
         all.put("messagesReceived", messages);
-        all.put("theirMessagesSent", 2 * messages);
+        all.put("theirMessagesSent", MckeyPair.sent(messages));
         all.put("ourMessagesVerified", true);
         return all;
     }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A C program that is being measured: each line that it prints, and its end, have the time at which they came.
@@ -130,7 +131,25 @@ final class TimedProgram implements AutoCloseable {
      * @throws NotMeasuredException if the program ended or a step's time passed before it came
      */
     Line awaitLine(String part) throws InterruptedException {
-        long deadline = System.nanoTime() + step.toNanos();
+        Line line = awaitLine(part, step);
+        if (line == null) {
+            throw new NotMeasuredException(
+                    "no line with '%s' within %d s: %s".formatted(part, step.toSeconds(), describe()));
+        }
+        return line;
+    }
+
+    /**
+     * Waits for a line that need not come.
+     *
+     * @param part what is in it
+     * @param longest how long to wait at most
+     * @return the line; null if the program runs on without it
+     * @throws NotMeasuredException if the program ended before it came
+     */
+    @Nullable
+    Line awaitLine(String part, Duration longest) throws InterruptedException {
+        long deadline = System.nanoTime() + longest.toNanos();
         synchronized (lines) {
             for (int next = 0; ; ) {
                 for (; next < lines.size(); next++) {
@@ -138,11 +157,12 @@ final class TimedProgram implements AutoCloseable {
                         return lines.get(next);
                     }
                 }
+                if (ended) {
+                    throw new NotMeasuredException("no line with '%s' until the end: %s".formatted(part, describe()));
+                }
                 long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-                if (ended || millis <= 0) {
-                    throw new NotMeasuredException("no line with '%s' %s: %s"
-                            .formatted(
-                                    part, ended ? "until the end" : "within " + step.toSeconds() + " s", describe()));
+                if (millis <= 0) {
+                    return null;
                 }
                 lines.wait(millis);
             }
@@ -180,15 +200,6 @@ final class TimedProgram implements AutoCloseable {
             }
             return endNanos - startNanos;
         }
-    }
-
-    /**
-     * Tells whether the program ends within a time; one that does not is no failure.
-     *
-     * @param longest how long to wait at most
-     */
-    boolean endsWithin(Duration longest) throws InterruptedException {
-        return process.waitFor(longest.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     /** Returns the lines that came until now. */

@@ -57,13 +57,15 @@ class TimedProgramTests {
     }
 
     @Test
-    void whetherItEndsInTimeIsNoFailure() throws Exception {
-        try (TimedProgram program = TimedProgram.start(STEP, false, "sleep", "600")) {
-            assertThat(program.endsWithin(Duration.ofMillis(50))).isFalse();
+    void aLineThatNeedNotComeIsNoFailure() throws Exception {
+        try (TimedProgram program = TimedProgram.start(STEP, false, "sh", "-c", "echo begin; exec sleep 600")) {
+            assertThat(program.awaitLine("begin", STEP)).isNotNull();
+            assertThat(program.awaitLine("end", Duration.ofMillis(50))).isNull();
         }
         try (TimedProgram program = TimedProgram.start(STEP, false, "true")) {
-            assertThat(program.endsWithin(STEP)).isTrue();
-            assertThat(program.awaitSuccess()).isPositive();
+            assertThatThrownBy(() -> program.awaitLine("end", STEP))
+                    .isInstanceOf(NotMeasuredException.class)
+                    .hasMessageContaining("until the end");
         }
     }
 
