@@ -26,8 +26,11 @@ public final class StreamRoles {
 
     private static final int SYNC = 16;
 
-    /** How often a call that would block is tried again before the clock is looked at. */
-    private static final int TRIES = 64;
+    /**
+     * How often a call that would block is tried again before the clock is looked at and others may run. Not often: most answers
+     * come within that, and who has just given its processor away sees them tens of microseconds later.
+     */
+    private static final int TRIES = 4096;
 
     /** How long it is tried before the thread sleeps: the program never does, and waking takes longer than most transfers. */
     private static final long SPIN_NANOS = Duration.ofMillis(10).toNanos();
