@@ -26,9 +26,9 @@ public final class BenchRows {
     /** Repetitions of a stream's row by its size: iterations of the latency row, transfers of the bandwidth row. */
     private static final Map<Integer, int[]> STREAM_REPETITIONS = Map.of(
             64,
-            new int[] {2000, 20_000},
+            new int[] {8000, 20_000},
             4 * KIB,
-            new int[] {2000, 5000},
+            new int[] {4000, 5000},
             64 * KIB,
             new int[] {500, 500},
             MIB,
@@ -46,7 +46,7 @@ public final class BenchRows {
                     "us",
                     Target.atMost(1.05),
                     List.of(operation.latencyProgram()),
-                    context -> new PerftestContest(context, operation, Kind.LATENCY, options(context, 64, 2000), 1)));
+                    context -> new PerftestContest(context, operation, Kind.LATENCY, options(context, 64, 10_000), 1)));
         }
         for (Operation operation : Operation.values()) {
             rows.add(bandwidth(operation, 64 * KIB, 1000));
