@@ -5,7 +5,6 @@ import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendRequests;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -37,14 +36,14 @@ final class BandwidthRun {
      * @param pairs both ends
      * @param operation what is posted
      * @param list how many requests are posted with one downcall, at least 1
-     * @param limit how long it may take
+     * @param context how long it may take, and on which processors
      */
-    BandwidthRun(QueuePairs pairs, Operation operation, int list, Duration limit) {
+    BandwidthRun(QueuePairs pairs, Operation operation, int list, BenchContext context) {
         this.pairs = pairs;
         this.operation = operation;
         this.parameters = pairs.parameters();
         this.list = Math.min(list, parameters.txDepth());
-        this.duel = new Duel(limit);
+        this.duel = new Duel(context);
     }
 
     /**

@@ -23,6 +23,8 @@ final class Duel {
 
     private final long deadline;
     private final Duration limit;
+    private final @Nullable Integer serverProcessor;
+    private final @Nullable Integer clientProcessor;
     private volatile boolean over;
     private volatile @Nullable Throwable serverFailure;
 
@@ -37,10 +39,12 @@ final class Duel {
     /**
      * Prepares a run.
      *
-     * @param limit how long it may take
+     * @param context how long it may take, and on which processors
      */
-    Duel(Duration limit) {
-        this.limit = limit;
+    Duel(BenchContext context) {
+        this.limit = context.step();
+        this.serverProcessor = context.serverProcessor();
+        this.clientProcessor = context.clientProcessor();
         this.deadline = System.nanoTime() + limit.toNanos();
     }
 
@@ -56,7 +60,7 @@ final class Duel {
                 .daemon(true)
                 .start(() -> {
                     try {
-                        server.run();
+                        run(server, serverProcessor);
                     } catch (Throwable e) {
                         serverFailure = e;
                         over = true;
@@ -64,7 +68,7 @@ final class Duel {
                 });
         Throwable failure = null;
         try {
-            client.run();
+            run(client, clientProcessor);
         } catch (RuntimeException | Error e) {
             failure = e;
             over = true;
@@ -79,6 +83,16 @@ final class Duel {
         }
         if (failure != null) {
             throw unchecked(failure, other);
+        }
+    }
+
+    private static void run(End end, @Nullable Integer processor) {
+        if (processor == null) {
+            end.run();
+            return;
+        }
+        try (Processors.Binding ignored = new Processors.Binding(processor)) {
+            end.run();
         }
     }
 

@@ -44,14 +44,14 @@ final class LatencyRun {
      *
      * @param pairs both ends
      * @param operation what is posted
-     * @param limit how long it may take
+     * @param context how long it may take, and on which processors
      */
-    LatencyRun(QueuePairs pairs, Operation operation, Duration limit) {
+    LatencyRun(QueuePairs pairs, Operation operation, BenchContext context) {
         this.pairs = pairs;
         this.operation = operation;
         this.size = pairs.parameters().sizeBytes();
         this.count = pairs.parameters().iterations();
-        this.duel = new Duel(limit);
+        this.duel = new Duel(context);
         this.stamps = new long[count + 1];
     }
 

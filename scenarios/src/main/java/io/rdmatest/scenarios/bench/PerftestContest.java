@@ -62,10 +62,12 @@ final class PerftestContest implements Contest {
                 "-p",
                 Ports.next()));
         words.addAll(options);
-        try (TimedProgram server = TimedProgram.start(context.step(), false, program, words.toArray())) {
+        try (TimedProgram server =
+                TimedProgram.polling(context.step(), context.serverProcessor(), program, words.toArray())) {
             server.awaitListening();
             words.add(context.address());
-            try (TimedProgram client = TimedProgram.start(context.step(), false, program, words.toArray())) {
+            try (TimedProgram client =
+                    TimedProgram.polling(context.step(), context.clientProcessor(), program, words.toArray())) {
                 long ignored = client.awaitSuccess();
                 ignored = server.awaitSuccess();
                 command = client.command();
@@ -111,9 +113,9 @@ final class PerftestContest implements Contest {
             pairs = ours;
         }
         return switch (kind) {
-            case LATENCY -> new LatencyRun(ours, operation, context.step()).run();
-            case BANDWIDTH -> new BandwidthRun(ours, operation, list, context.step()).run(false);
-            case MESSAGE_RATE -> new BandwidthRun(ours, operation, list, context.step()).run(true);
+            case LATENCY -> new LatencyRun(ours, operation, context).run();
+            case BANDWIDTH -> new BandwidthRun(ours, operation, list, context).run(false);
+            case MESSAGE_RATE -> new BandwidthRun(ours, operation, list, context).run(true);
         };
     }
 
@@ -139,6 +141,7 @@ final class PerftestContest implements Contest {
             all.put("outstandingReads", both.outstandingReads());
         }
         all.put("polling", "busy, both ends");
+        all.put("processors", context.boundTo());
         if (kind != Kind.LATENCY) {
             all.put("ourPostList", list);
             all.put("theirPostList", 1);

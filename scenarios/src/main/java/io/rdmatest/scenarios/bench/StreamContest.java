@@ -4,6 +4,7 @@ import io.rdmatest.scenarios.interop.Ports;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.scenarios.role.RmaStreamRoles;
+import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.stream.StreamOptions;
@@ -56,11 +57,13 @@ final class StreamContest implements Contest {
         }
         List<Object> serving = new ArrayList<>(List.of("-b", context.address()));
         serving.addAll(words);
-        try (TimedProgram server = TimedProgram.start(context.step(), false, "rstream", serving.toArray())) {
+        try (TimedProgram server =
+                TimedProgram.polling(context.step(), context.serverProcessor(), "rstream", serving.toArray())) {
             server.awaitListening();
             List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
             connecting.addAll(words);
-            try (TimedProgram client = TimedProgram.start(context.step(), false, "rstream", connecting.toArray())) {
+            try (TimedProgram client =
+                    TimedProgram.polling(context.step(), context.clientProcessor(), "rstream", connecting.toArray())) {
                 long ignored = client.awaitSuccess();
                 ignored = server.awaitSuccess();
                 command = client.command();
@@ -96,12 +99,7 @@ final class StreamContest implements Contest {
                 .withOnDevice(true)
                 .withFirstWait(context.step())
                 .withTimeout(context.step());
-        StreamRoles.Result result = LocalRoles.runPair(
-                        context.device(),
-                        new StreamRoles.Server(options),
-                        new StreamRoles.Client(options),
-                        context.step())
-                .client();
+        StreamRoles.Result result = runPair(new StreamRoles.Server(options), new StreamRoles.Client(options));
         StreamRoles.Timing timing = result.timings().getFirst();
         Map<String, Object> more = new LinkedHashMap<>();
         Histogram latency = timing.latency();
@@ -121,13 +119,19 @@ final class StreamContest implements Contest {
                         .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
                 .withPort(0)
                 .withTimeout(context.step(), context.step());
-        RmaStreamRoles.Result result = LocalRoles.runPair(
+        RmaStreamRoles.Result result = runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options));
+        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
+    }
+
+    /** Runs both ends, and returns the client's result. */
+    private <R> R runPair(Role<R> server, Role<R> client) {
+        Processors bound = context.processors();
+        return LocalRoles.runPair(
                         context.device(),
-                        new RmaStreamRoles.Server(options),
-                        new RmaStreamRoles.Client(options),
+                        bound == null ? server : bound.ofServer(server),
+                        bound == null ? client : bound.ofClient(client),
                         context.step())
                 .client();
-        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
 
     @Override
@@ -144,6 +148,7 @@ final class StreamContest implements Contest {
         all.put("iterations", iterations);
         all.put("verify", verify);
         all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
+        all.put("processors", context.boundTo());
         all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
         return all;
     }

@@ -59,7 +59,26 @@ final class TimedProgram implements AutoCloseable {
      * @throws NotMeasuredException if it is not installed
      */
     static TimedProgram start(Duration step, boolean lineByLine, String name, Object... arguments) throws IOException {
-        List<String> command = new ArrayList<>(lineByLine ? List.of("stdbuf", "-oL") : List.of());
+        return start(step, lineByLine ? List.of("stdbuf", "-oL") : List.of(), name, arguments);
+    }
+
+    /**
+     * Starts a program of which both ends poll without pause.
+     *
+     * @param step how long each wait for it may take
+     * @param processor what to bind it to; null to leave it to the scheduler
+     * @param name its name, looked for on the {@code PATH}
+     * @param arguments its arguments
+     * @throws NotMeasuredException if it is not installed
+     */
+    static TimedProgram polling(Duration step, @Nullable Integer processor, String name, Object... arguments)
+            throws IOException {
+        return start(step, processor == null ? List.of() : Processors.binding(processor), name, arguments);
+    }
+
+    private static TimedProgram start(Duration step, List<String> before, String name, Object... arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(before);
         command.add(CProgram.find(name)
                 .orElseThrow(() -> new NotMeasuredException("the program " + name + " is not installed"))
                 .toString());

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.bench.Bench;
 import io.rdmatest.scenarios.bench.BenchContext;
 import io.rdmatest.scenarios.bench.BenchReport;
@@ -10,6 +11,7 @@ import io.rdmatest.scenarios.bench.Growth;
 import io.rdmatest.scenarios.bench.GrowthResult;
 import io.rdmatest.scenarios.bench.GrowthRow;
 import io.rdmatest.scenarios.bench.GrowthRows;
+import io.rdmatest.scenarios.bench.Processors;
 import io.rdmatest.scenarios.bench.RowResult;
 import java.io.IOException;
 import java.nio.file.FileSystems;
@@ -88,6 +90,15 @@ final class BenchCommand extends ReportingCommand {
             description = "The RDMA device of both sides (default: the first active port).")
     private @Nullable String device;
 
+    @Option(
+            names = "--processors",
+            paramLabel = "<server,client|any>",
+            converter = ProcessorsConverter.class,
+            description =
+                    "What the two ends of rows that poll without pause are bound to, the program's and ours: two processors, or any"
+                            + " to leave it to the scheduler (default: two near the device).")
+    private @Nullable Choice processors;
+
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
 
@@ -144,8 +155,9 @@ final class BenchCommand extends ReportingCommand {
             return new Outcome(list(), Map.of());
         }
         Fabric fabric = Fabric.load();
-        BenchContext context = new BenchContext(
-                (device == null ? fabric : fabric.withDevice(device)).local().resolve(), step, scale, cancelled());
+        FabricDevice found =
+                (device == null ? fabric : fabric.withDevice(device)).local().resolve();
+        BenchContext context = new BenchContext(found, step, scale, processors(found), cancelled());
         Bench bench = new Bench(context, pairs, this::tell);
         List<RowResult> results = new ArrayList<>();
         List<GrowthResult> growth = new ArrayList<>();
@@ -159,6 +171,21 @@ final class BenchCommand extends ReportingCommand {
             write(new BenchReport(results, growth));
         }
         return outcome(new BenchReport(results, growth));
+    }
+
+    private @Nullable Processors processors(FabricDevice found) {
+        Choice choice = processors;
+        if (choice == null) {
+            return Processors.near(found.device().name());
+        }
+        Processors chosen = choice.processors();
+        if (chosen != null) {
+            String hindrance = chosen.hindrance();
+            if (hindrance != null) {
+                throw wrong("--processors " + chosen.server() + "," + chosen.client() + ": " + hindrance);
+            }
+        }
+        return chosen;
     }
 
     private List<String> list() {
@@ -201,6 +228,29 @@ final class BenchCommand extends ReportingCommand {
     }
 
     /** Reads {@code 5} or {@code 5..15}. */
+    /** What the user chose; null for any. */
+    record Choice(@Nullable Processors processors) {}
+
+    /** Two numbers, or {@code any}. */
+    static final class ProcessorsConverter implements ITypeConverter<Choice> {
+
+        @Override
+        public Choice convert(String text) {
+            if (text.equals("any")) {
+                return new Choice(null);
+            }
+            String[] numbers = text.split(",", -1);
+            if (numbers.length == 2) {
+                try {
+                    return new Choice(new Processors(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1])));
+                } catch (IllegalArgumentException e) {
+                    // No numbers, or none that go together: said below.
+                }
+            }
+            throw new TypeConversionException("'" + text + "' is neither two different processors such as 0,1 nor any");
+        }
+    }
+
     static final class PairsConverter implements ITypeConverter<Bench.Pairs> {
 
         @Override

@@ -29,7 +29,7 @@ class GrowthIT {
                 .findFirst()
                 .orElseThrow();
         BenchContext context =
-                new BenchContext(Fabric.load().local().resolve(), Duration.ofSeconds(60), 1, () -> false);
+                new BenchContext(Fabric.load().local().resolve(), Duration.ofSeconds(60), 1, null, () -> false);
 
         Effort effort = row.source().run(context, work);
 

@@ -52,6 +52,14 @@ class BenchCommandTests {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"any", "0,1", "8191,0"})
+    void processorsAreTwoOrAny(String processors) {
+        // Which ones there are is known only where it is measured, which may be in a virtual machine.
+        assertThat(check("bench", "--rows", "mckey", "--processors", processors))
+                .isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "--pairs 0",
@@ -62,6 +70,13 @@ class BenchCommandTests {
                 "--pairs ..5",
                 "--scale 0",
                 "--scale NaN",
+                "--processors 0",
+                "--processors 0,0",
+                "--processors 0,1,2",
+                "--processors 0,x",
+                "--processors -1,0",
+                "--processors 0,8192",
+                "--processors all",
                 "--rows no-such-row",
                 "--rows {send",
                 "--json /no/such/folder/bench.json",
