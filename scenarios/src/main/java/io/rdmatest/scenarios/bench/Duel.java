@@ -23,8 +23,7 @@ final class Duel {
 
     private final long deadline;
     private final Duration limit;
-    private final @Nullable Integer serverProcessor;
-    private final @Nullable Integer clientProcessor;
+    private final Processors processors;
     private volatile boolean over;
     private volatile @Nullable Throwable serverFailure;
 
@@ -43,8 +42,7 @@ final class Duel {
      */
     Duel(BenchContext context) {
         this.limit = context.step();
-        this.serverProcessor = context.serverProcessor();
-        this.clientProcessor = context.clientProcessor();
+        this.processors = context.processors();
         this.deadline = System.nanoTime() + limit.toNanos();
     }
 
@@ -60,7 +58,7 @@ final class Duel {
                 .daemon(true)
                 .start(() -> {
                     try {
-                        run(server, serverProcessor);
+                        run(server, processors.server());
                     } catch (Throwable e) {
                         serverFailure = e;
                         over = true;
@@ -68,7 +66,7 @@ final class Duel {
                 });
         Throwable failure = null;
         try {
-            run(client, clientProcessor);
+            run(client, processors.client());
         } catch (RuntimeException | Error e) {
             failure = e;
             over = true;
@@ -86,11 +84,7 @@ final class Duel {
         }
     }
 
-    private static void run(End end, @Nullable Integer processor) {
-        if (processor == null) {
-            end.run();
-            return;
-        }
+    private static void run(End end, int processor) {
         try (Processors.Binding ignored = new Processors.Binding(processor)) {
             end.run();
         }

@@ -63,11 +63,11 @@ final class PerftestContest implements Contest {
                 Ports.next()));
         words.addAll(options);
         try (TimedProgram server =
-                TimedProgram.polling(context.step(), context.serverProcessor(), program, words.toArray())) {
+                TimedProgram.polling(context.step(), context.processors().server(), program, words.toArray())) {
             server.awaitListening();
             words.add(context.address());
             try (TimedProgram client =
-                    TimedProgram.polling(context.step(), context.clientProcessor(), program, words.toArray())) {
+                    TimedProgram.polling(context.step(), context.processors().client(), program, words.toArray())) {
                 long ignored = client.awaitSuccess();
                 ignored = server.awaitSuccess();
                 command = client.command();
@@ -141,7 +141,7 @@ final class PerftestContest implements Contest {
             all.put("outstandingReads", both.outstandingReads());
         }
         all.put("polling", "busy, both ends");
-        all.put("processors", context.boundTo());
+        all.put("processors", context.processors().toString());
         if (kind != Kind.LATENCY) {
             all.put("ourPostList", list);
             all.put("theirPostList", 1);

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.BitSet;
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,14 +30,18 @@ import org.jspecify.annotations.Nullable;
  */
 public record Processors(int server, int client) {
 
+    private static final int NONE = -1;
+
     /** As many as Linux can have. */
     private static final int MOST = 8192;
 
+    /** Neither end is bound. */
+    public static final Processors ANY = new Processors(NONE, NONE);
+
     private static final int MASK_BYTES = MOST / Byte.SIZE;
     private static final String TASKSET = "taskset";
-    private static final Path STATUS = Path.of("/proc/self/status");
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
-    private static final Path TOPOLOGY = Path.of("/sys/devices/system/cpu");
+    private static final Path PROCESSORS = Path.of("/sys/devices/system/cpu");
 
     /**
      * Checks the numbers.
@@ -44,7 +49,8 @@ public record Processors(int server, int client) {
      * @throws IllegalArgumentException if one is out of range, or both are the same
      */
     public Processors {
-        if (server < 0 || server >= MOST || client < 0 || client >= MOST || server == client) {
+        boolean any = server == NONE && client == NONE;
+        if (!any && (server < 0 || server >= MOST || client < 0 || client >= MOST || server == client)) {
             throw new IllegalArgumentException(
                     "The ends need two processors from 0 to " + (MOST - 1) + ", not " + server + " and " + client);
         }
@@ -62,50 +68,87 @@ public record Processors(int server, int client) {
                             Linker.nativeLinker().defaultLookup().findOrThrow(name),
                             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
         }
+
+        /** Tells whether the calling thread's mask was read or set. */
+        static boolean succeeds(MethodHandle call, MemorySegment mask) {
+            try {
+                return (int) call.invokeExact(0, (long) MASK_BYTES, mask) == 0;
+            } catch (Throwable e) {
+                throw new IllegalStateException("A call of the C library failed", e);
+            }
+        }
     }
 
     /**
-     * Chooses two for the ends: those that this process may use, near to the device if there are two, and not of the same core
-     * if there are two cores.
+     * Chooses two for the ends: those that this thread may use, near to the device if there are two, and not of the same core if
+     * there are two cores.
      *
      * @param device the RDMA device's name
-     * @return null if this process may use only one, or nothing can bind the programs
+     * @return {@link #ANY} if this thread may use only one, or nothing can bind the programs
      */
-    public static @Nullable Processors near(String device) {
+    public static Processors near(String device) {
         if (CProgram.find(TASKSET).isEmpty()) {
-            return null;
+            return ANY;
         }
-        BitSet near = list(read(DEVICES.resolve(device).resolve("device/local_cpulist")));
-        return choose(allowed(), near, Processors::ofSameCore);
+        String node = "node" + read(DEVICES.resolve(device).resolve("device/numa_node"));
+        return choose(
+                allowed(),
+                processor -> Files.exists(of(processor).resolve(node)),
+                processor -> read(of(processor).resolve("topology/thread_siblings_list")));
     }
 
     /**
      * Chooses two.
      *
-     * @param allowed those that this process may use
-     * @param near those of the device's node; empty if it has none
-     * @param ofSameCore tells for a processor which ones are of its core
-     * @return null if less than two are allowed
+     * @param allowed those that this thread may use
+     * @param near tells whether one is of the device's node
+     * @param core the name of a processor's core, the same for all that are of it
+     * @return {@link #ANY} if less than two are allowed
      */
-    static @Nullable Processors choose(BitSet allowed, BitSet near, IntFunction<BitSet> ofSameCore) {
-        BitSet candidates = (BitSet) allowed.clone();
-        candidates.and(near);
-        if (candidates.cardinality() < 2) {
-            candidates = allowed;
+    static Processors choose(BitSet allowed, IntPredicate near, IntFunction<String> core) {
+        int[] those = allowed.stream().filter(near).toArray();
+        int[] candidates = those.length < 2 ? allowed.stream().toArray() : those;
+        if (candidates.length < 2) {
+            return ANY;
         }
-        int first = candidates.nextSetBit(0);
-        int second = first < 0 ? -1 : candidates.nextSetBit(first + 1);
-        if (second < 0) {
-            return null;
+        String first = core.apply(candidates[0]);
+        for (int processor : candidates) {
+            if (!core.apply(processor).equals(first)) {
+                return new Processors(candidates[0], processor);
+            }
         }
-        BitSet others = (BitSet) candidates.clone();
-        others.andNot(ofSameCore.apply(first));
-        others.clear(first);
-        return new Processors(first, others.isEmpty() ? second : others.nextSetBit(0));
+        return new Processors(candidates[0], candidates[1]);
+    }
+
+    /** Returns those that the calling thread may use and that are there, sched_getaffinity(2). */
+    static BitSet allowed() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);
+            if (!Calls.succeeds(Calls.GET, mask)) {
+                throw new IllegalStateException("The kernel does not tell which processors this process may use");
+            }
+            return BitSet.valueOf(mask.toArray(JAVA_LONG));
+        }
+    }
+
+    private static Path of(int processor) {
+        return PROCESSORS.resolve("cpu" + processor);
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file).strip();
+        } catch (IOException e) {
+            // A device of software is of no node.
+            return "";
+        }
     }
 
     /** Returns why the ends can't be bound to these; null if they can. */
     public @Nullable String hindrance() {
+        if (equals(ANY)) {
+            return null;
+        }
         BitSet allowed = allowed();
         if (!allowed.get(server) || !allowed.get(client)) {
             return "this process may use the processors " + allowed + " only (taskset, cpuset)";
@@ -116,64 +159,22 @@ public record Processors(int server, int client) {
                 : null;
     }
 
-    /** Returns those that this process may use and that are there. */
-    static BitSet allowed() {
-        BitSet online = list(read(TOPOLOGY.resolve("online")));
-        for (String line : read(STATUS).split("\n")) {
-            if (line.startsWith("Cpus_allowed_list:")) {
-                BitSet allowed = list(line.substring(line.indexOf(':') + 1));
-                allowed.and(online);
-                return allowed;
-            }
-        }
-        return new BitSet();
-    }
-
-    private static BitSet ofSameCore(int processor) {
-        return list(read(TOPOLOGY.resolve("cpu" + processor).resolve("topology/thread_siblings_list")));
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            // A device of software has no node, and an old kernel no such list: nothing is known then.
-            return "";
-        }
-    }
-
-    /** Reads numbers as the kernel lists them: {@code 0-3,8}. */
-    static BitSet list(String text) {
-        BitSet numbers = new BitSet();
-        for (String range : text.strip().split(",")) {
-            if (!range.isBlank()) {
-                String[] ends = range.strip().split("-", 2);
-                numbers.set(Integer.parseInt(ends[0]), Integer.parseInt(ends[ends.length - 1]) + 1);
-            }
-        }
-        return numbers;
-    }
-
     /**
      * Returns what is put before a command so that it runs on one of them.
      *
-     * @param processor the processor
+     * @param processor that of an end
      */
     static List<String> binding(int processor) {
-        return List.of(TASKSET, "-c", Integer.toString(processor));
+        return processor == NONE ? List.of() : List.of(TASKSET, "-c", Integer.toString(processor));
     }
 
-    /** Returns a role that runs on the server's processor. */
-    <R> Role<R> ofServer(Role<R> role) {
-        return bound(server, role);
-    }
-
-    /** Returns a role that runs on the client's processor. */
-    <R> Role<R> ofClient(Role<R> role) {
-        return bound(client, role);
-    }
-
-    private static <R> Role<R> bound(int processor, Role<R> role) {
+    /**
+     * Returns a role that runs on one of them.
+     *
+     * @param processor that of an end
+     * @param role what it does
+     */
+    static <R> Role<R> on(int processor, Role<R> role) {
         return context -> {
             try (Binding ignored = new Binding(processor)) {
                 return role.run(context);
@@ -181,43 +182,44 @@ public record Processors(int server, int client) {
         };
     }
 
+    @Override
+    public String toString() {
+        return equals(ANY) ? "none in particular" : "server " + server + ", client " + client;
+    }
+
     /** Binds the calling thread, and the threads that it starts, until it is closed by the same thread. */
     static final class Binding implements AutoCloseable {
 
         private final Arena arena = Arena.ofConfined();
         private final MemorySegment before = arena.allocate(MASK_BYTES, Long.BYTES);
+        private final boolean bound;
 
         /**
          * Binds.
          *
-         * @param processor the processor
-         * @throws IllegalStateException if this process may not use it
+         * @param processor that of an end
+         * @throws IllegalStateException if this thread may not use it
          */
         Binding(int processor) {
-            MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);
-            int word = processor / Long.SIZE;
-            mask.setAtIndex(JAVA_LONG, word, 1L << processor % Long.SIZE);
-            // The kernel's own call returns how many bytes it wrote, that of the C library 0.
-            if (call(Calls.GET, before) < 0 || call(Calls.SET, mask) != 0) {
-                arena.close();
-                throw new IllegalStateException(
-                        "The kernel does not let this process run on processor " + processor + " (taskset, cpuset)");
-            }
-        }
-
-        private static int call(MethodHandle handle, MemorySegment mask) {
-            try {
-                // 0 is the calling thread.
-                return (int) handle.invokeExact(0, (long) MASK_BYTES, mask);
-            } catch (Throwable e) {
-                throw new IllegalStateException("A call of the C library failed", e);
+            bound = processor != NONE;
+            if (bound) {
+                MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);
+                mask.setAtIndex(JAVA_LONG, processor / Long.SIZE, 1L << processor % Long.SIZE);
+                if (!Calls.succeeds(Calls.GET, before) || !Calls.succeeds(Calls.SET, mask)) {
+                    arena.close();
+                    throw new IllegalStateException("The kernel does not let this process run on processor " + processor
+                            + " (taskset, cpuset)");
+                }
             }
         }
 
         @Override
         public void close() {
-            int ignored = call(Calls.SET, before);
-            arena.close();
+            try (arena) {
+                if (bound && !Calls.succeeds(Calls.SET, before)) {
+                    throw new IllegalStateException("The kernel does not let this thread back to its processors");
+                }
+            }
         }
     }
 }

@@ -58,12 +58,12 @@ final class StreamContest implements Contest {
         List<Object> serving = new ArrayList<>(List.of("-b", context.address()));
         serving.addAll(words);
         try (TimedProgram server =
-                TimedProgram.polling(context.step(), context.serverProcessor(), "rstream", serving.toArray())) {
+                TimedProgram.polling(context.step(), context.processors().server(), "rstream", serving.toArray())) {
             server.awaitListening();
             List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
             connecting.addAll(words);
-            try (TimedProgram client =
-                    TimedProgram.polling(context.step(), context.clientProcessor(), "rstream", connecting.toArray())) {
+            try (TimedProgram client = TimedProgram.polling(
+                    context.step(), context.processors().client(), "rstream", connecting.toArray())) {
                 long ignored = client.awaitSuccess();
                 ignored = server.awaitSuccess();
                 command = client.command();
@@ -125,11 +125,10 @@ final class StreamContest implements Contest {
 
     /** Runs both ends, and returns the client's result. */
     private <R> R runPair(Role<R> server, Role<R> client) {
-        Processors bound = context.processors();
         return LocalRoles.runPair(
                         context.device(),
-                        bound == null ? server : bound.ofServer(server),
-                        bound == null ? client : bound.ofClient(client),
+                        Processors.on(context.processors().server(), server),
+                        Processors.on(context.processors().client(), client),
                         context.step())
                 .client();
     }
@@ -148,7 +147,7 @@ final class StreamContest implements Contest {
         all.put("iterations", iterations);
         all.put("verify", verify);
         all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
-        all.put("processors", context.boundTo());
+        all.put("processors", context.processors().toString());
         all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
         return all;
     }

@@ -59,24 +59,23 @@ final class TimedProgram implements AutoCloseable {
      * @throws NotMeasuredException if it is not installed
      */
     static TimedProgram start(Duration step, boolean lineByLine, String name, Object... arguments) throws IOException {
-        return start(step, lineByLine ? List.of("stdbuf", "-oL") : List.of(), name, arguments);
+        return launch(step, lineByLine ? List.of("stdbuf", "-oL") : List.of(), name, arguments);
     }
 
     /**
      * Starts a program of which both ends poll without pause.
      *
      * @param step how long each wait for it may take
-     * @param processor what to bind it to; null to leave it to the scheduler
+     * @param processor what its end is bound to, of {@link Processors}
      * @param name its name, looked for on the {@code PATH}
      * @param arguments its arguments
      * @throws NotMeasuredException if it is not installed
      */
-    static TimedProgram polling(Duration step, @Nullable Integer processor, String name, Object... arguments)
-            throws IOException {
-        return start(step, processor == null ? List.of() : Processors.binding(processor), name, arguments);
+    static TimedProgram polling(Duration step, int processor, String name, Object... arguments) throws IOException {
+        return launch(step, Processors.binding(processor), name, arguments);
     }
 
-    private static TimedProgram start(Duration step, List<String> before, String name, Object... arguments)
+    private static TimedProgram launch(Duration step, List<String> before, String name, Object... arguments)
             throws IOException {
         List<String> command = new ArrayList<>(before);
         command.add(CProgram.find(name)

@@ -97,7 +97,7 @@ final class BenchCommand extends ReportingCommand {
             description =
                     "What the two ends of rows that poll without pause are bound to, the program's and ours: two processors, or any"
                             + " to leave it to the scheduler (default: two near the device).")
-    private @Nullable Choice processors;
+    private @Nullable Processors processors;
 
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
@@ -173,17 +173,14 @@ final class BenchCommand extends ReportingCommand {
         return outcome(new BenchReport(results, growth));
     }
 
-    private @Nullable Processors processors(FabricDevice found) {
-        Choice choice = processors;
-        if (choice == null) {
+    private Processors processors(FabricDevice found) {
+        Processors chosen = processors;
+        if (chosen == null) {
             return Processors.near(found.device().name());
         }
-        Processors chosen = choice.processors();
-        if (chosen != null) {
-            String hindrance = chosen.hindrance();
-            if (hindrance != null) {
-                throw wrong("--processors " + chosen.server() + "," + chosen.client() + ": " + hindrance);
-            }
+        String hindrance = chosen.hindrance();
+        if (hindrance != null) {
+            throw wrong("--processors " + chosen.server() + "," + chosen.client() + ": " + hindrance);
         }
         return chosen;
     }
@@ -227,30 +224,27 @@ final class BenchCommand extends ReportingCommand {
         return new Outcome(status, message, lines, report.json());
     }
 
-    /** Reads {@code 5} or {@code 5..15}. */
-    /** What the user chose; null for any. */
-    record Choice(@Nullable Processors processors) {}
-
-    /** Two numbers, or {@code any}. */
-    static final class ProcessorsConverter implements ITypeConverter<Choice> {
+    /** Reads {@code 0,1} or {@code any}. */
+    static final class ProcessorsConverter implements ITypeConverter<Processors> {
 
         @Override
-        public Choice convert(String text) {
+        public Processors convert(String text) {
             if (text.equals("any")) {
-                return new Choice(null);
+                return Processors.ANY;
             }
-            String[] numbers = text.split(",", -1);
-            if (numbers.length == 2) {
+            if (text.matches("\\d{1,4},\\d{1,4}")) {
+                String[] numbers = text.split(",", 2);
                 try {
-                    return new Choice(new Processors(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1])));
+                    return new Processors(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]));
                 } catch (IllegalArgumentException e) {
-                    // No numbers, or none that go together: said below.
+                    // Too large, or both the same: said below.
                 }
             }
             throw new TypeConversionException("'" + text + "' is neither two different processors such as 0,1 nor any");
         }
     }
 
+    /** Reads {@code 5} or {@code 5..15}. */
     static final class PairsConverter implements ITypeConverter<Bench.Pairs> {
 
         @Override

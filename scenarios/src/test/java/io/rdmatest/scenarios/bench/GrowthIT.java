@@ -28,8 +28,8 @@ class GrowthIT {
                 .filter(each -> each.name().equals(name))
                 .findFirst()
                 .orElseThrow();
-        BenchContext context =
-                new BenchContext(Fabric.load().local().resolve(), Duration.ofSeconds(60), 1, null, () -> false);
+        BenchContext context = new BenchContext(
+                Fabric.load().local().resolve(), Duration.ofSeconds(60), 1, Processors.ANY, () -> false);
 
         Effort effort = row.source().run(context, work);
 

@@ -16,44 +16,53 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProcessorsTests {
 
     private static final Duration STEP = Duration.ofSeconds(60);
 
     /** The processors 0 to 3 are two cores, 0 with 2 and 1 with 3; 4 and 5 are one, as 6 and 7. */
-    private static BitSet ofSameCore(int processor) {
-        return Processors.list(
-                processor < 4 ? processor % 2 + "," + (processor % 2 + 2) : processor < 6 ? "4-5" : "6-7");
+    private static String core(int processor) {
+        return processor < 4 ? "core " + processor % 2 : "core " + processor / 2;
+    }
+
+    private static Processors choose(String allowed, String near) {
+        BitSet nearby = set(near);
+        return Processors.choose(set(allowed), nearby::get, ProcessorsTests::core);
+    }
+
+    private static BitSet set(String digits) {
+        BitSet set = new BitSet();
+        digits.chars().forEach(digit -> set.set(digit - '0'));
+        return set;
     }
 
     @ParameterizedTest
     @CsvSource({
         // Nothing is known of the device's node: the first two cores.
-        "0-7, '', 0, 1",
-        "4-7, '', 4, 6",
+        "01234567, '', 0, 1",
+        "4567, '', 4, 6",
         // There is but one core.
-        "4-5, '', 4, 5",
+        "45, '', 4, 5",
         // Those near the device, if there are two.
-        "0-7, 4-7, 4, 6",
-        "0-4, 4-7, 0, 1",
-        "'0,2,5', '2,5', 2, 5",
-        "'0,2', '', 0, 2"
+        "01234567, 4567, 4, 6",
+        "01234, 4567, 0, 1",
+        "025, 25, 2, 5",
+        "02, '', 0, 2"
     })
     void theEndsGetCoresOfTheirOwnNearTheDevice(String allowed, String near, int server, int client) {
-        assertThat(Processors.choose(Processors.list(allowed), Processors.list(near), ProcessorsTests::ofSameCore))
-                .isEqualTo(new Processors(server, client));
+        assertThat(choose(allowed, near)).isEqualTo(new Processors(server, client));
     }
 
     @ParameterizedTest
-    @CsvSource({"''", "3"})
+    @ValueSource(strings = {"", "3"})
     void fewerThanTwoAreNotEnough(String allowed) {
-        assertThat(Processors.choose(Processors.list(allowed), Processors.list("0-7"), ProcessorsTests::ofSameCore))
-                .isNull();
+        assertThat(choose(allowed, "01234567")).isEqualTo(Processors.ANY);
     }
 
     @ParameterizedTest
-    @CsvSource({"0, 0", "-1, 0", "0, 8192"})
+    @CsvSource({"0, 0", "-1, 0", "0, -1", "0, 8192"})
     void twoProcessorsAreNeeded(int server, int client) {
         assertThatThrownBy(() -> new Processors(server, client))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -62,17 +71,17 @@ class ProcessorsTests {
 
     @Test
     void aThreadIsBoundUntilTheEnd() {
-        BitSet before = ofThread();
+        String before = ofThread();
         int last = Processors.allowed().length() - 1;
         try (Processors.Binding ignored = new Processors.Binding(last)) {
-            assertThat(ofThread()).isEqualTo(Processors.list(Integer.toString(last)));
+            assertThat(ofThread()).isEqualTo(Integer.toString(last));
         }
         assertThat(ofThread()).isEqualTo(before);
     }
 
     @Test
     void aProcessorThatIsNotThereIsNamed() {
-        BitSet before = ofThread();
+        String before = ofThread();
         assertThatThrownBy(() -> new Processors.Binding(8191))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("processor 8191");
@@ -96,22 +105,32 @@ class ProcessorsTests {
         assertThat(allowed.cardinality()).isPositive();
         for (int processor : allowed.stream().toArray()) {
             try (Processors.Binding ignored = new Processors.Binding(processor)) {
-                assertThat(ofThread().stream()).containsExactly(processor);
+                assertThat(ofThread()).isEqualTo(Integer.toString(processor));
             }
+        }
+    }
+
+    @Test
+    void neitherEndIsBoundToAny() throws Exception {
+        String before = ofThread();
+        try (Processors.Binding ignored = new Processors.Binding(Processors.ANY.server())) {
+            assertThat(ofThread()).isEqualTo(before);
+        }
+        assertThat(Processors.ANY.hindrance()).isNull();
+        try (TimedProgram program = TimedProgram.polling(STEP, Processors.ANY.client(), "cat", "/proc/self/comm")) {
+            long ignored = program.awaitSuccess();
+            assertThat(program.output()).containsExactly("cat");
         }
     }
 
     @Test
     void aRoleRunsOnTheProcessorOfItsEnd() {
         int last = Processors.allowed().length() - 1;
-        Role<BitSet> role = context -> {
+        Role<String> role = context -> {
             assertThat(context.isCancelled()).isTrue();
             return ofThread();
         };
-        assertThat(new Processors(last, last + 1).ofServer(role).run(new Cancelled()).stream())
-                .containsExactly(last);
-        assertThat(new Processors(last + 1, last).ofClient(role).run(new Cancelled()).stream())
-                .containsExactly(last);
+        assertThat(Processors.on(last, role).run(new Cancelled())).isEqualTo(Integer.toString(last));
     }
 
     /** Has nothing but that one answer. */
@@ -138,13 +157,15 @@ class ProcessorsTests {
         }
     }
 
-    private static BitSet ofThread() {
+    /** What the kernel says of the calling thread: a list of numbers. */
+    private static String ofThread() {
         try {
-            return Processors.list(Files.readAllLines(Path.of("/proc/thread-self/status")).stream()
+            return Files.readAllLines(Path.of("/proc/thread-self/status")).stream()
                     .filter(line -> line.startsWith("Cpus_allowed_list:"))
                     .findFirst()
                     .orElseThrow()
-                    .substring("Cpus_allowed_list:".length()));
+                    .substring("Cpus_allowed_list:".length())
+                    .strip();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

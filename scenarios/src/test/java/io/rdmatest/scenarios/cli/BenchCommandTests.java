@@ -75,6 +75,8 @@ class BenchCommandTests {
                 "--processors 0,1,2",
                 "--processors 0,x",
                 "--processors -1,0",
+                "--processors -1,-1",
+                "--processors 10000,0",
                 "--processors 0,8192",
                 "--processors all",
                 "--rows no-such-row",

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.Ledger;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.bench.Processors;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -48,11 +50,9 @@ class BenchIT {
                 .forEach(row -> rows.put(row.get("name").asText(), row));
         assertThat(rows).containsOnlyKeys("send-lat-64", "send-bw-64k");
 
+        String device = Fabric.load().local().resolve().device().name();
         assertThat(rows.get("send-lat-64").at("/parameters/processors").asText())
-                .matches(
-                        Runtime.getRuntime().availableProcessors() > 1
-                                ? "server \\d+, client \\d+"
-                                : "none in particular|server \\d+, client \\d+");
+                .isEqualTo(Processors.near(device).toString());
         JsonNode latency = onlyPair(rows.get("send-lat-64"));
         int iterations = latency.at("/theirDetails/iterations").asInt();
         assertThat(iterations).isEqualTo(1000);
