@@ -26,12 +26,6 @@ public final class StreamRoles {
 
     private static final int SYNC = 16;
 
-    /**
-     * How often a call that would block is tried again before the clock is looked at and others may run. Not often: most answers
-     * come within that, and who has just given its processor away sees them tens of microseconds later.
-     */
-    private static final int TRIES = 4096;
-
     /** How long it is tried before the thread sleeps: the program never does, and waking takes longer than most transfers. */
     private static final long SPIN_NANOS = Duration.ofMillis(10).toNanos();
 
@@ -370,6 +364,7 @@ public final class StreamRoles {
         private final List<Timing> timings = new ArrayList<>();
         private final long units;
         private long unit;
+        private final Yields yields = new Yields();
         private long bytesReceived;
 
         Exchange(RoleContext context, RstreamOptions options, String side, long position, long units) {
@@ -512,10 +507,11 @@ public final class StreamRoles {
                     continue;
                 }
                 boolean spins = !options.async() && !options.blocking();
-                if (spins && ++tries % TRIES != 0) {
+                if (spins && ++tries < yields.tries()) {
                     // Without PAUSE: a call takes long enough, and an emulated processor leaves its guest for each.
                     continue;
                 }
+                tries = 0;
                 long now = System.nanoTime();
                 if (stalledSince == 0) {
                     stalledSince = now;
@@ -527,7 +523,7 @@ public final class StreamRoles {
                     boolean ignored = link.poll(sending);
                 } else if (spins) {
                     // Where the device is software, the processor that spins may be the one it needs.
-                    Thread.yield();
+                    yields.giveWay();
                 }
             }
             if (!sending) {
