@@ -88,6 +88,8 @@ final class DataPath {
     private Ring peerRing = new Ring(1);
     private long peerAddress;
     private int nextReceive;
+    /** Receives that completed and were not posted again. The peer does not know of them before it is given credits. */
+    private int unposted;
 
     private volatile boolean started;
     /** Whether this side has sent its last data. */
@@ -445,6 +447,7 @@ final class DataPath {
                     if (!started || ending || failure != null || !credits.controlDue() || !credits.maySendControl()) {
                         return;
                     }
+                    repost();
                     word = credits.takeControlWord();
                     credits.controlSent();
                 } finally {
@@ -568,7 +571,10 @@ final class DataPath {
 
     private int take() {
         int count = queue.poll(completions);
-        int consumed = 0;
+        if (count == 0) {
+            // Now it delays nothing: the peer is at work.
+            repost();
+        }
         for (int i = 0; i < count; i++) {
             if (!completions.isSuccess(i)) {
                 failed(completions.get(i));
@@ -582,19 +588,25 @@ final class DataPath {
                 }
                 case (int) CONTROL -> credits.transmitCompleted();
                 default -> {
-                    consumed++;
+                    unposted++;
                     received(i, (int) (id >>> KIND_BITS));
                 }
             }
         }
-        if (consumed > 0 && failure == null && !ending) {
-            repost(consumed);
-        }
         return count;
     }
 
-    /** Receives complete in the order they were posted, so that places are used in a circle. */
-    private void repost(int count) {
+    /**
+     * Posts the completed receives again: they complete in the order they were posted, so that places are used in a circle.
+     * It is time when the peer is given credits for them, and done before when there is nothing else to do: not between
+     * data that comes and the answer to it.
+     */
+    private void repost() {
+        int count = unposted;
+        if (count == 0 || failure != null || ending) {
+            return;
+        }
+        unposted = 0;
         int first = Math.min(count, options.receiveQueueDepth() - nextReceive);
         queuePair.post(receives, nextReceive, first);
         if (first < count) {
