@@ -90,6 +90,12 @@ public abstract class NativeResource implements AutoCloseable {
      */
     protected abstract void release();
 
+    /**
+     * Says what went wrong with an object that is destroyed all the same, by throwing. Called once, after {@link #release()}
+     * has returned and the object has left the ledger.
+     */
+    protected void released() {}
+
     /** Returns a name for messages, for example {@code "qp rxe0/17"}. Must not make a native call. */
     public abstract String describe();
 
@@ -234,6 +240,7 @@ public abstract class NativeResource implements AutoCloseable {
                 int ignored = (int) USES.getAndBitwiseAnd(this, ~CLOSING);
             }
         }
+        released();
     }
 
     private void awaitLastCall() {

@@ -1,16 +1,22 @@
 package io.rdmatest.rsocket;
 
+import static io.rdmatest.internal.BlockingCalls.UNKNOWN;
+
+import io.rdmatest.internal.BlockingCalls;
 import io.rdmatest.internal.Native;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A native call that waits for the peer's device and can't be told to stop, on a thread of its own: whoever waits for it can
- * give up, and the call ends by itself when the transport has given up.
+ * A native call that waits for the peer's device, on a thread of its own: whoever waits for it can give up. The call is then
+ * interrupted, and if even that does not end it, it ends by itself when the transport has given up.
  */
 final class DetachedCall {
 
@@ -19,19 +25,30 @@ final class DetachedCall {
      *
      * @param result what it returned
      * @param errno errno behind it; 0 if it returned 0
+     * @param interruptedIn where in the kernel it waited when it was interrupted; null if it returned by itself
      */
-    record Outcome(long result, int errno) {}
+    record Outcome(long result, int errno, @Nullable String interruptedIn) {}
 
+    /** How often is looked whether the call is to be interrupted, until it ends. */
+    private static final Duration AGAIN = Duration.ofMillis(20);
+
+    /** Completed under the lock of this: then the number of the thread is no longer to be used. */
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+
+    private final String interruptible;
     private final Runnable whenAbandoned;
 
-    /** Guarded by this. */
-    private boolean ended;
+    /** The kernel's number of the call's thread, 0 before it runs. Guarded by this. */
+    private int thread;
+
+    /** Where in the kernel the call waited when it was interrupted. Guarded by this. */
+    private @Nullable String interruptedIn;
 
     /** Guarded by this. */
     private boolean abandoned;
 
-    private DetachedCall(Runnable whenAbandoned) {
+    private DetachedCall(String interruptible, Runnable whenAbandoned) {
+        this.interruptible = interruptible;
         this.whenAbandoned = whenAbandoned;
     }
 
@@ -40,32 +57,34 @@ final class DetachedCall {
      *
      * @param name of its thread
      * @param call the native call
+     * @param interruptible a part of the name of the kernel's function in which it may be interrupted
      * @param whenAbandoned run on the call's thread when the call ends after nobody waits any more
      */
-    static DetachedCall start(String name, LongSupplier call, Runnable whenAbandoned) {
-        DetachedCall detached = new DetachedCall(whenAbandoned);
+    static DetachedCall start(String name, LongSupplier call, String interruptible, Runnable whenAbandoned) {
+        DetachedCall detached = new DetachedCall(interruptible, whenAbandoned);
         Thread.ofPlatform().daemon().name(name).start(() -> detached.run(call));
         return detached;
     }
 
     private void run(LongSupplier call) {
-        Outcome done = null;
+        synchronized (this) {
+            thread = BlockingCalls.currentThread();
+        }
+        long result = 0;
+        int errno = 0;
         Throwable failure = null;
         try {
-            long result = call.getAsLong();
-            done = new Outcome(result, result == 0 ? 0 : Native.errno());
+            result = call.getAsLong();
+            errno = result == 0 ? 0 : Native.errno();
         } catch (Throwable e) {
             failure = e;
         }
         boolean late;
         synchronized (this) {
-            ended = true;
             late = abandoned;
-        }
-        if (failure != null) {
-            boolean ignored = outcome.completeExceptionally(failure);
-        } else {
-            boolean ignored = outcome.complete(done);
+            boolean ignored = failure == null
+                    ? outcome.complete(new Outcome(result, errno, interruptedIn))
+                    : outcome.completeExceptionally(failure);
         }
         if (late) {
             whenAbandoned.run();
@@ -75,34 +94,69 @@ final class DetachedCall {
     /**
      * Waits for the end of the call, also while the thread is interrupted; may be called again.
      *
-     * @param limit how long at most
-     * @return how it ended; nothing if the time is over, and the call abandoned
+     * @param limit how long at most, before the call is interrupted
+     * @param grace how long it then has to return
+     * @return how it ended; nothing if it has not, and the call is abandoned
      */
-    Optional<Outcome> await(Duration limit) {
-        long deadline = System.nanoTime() + limit.toNanos();
-        boolean interrupted = false;
+    Optional<Outcome> await(Duration limit, Duration grace) {
+        boolean over = awaitUntil(System.nanoTime() + limit.toNanos());
+        long last = System.nanoTime() + grace.toNanos();
+        while (!over && last - System.nanoTime() > 0) {
+            interruptCall();
+            over = awaitUntil(Math.min(last, System.nanoTime() + AGAIN.toNanos()));
+        }
+        synchronized (this) {
+            if (!outcome.isDone()) {
+                abandoned = true;
+                return Optional.empty();
+            }
+        }
+        try {
+            return Optional.of(outcome.join());
+        } catch (CompletionException e) {
+            throw Native.unchecked("the native call", e.getCause());
+        }
+    }
+
+    /**
+     * Interrupts the call where it may be: a library that talks with a thread of its own, for example, could lose the answer.
+     * Once, if the kernel does not tell where it waits. Not after its end: the number of its thread may be another one's then.
+     */
+    private synchronized void interruptCall() {
+        if (outcome.isDone()) {
+            return;
+        }
+        String place = waitsIn();
+        if (place.contains(interruptible) || thread != 0 && place.equals(UNKNOWN) && interruptedIn == null) {
+            interruptedIn = place;
+            boolean ignored = BlockingCalls.interrupt(thread);
+        }
+    }
+
+    private boolean awaitUntil(long deadline) {
+        boolean wasInterrupted = false;
         try {
             while (true) {
                 try {
-                    return Optional.of(outcome.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS));
+                    Outcome ignored = outcome.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                    return true;
                 } catch (InterruptedException e) {
-                    interrupted = true;
+                    wasInterrupted = true;
                 } catch (TimeoutException e) {
-                    synchronized (this) {
-                        if (!ended) {
-                            abandoned = true;
-                            return Optional.empty();
-                        }
-                    }
-                    return Optional.of(outcome.join());
-                } catch (java.util.concurrent.ExecutionException e) {
-                    throw Native.unchecked("the native call", e.getCause());
+                    return false;
+                } catch (ExecutionException e) {
+                    return true;
                 }
             }
         } finally {
-            if (interrupted) {
+            if (wasInterrupted) {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /** Says where in the kernel the call waits; {@link BlockingCalls#UNKNOWN} if it has ended. */
+    synchronized String waitsIn() {
+        return outcome.isDone() || thread == 0 ? UNKNOWN : BlockingCalls.waitsIn(thread);
     }
 }

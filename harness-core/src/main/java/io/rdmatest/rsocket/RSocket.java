@@ -50,6 +50,12 @@ public final class RSocket extends NativeResource {
 
     private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
+    /** What waits for a completion event in the kernel: ib_uverbs_event_read. */
+    private static final String COMPLETION_EVENT = "uverbs";
+
+    /** How long an interrupted rclose may take to return: it frees memory and queue pairs then. */
+    private static final Duration INTERRUPTING = Duration.ofSeconds(2);
+
     // Linux; not among the generated constants.
     private static final int SO_KEEPALIVE = 9;
     private static final int TCP_KEEPIDLE = 4;
@@ -94,6 +100,9 @@ public final class RSocket extends NativeResource {
 
     /** The rclose under way, if {@link #close} was called. */
     private volatile @Nullable DetachedCall closing;
+
+    /** Where in the kernel rclose waited when it was interrupted; null if it was not. Set by the one that closes. */
+    private @Nullable String cutShortIn;
 
     private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
         this.fd = fd;
@@ -405,7 +414,8 @@ public final class RSocket extends NativeResource {
      *
      * @param direction which direction
      * @throws RdmaException if the socket is not connected
-     * @throws RdmaTimeoutException if rshutdown has not returned by then; it keeps the socket from being closed until it does
+     * @throws RdmaTimeoutException if rshutdown has not returned by then; it is interrupted, and what the peer's device has
+     *     not acknowledged may be lost
      */
     public void shutdown(Shutdown direction) {
         int how = switch (direction) {
@@ -417,13 +427,13 @@ public final class RSocket extends NativeResource {
         if (direction != Shutdown.READ) {
             sendingEnded = true;
         }
-        DetachedCall.Outcome outcome = DetachedCall.start(
-                        "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), () -> {})
-                .await(CLOSING)
-                .orElseThrow(() -> new RdmaTimeoutException(
-                        "end of rshutdown(" + describe() + ", " + direction + ")",
-                        CLOSING,
-                        "the peer's device acknowledges nothing, and the transport has not given it up yet"));
+        DetachedCall call = DetachedCall.start(
+                "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), COMPLETION_EVENT, () -> {});
+        String named = "rshutdown(" + describe() + ", " + direction + ")";
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING).orElseThrow(() -> neverReturned(named, call));
+        if (outcome.interruptedIn() != null) {
+            throw cutShort(named, outcome.interruptedIn());
+        }
         if (outcome.result() < 0) {
             throw new RdmaException("rshutdown", describe() + ", " + direction, outcome.errno());
         }
@@ -1047,35 +1057,63 @@ public final class RSocket extends NativeResource {
     /**
      * Closes the connection in both directions and frees the socket, rclose. That waits until the peer's device has
      * acknowledged what was sent, or the transport has given it up, but not for the peer to read it; and not longer than
-     * {@value #CLOSING_SECONDS} s.
+     * {@value #CLOSING_SECONDS} s: it is interrupted then, and frees the socket all the same.
      *
-     * @throws RdmaTimeoutException if rclose has not returned by then. The socket stays in the ledger until it does, and
+     * <p>Besides a peer that is gone, a device that loses a completion event lets rclose wait for ever: it waits for that
+     * event alone.
+     *
+     * @throws RdmaTimeoutException if rclose had to be interrupted: the socket is closed, but what the peer's device has not
+     *     acknowledged may be lost. If rclose has not returned even so, the socket stays in the ledger until it does, and
      *     is then released without being asked again; until then it can't be used
      */
     @Override
     protected void release() {
         DetachedCall call = closing;
         if (call == null) {
-            call = DetachedCall.start("rclose " + fd, () -> RCalls.close(fd), this::closeAfterAll);
+            call = DetachedCall.start("rclose " + fd, () -> RCalls.close(fd), COMPLETION_EVENT, this::closeAfterAll);
             closing = call;
         }
-        DetachedCall.Outcome outcome = call.await(CLOSING)
-                .orElseThrow(() -> new RdmaTimeoutException(
-                        "end of rclose(" + describe() + ")",
-                        CLOSING,
-                        "the peer's device acknowledges nothing, and the transport has not given it up yet"));
+        DetachedCall waiting = call;
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING)
+                .orElseThrow(() -> neverReturned("rclose(" + describe() + ")", waiting));
         if (outcome.result() != 0) {
             closing = null;
             throw new RdmaException("rclose", describe(), outcome.errno());
         }
+        cutShortIn = outcome.interruptedIn();
         sending.close();
         receiving.close();
+    }
+
+    @Override
+    protected void released() {
+        if (cutShortIn != null) {
+            throw cutShort("rclose(" + describe() + ")", cutShortIn);
+        }
+    }
+
+    private static RdmaTimeoutException cutShort(String call, String interruptedIn) {
+        return new RdmaTimeoutException(
+                "end of " + call,
+                CLOSING,
+                "the peer's device acknowledged nothing and the transport had not given it up, or this device lost a"
+                        + " completion event; the call was interrupted (it waited in the kernel in " + interruptedIn
+                        + "), and what was not acknowledged may be lost");
+    }
+
+    private static RdmaTimeoutException neverReturned(String call, DetachedCall waiting) {
+        return new RdmaTimeoutException(
+                "end of " + call, CLOSING.plus(INTERRUPTING), "it waits in the kernel in " + waiting.waitsIn());
     }
 
     /** Ends what a {@link #close} gave up waiting for; that one may still be on its way out. */
     private void closeAfterAll() {
         for (int turn = 0; !isClosed() && turn < 1000; turn++) {
-            close();
+            try {
+                close();
+            } catch (RdmaTimeoutException e) {
+                // The one that gave up was told.
+            }
             LockSupport.parkNanos(1_000_000);
         }
     }

@@ -26,10 +26,12 @@ class DowncallIT {
             "io.rdmatest.verbs.Verbs",
             "io.rdmatest.cm.Rdmacm",
             "io.rdmatest.rsocket.RCalls",
-            "io.rdmatest.internal.Descriptors");
+            "io.rdmatest.internal.Descriptors",
+            "io.rdmatest.internal.BlockingCalls");
 
     /** Of a variadic function the bindings know the fixed arguments only; the others are not in the header at all. */
-    private static final Set<String> WITHOUT_BINDING = Set.of("fcntl", "rfcntl", "gai_strerror", "getpagesize");
+    private static final Set<String> WITHOUT_BINDING =
+            Set.of("fcntl", "rfcntl", "gai_strerror", "getpagesize", "gettid", "tgkill", "sigaction");
 
     @BeforeAll
     static void load() {

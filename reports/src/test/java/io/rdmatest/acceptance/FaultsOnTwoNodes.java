@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Ledger;
+import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -22,6 +24,7 @@ import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -30,6 +33,8 @@ import io.rdmatest.scenarios.role.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.UdaddyOptions;
 import io.rdmatest.scenarios.role.UdaddyRoles;
 import io.rdmatest.verbs.Access;
@@ -51,6 +56,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -260,6 +266,48 @@ class FaultsOnTwoNodes {
                 SCENARIO);
         assertThat(results.server().messagesReceived()).isEqualTo(100);
         assertThat(results.client().messagesReceived()).isEqualTo(100);
+    }
+
+    // ---- streams ----
+
+    // rclose waits for acknowledgements without a limit of its own; the transport would give up after 17 s, since
+    // the kernel's rdma_cm assumes that a RoCE packet lives for 1 s (2 to the 18th times 4.096 us).
+    @RdmaTest
+    void aStreamThatIsNotAcknowledgedIsClosedAllTheSame() {
+        assertThatThrownBy(() -> closeStream(() -> Faults.on(FABRIC).network(A, NetworkFault.loss(100), STEP)))
+                .isInstanceOf(RdmaTimeoutException.class)
+                .hasMessageContaining("end of rclose(")
+                .hasMessageContaining("within 10000 ms")
+                .hasMessageContaining("the call was interrupted")
+                .hasMessageContaining("ib_uverbs_event_read");
+    }
+
+    @RdmaTest
+    void aStreamThatIsAcknowledgedIsClosedWithoutInterruption() {
+        assertThat(catchThrowable(() -> closeStream(() -> null))).isNull();
+    }
+
+    /** Connects a stream to node b, lets something happen, sends, closes, and makes good what happened. */
+    private static void closeStream(Supplier<@Nullable ActiveFault> meanwhile) {
+        RstreamOptions options = RstreamOptions.defaults().withPort(0).withTimeout(STEP);
+        NodeRoles servers = new NodeRoles();
+        Running<StreamRoles.Result> server = servers.start("server", there, new StreamRoles.Server(options));
+        int port = Integer.parseInt(server.hear("port", STEP));
+        try (RSocket socket = RSocket.stream()) {
+            socket.connect(new InetSocketAddress(ADDRESS_OF_B, port), STEP);
+            try (ActiveFault fault = meanwhile.get()) {
+                socket.sendFully(ByteBuffer.allocateDirect(100), STEP);
+                try {
+                    socket.close();
+                } finally {
+                    assertThat(socket.isClosed()).isTrue();
+                    assertThat(Ledger.live()).doesNotContain(socket);
+                }
+            }
+        } finally {
+            // It waits for the rest of a transfer, which does not come.
+            Throwable ignored = catchThrowable(servers::close);
+        }
     }
 
     // ---- a link, a device ----
