@@ -31,8 +31,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Buffers are memory segments and byte buffers. Native ones are handed to librdmacm as they are; those on the heap go
  * through a copy.
+ *
+ * <p>At most 63 sockets can be open in one JVM, those that were accepted and those that listen included, or as many as the
+ * system property {@value #SOCKETS} says, up to 16383. With more than it was prepared for librdmacm goes wrong.
  */
 public final class RSocket extends NativeResource {
+
+    /** The system property with the most sockets that may be open at a time in this JVM: 1 to 16383, by default 63. */
+    public static final String SOCKETS = "rdma.rsockets";
 
     /**
      * Milliseconds of one rpoll. Bounds how long an interrupt or a close from another thread goes unseen, and what a
@@ -118,7 +124,7 @@ public final class RSocket extends NativeResource {
      *
      * @return the socket
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted
+     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
      */
     public static RSocket stream() {
         return stream(StandardProtocolFamily.INET);
@@ -131,7 +137,7 @@ public final class RSocket extends NativeResource {
      * @return the socket
      * @throws IllegalArgumentException for another family
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted
+     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
      */
     public static RSocket stream(StandardProtocolFamily family) {
         Native.requireLibraries();
@@ -149,7 +155,7 @@ public final class RSocket extends NativeResource {
      * @param info the look-up of what to {@link #bind(AddressInfo) bind} or {@link #connect(AddressInfo, Duration) connect} to
      * @return the socket
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted
+     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
      */
     public static RSocket stream(AddressInfo info) {
         if (info.isNative()) {
@@ -165,11 +171,13 @@ public final class RSocket extends NativeResource {
     }
 
     private static RSocket stream(int domain, String family) {
-        int fd = RCalls.socket(domain, rdma_h.SOCK_STREAM(), 0);
-        if (fd < 0) {
-            throw Native.failure("rsocket", family + ", SOCK_STREAM");
-        }
-        return adopt(fd, null);
+        return ServiceTable.take(() -> {
+            int fd = RCalls.socket(domain, rdma_h.SOCK_STREAM(), 0);
+            if (fd < 0) {
+                throw Native.failure("rsocket", family + ", SOCK_STREAM");
+            }
+            return adopt(fd, null);
+        });
     }
 
     private static RSocket adopt(int fd, @Nullable RSocket listener) {
@@ -295,10 +303,14 @@ public final class RSocket extends NativeResource {
      * @param timeout how long to wait for one
      * @return the connected socket, which the caller closes; it has the listener's options
      * @throws RdmaTimeoutException if none came
-     * @throws RdmaException if the socket does not listen
+     * @throws RdmaException if the socket does not listen, or as many sockets are open as there may be
      */
     public RSocket accept(Duration timeout) {
         require("raccept", state == State.LISTENING, rdma_h.EINVAL(), "The socket must listen.");
+        return ServiceTable.take(() -> acceptNext(timeout));
+    }
+
+    private RSocket acceptNext(Duration timeout) {
         Wait wait = new Wait(timeout);
         while (true) {
             long accepted = guarded(RCalls::accept);
@@ -1081,6 +1093,7 @@ public final class RSocket extends NativeResource {
             throw new RdmaException("rclose", describe(), outcome.errno());
         }
         cutShortIn = outcome.interruptedIn();
+        ServiceTable.give();
         sending.close();
         receiving.close();
     }

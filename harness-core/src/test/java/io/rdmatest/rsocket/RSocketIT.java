@@ -12,6 +12,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -26,12 +27,16 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -154,6 +159,62 @@ class RSocketIT {
                     .isInstanceOfSatisfying(
                             RdmaException.class,
                             e -> assertThat(e.errnoName()).isIn("ECONNRESET", "EPIPE", "ENOTCONN"));
+        }
+    }
+
+    // librdmacm's thread for connections would mix up more than three sockets, in a table that it has given back.
+    @Test
+    void manyConnectTalkAndCloseAtTheSameTime() throws Exception {
+        int count = 8;
+        try (RSocket listener = listener(address());
+                ExecutorService clients = Executors.newFixedThreadPool(count);
+                ExecutorService servers = Executors.newFixedThreadPool(count)) {
+            List<Future<?>> ended = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                ended.add(clients.submit(() -> {
+                    try (RSocket client = RSocket.stream()) {
+                        client.connect(listener.localAddress(), LONG);
+                        client.sendFully(ascii("hello"), LONG);
+                        assertThat(received(client)).isEqualTo("HELLO");
+                    }
+                }));
+            }
+            for (int i = 0; i < count; i++) {
+                RSocket accepted = listener.accept(LONG);
+                ended.add(servers.submit(() -> {
+                    try (accepted) {
+                        assertThat(received(accepted)).isEqualTo("hello");
+                        accepted.sendFully(ascii("HELLO"), LONG);
+                    }
+                }));
+            }
+            for (Future<?> each : ended) {
+                each.get(20, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    private static String received(RSocket socket) {
+        byte[] bytes = new byte[5];
+        socket.receiveFully(MemorySegment.ofArray(bytes), LONG);
+        return new String(bytes, StandardCharsets.US_ASCII);
+    }
+
+    @Test
+    void refusesMoreSocketsThanTheLibraryWasPreparedFor() {
+        List<RSocket> open = new ArrayList<>();
+        try {
+            for (int i = 0; i < 63; i++) {
+                open.add(RSocket.stream());
+            }
+            assertThatThrownBy(RSocket::stream)
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessage("the 63 rsockets that librdmacm was prepared for are open: close one, or start the JVM"
+                            + " with -Drdma.rsockets=127");
+            open.removeLast().close();
+            open.add(RSocket.stream());
+        } finally {
+            open.forEach(RSocket::close);
         }
     }
 
@@ -464,33 +525,45 @@ class RSocketIT {
         }
     }
 
-    /** Finds the addresses of the interfaces that have an RDMA device: those in a GID table. */
-    private static List<InetAddress> addresses() throws SocketException {
-        List<InetAddress> addresses = NetworkInterface.networkInterfaces()
-                .flatMap(NetworkInterface::inetAddresses)
-                .filter(RSocketIT::hasGid)
-                .toList();
-        assertThat(addresses).as("addresses with an RDMA device").isNotEmpty();
-        return addresses;
+    /** The addresses of the interfaces that have an RDMA device: those in a GID table. Once: it reads some thousand files. */
+    private static final class Addresses {
+        static final List<InetAddress> FOUND = find();
+
+        private static List<InetAddress> find() {
+            Set<InetAddress> gids = entries(Path.of("/sys/class/infiniband"))
+                    .flatMap(device -> entries(device.resolve("ports")))
+                    .flatMap(port -> entries(port.resolve("gids")))
+                    .map(RSocketIT::gid)
+                    .collect(Collectors.toSet());
+            try {
+                return NetworkInterface.networkInterfaces()
+                        .flatMap(NetworkInterface::inetAddresses)
+                        .filter(address -> gids.contains(address) && !address.isLoopbackAddress())
+                        .toList();
+            } catch (SocketException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private static Stream<Path> entries(Path folder) {
+            try (Stream<Path> entries = Files.list(folder)) {
+                return entries.toList().stream();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
     }
 
-    private static InetAddress address() throws SocketException {
+    private static List<InetAddress> addresses() {
+        assertThat(Addresses.FOUND).as("addresses with an RDMA device").isNotEmpty();
+        return Addresses.FOUND;
+    }
+
+    private static InetAddress address() {
         return addresses().stream()
                 .filter(address -> address.getAddress().length == 4)
                 .findFirst()
                 .orElseThrow();
-    }
-
-    private static boolean hasGid(InetAddress address) {
-        try (var gids = Files.find(
-                Path.of("/sys/class/infiniband"),
-                5,
-                (path, attributes) -> path.getParent().endsWith("gids"),
-                java.nio.file.FileVisitOption.FOLLOW_LINKS)) {
-            return gids.anyMatch(path -> gid(path).equals(address));
-        } catch (IOException | java.io.UncheckedIOException e) {
-            return false;
-        }
     }
 
     private static InetAddress gid(Path file) {
