@@ -46,7 +46,7 @@ public final class Bench {
     private static final int WARM_UP_WINDOW = 3;
     private static final double WARM_UP_TOLERANCE = 0.1;
     private static final int MOST_WARM_UP_ROUNDS = 200;
-    private static final Duration MOST_WARM_UP = Duration.ofSeconds(60);
+    private static final Duration MOST_WARM_UP = Duration.ofSeconds(90);
 
     /**
      * How often the same is done before it can be warm. The JVM compiles a loop that is entered once a run after 40,000 turns
@@ -153,7 +153,8 @@ public final class Bench {
                             row.unit(),
                             pair.ratio()));
         }
-        return new RowResult(row, measured, contest.parameters(), null, warmUp.rounds(), warmUp.isSettled());
+        RowResult.Jvm jvm = new RowResult.Jvm(measured.size(), warmUp.rounds(), warmUp.isSettled());
+        return new RowResult(row, measured, contest.parameters(), null, List.of(jvm), 0);
     }
 
     private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {
@@ -184,6 +185,6 @@ public final class Bench {
     private RowResult notMeasured(BenchRow row, Map<String, Object> parameters, Throwable reason) {
         String sentence = NotMeasuredException.sentence(reason);
         progress.accept(row.name() + ": not measured: " + sentence);
-        return new RowResult(row, List.of(), parameters, sentence, 0, false);
+        return RowResult.notMeasured(row, parameters, sentence);
     }
 }

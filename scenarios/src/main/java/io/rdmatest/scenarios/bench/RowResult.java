@@ -1,5 +1,8 @@
 package io.rdmatest.scenarios.bench;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -15,18 +18,20 @@ import org.jspecify.annotations.Nullable;
  * @param pairs one run of each side after the other, in order; empty if it was not measured
  * @param parameters what both sides were given
  * @param notMeasured why it was not measured; null if it was
- * @param warmUpRounds how often ours ran before the first pair
- * @param warm whether ours had come to a steady speed by then
+ * @param jvms the JVMs that measured it one after the other, each a part of the pairs
+ * @param lostJvms how many more died before they had measured anything
  */
 public record RowResult(
         BenchRow row,
         List<Pair> pairs,
         Map<String, Object> parameters,
         @Nullable String notMeasured,
-        int warmUpRounds,
-        boolean warm) {
+        List<Jvm> jvms,
+        int lostJvms) {
 
     private static final double UNDECIDED = 0.1;
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final TypeReference<LinkedHashMap<String, Object>> DETAILS = new TypeReference<>() {};
 
     /**
      * One run of each side.
@@ -42,13 +47,96 @@ public record RowResult(
         }
     }
 
+    /**
+     * A JVM that measured a part of the pairs.
+     *
+     * @param pairs how many
+     * @param warmUpRounds how often ours ran before the first of them
+     * @param warm whether ours had come to a steady speed by then
+     */
+    public record Jvm(int pairs, int warmUpRounds, boolean warm) {}
+
     /** Copies the collections. */
     public RowResult {
         pairs = List.copyOf(pairs);
+        jvms = List.copyOf(jvms);
         parameters = Collections.unmodifiableMap(new LinkedHashMap<>(parameters));
         if (pairs.isEmpty() && notMeasured == null) {
             throw new IllegalArgumentException("The row " + row.name() + " has no pair and no reason for it");
         }
+    }
+
+    /** Makes the result of a row that was not measured. */
+    static RowResult notMeasured(BenchRow row, Map<String, Object> parameters, String reason) {
+        return new RowResult(row, List.of(), parameters, reason, List.of(), 0);
+    }
+
+    /**
+     * Reads what another JVM measured.
+     *
+     * @param row the row
+     * @param json the row as {@link #json} wrote it
+     * @throws IllegalArgumentException if it is another row, or not written by that
+     */
+    static RowResult of(BenchRow row, JsonNode json) {
+        if (!json.path("name").asText().equals(row.name())) {
+            throw new IllegalArgumentException("The result is not of the row " + row.name() + ": " + json);
+        }
+        List<Pair> pairs = new ArrayList<>();
+        for (JsonNode pair : json.path("pairs")) {
+            pairs.add(new Pair(
+                    new Sample(pair.path("theirs").doubleValue(), details(pair.path("theirDetails"))),
+                    new Sample(pair.path("ours").doubleValue(), details(pair.path("ourDetails")))));
+        }
+        List<Jvm> jvms = new ArrayList<>();
+        for (JsonNode jvm : json.path("jvms")) {
+            jvms.add(new Jvm(
+                    jvm.path("pairs").intValue(),
+                    jvm.path("warmUpRounds").intValue(),
+                    jvm.path("warm").booleanValue()));
+        }
+        return new RowResult(
+                row,
+                pairs,
+                details(json.path("parameters")),
+                json.path("notMeasured").textValue(),
+                jvms,
+                json.path("lostJvms").intValue());
+    }
+
+    private static Map<String, Object> details(JsonNode json) {
+        return MAPPER.convertValue(json, DETAILS);
+    }
+
+    /**
+     * Adds what was measured after this.
+     *
+     * @param next of the same row; if it was not measured, the whole row was not
+     */
+    RowResult and(RowResult next) {
+        if (!isMeasured() || !next.isMeasured()) {
+            return isMeasured() ? next : this;
+        }
+        List<Pair> allPairs = new ArrayList<>(pairs);
+        allPairs.addAll(next.pairs);
+        List<Jvm> allJvms = new ArrayList<>(jvms);
+        allJvms.addAll(next.jvms);
+        return new RowResult(row, allPairs, next.parameters, null, allJvms, lostJvms + next.lostJvms);
+    }
+
+    /** Returns this with JVMs that died before. */
+    RowResult withLostJvms(int lost) {
+        return new RowResult(row, pairs, parameters, notMeasured, jvms, lostJvms + lost);
+    }
+
+    /** Tells whether ours had come to a steady speed before its first pair, in each JVM. */
+    public boolean warm() {
+        return jvms.stream().allMatch(Jvm::warm);
+    }
+
+    /** Returns how often ours ran in all warm-ups. */
+    public int warmUpRounds() {
+        return jvms.stream().mapToInt(Jvm::warmUpRounds).sum();
     }
 
     /** Tells whether there is a ratio to judge. */
@@ -167,11 +255,21 @@ public record RowResult(
             json.put("spread", spread(ratios()));
             json.put("ours", spread(ours()));
             json.put("theirs", spread(theirs()));
-            json.put("warmUpRounds", warmUpRounds);
-            json.put("warm", warm);
+            json.put("warmUpRounds", warmUpRounds());
+            json.put("warm", warm());
+            json.put("jvms", jvms.stream().map(RowResult::jvm).toList());
         } else {
             json.put("notMeasured", notMeasured);
         }
+        json.put("lostJvms", lostJvms);
+        return json;
+    }
+
+    private static Map<String, Object> jvm(Jvm jvm) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("pairs", jvm.pairs());
+        json.put("warmUpRounds", jvm.warmUpRounds());
+        json.put("warm", jvm.warm());
         return json;
     }
 

@@ -4,6 +4,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.bench.Bench;
 import io.rdmatest.scenarios.bench.BenchContext;
+import io.rdmatest.scenarios.bench.BenchJvms;
 import io.rdmatest.scenarios.bench.BenchReport;
 import io.rdmatest.scenarios.bench.BenchRow;
 import io.rdmatest.scenarios.bench.BenchRows;
@@ -14,6 +15,7 @@ import io.rdmatest.scenarios.bench.GrowthRows;
 import io.rdmatest.scenarios.bench.Processors;
 import io.rdmatest.scenarios.bench.RowResult;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -99,6 +101,13 @@ final class BenchCommand extends ReportingCommand {
                             + " to leave it to the scheduler (default: two near the device).")
     private @Nullable Processors processors;
 
+    @Option(
+            names = "--in-this-jvm",
+            description =
+                    "Measure all rows in this JVM, for example to profile it; else each row, and each first number of pairs of"
+                            + " it, has a JVM of its own.")
+    private boolean inThisJvm;
+
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
 
@@ -159,10 +168,11 @@ final class BenchCommand extends ReportingCommand {
                 (device == null ? fabric : fabric.withDevice(device)).local().resolve();
         BenchContext context = new BenchContext(found, step, scale, processors(found), cancelled());
         Bench bench = new Bench(context, pairs, this::tell);
+        BenchJvms jvms = new BenchJvms(this::command, pairs, step, cancelled(), this::tell);
         List<RowResult> results = new ArrayList<>();
         List<GrowthResult> growth = new ArrayList<>();
         for (BenchRow row : selected) {
-            results.add(bench.measure(row));
+            results.add(inThisJvm ? bench.measure(row) : jvms.measure(row));
             // What was measured until now is there also when the rest is not waited for.
             write(new BenchReport(results, growth));
         }
@@ -171,6 +181,26 @@ final class BenchCommand extends ReportingCommand {
             write(new BenchReport(results, growth));
         }
         return outcome(new BenchReport(results, growth));
+    }
+
+    /** Returns this command for a part of a row, in a JVM like this one. */
+    private List<String> command(String row, int count, Path json) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Rdmatest.class.getName()));
+        command.addAll(List.of("bench", "--in-this-jvm", "--rows", row, "--pairs", Integer.toString(count)));
+        command.addAll(List.of("--scale", Double.toString(scale), "--json", json.toString()));
+        command.addAll(List.of("--step", Math.max(1, step.toMillis()) + "ms"));
+        if (device != null) {
+            command.addAll(List.of("--device", device));
+        }
+        Processors chosen = processors;
+        if (chosen != null) {
+            command.addAll(List.of(
+                    "--processors", chosen.equals(Processors.ANY) ? "any" : chosen.server() + "," + chosen.client()));
+        }
+        return command;
     }
 
     private Processors processors(FabricDevice found) {

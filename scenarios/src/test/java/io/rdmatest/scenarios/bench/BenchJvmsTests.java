@@ -1,0 +1,158 @@
+package io.rdmatest.scenarios.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.scenarios.bench.RowResult.Jvm;
+import io.rdmatest.scenarios.bench.RowResult.Pair;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How the parts of a row are put together; what stands for its JVMs are other processes, which copy results or die. */
+@Timeout(60)
+class BenchJvmsTests {
+
+    private static final List<String> DIES = List.of("sh", "-c", "kill -KILL $$");
+    private static final List<String> FAILS = List.of("sh", "-c", "exit 3");
+    private static final Duration STEP = Duration.ofSeconds(10);
+
+    private static final BenchRow ROW = new BenchRow("row", "what", "us", Target.atMost(1), List.of(), context -> {
+        throw new IllegalStateException("the test measures nothing");
+    });
+
+    @TempDir
+    private Path folder;
+
+    private final List<Integer> asked = new ArrayList<>();
+    private final List<String> told = new ArrayList<>();
+
+    /** A row with these ratios, of one JVM. */
+    private static RowResult measured(double... ratios) {
+        List<Pair> pairs = Arrays.stream(ratios)
+                .mapToObj(ratio -> new Pair(
+                        new Sample(2, Map.of("bytes", 64)),
+                        new Sample(2 * ratio, Map.of("latencyUs", Map.of("p50", 1.5)))))
+                .toList();
+        return new RowResult(
+                ROW, pairs, Map.of("sizeBytes", 64), null, List.of(new Jvm(ratios.length, 4, ratios[0] < 1)), 0);
+    }
+
+    private static RowResult failed() {
+        return RowResult.notMeasured(ROW, Map.of("sizeBytes", 64), "it broke");
+    }
+
+    /** A process that leaves this result behind. */
+    private List<String> leaves(RowResult result, Path json) {
+        Path made = folder.resolve("made-" + asked.size() + ".json");
+        try {
+            new BenchReport(List.of(result), List.of()).write(made);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return List.of("cp", made.toString(), json.toString());
+    }
+
+    /** Measures with processes that do one of these each: leave a result, or a command. */
+    private RowResult measure(Bench.Pairs pairs, Object... processes) throws Exception {
+        Deque<Object> next = new ArrayDeque<>(List.of(processes));
+        BenchJvms.Launch launch = (row, count, json) -> {
+            assertThat(row).isEqualTo("row");
+            asked.add(count);
+            Object process = next.removeFirst();
+            if (process instanceof RowResult result) {
+                return leaves(result, json);
+            }
+            return process == DIES ? DIES : FAILS;
+        };
+        RowResult result = new BenchJvms(launch, pairs, STEP, () -> false, told::add).measure(ROW);
+        assertThat(next).isEmpty();
+        return result;
+    }
+
+    @Test
+    void aRowThatIsDecidedHasOneJvmAndAllThatItMeasured() throws Exception {
+        RowResult made = measured(0.5, 0.75, 0.5, 0.5, 0.5);
+
+        RowResult result = measure(new Bench.Pairs(5, 15), made);
+
+        assertThat(result).isEqualTo(made);
+        assertThat(result.json()).isEqualTo(made.json());
+        assertThat(asked).containsExactly(5);
+    }
+
+    @Test
+    void aRowThatIsNotGoesOnInOthers() throws Exception {
+        RowResult result = measure(
+                new Bench.Pairs(5, 12),
+                measured(0.5, 1.5, 0.5, 1.5, 0.5),
+                measured(1.5, 0.5, 0.5, 1.5, 0.5),
+                measured(0.5, 1.5));
+
+        assertThat(asked).as("no more than there may be").containsExactly(5, 5, 2);
+        assertThat(result.pairs())
+                .extracting(Pair::ratio)
+                .containsExactly(0.5, 1.5, 0.5, 1.5, 0.5, 1.5, 0.5, 0.5, 1.5, 0.5, 0.5, 1.5);
+        assertThat(result.jvms()).containsExactly(new Jvm(5, 4, true), new Jvm(5, 4, false), new Jvm(2, 4, true));
+        assertThat(result.warm()).as("in each").isFalse();
+        assertThat(result.warmUpRounds()).isEqualTo(12);
+        assertThat(result.isDecided()).isFalse();
+        assertThat(told).hasSize(2).allMatch(line -> line.contains("not decided by"));
+    }
+
+    @Test
+    void aJvmThatDiesIsReplacedAndCounted() throws Exception {
+        RowResult result = measure(new Bench.Pairs(5, 5), DIES, DIES, measured(0.5, 0.5, 0.5, 0.5, 0.5));
+
+        assertThat(result.isMeasured()).isTrue();
+        assertThat(result.lostJvms()).isEqualTo(2);
+        assertThat(result.json()).containsEntry("lostJvms", 2);
+        assertThat(told)
+                .containsExactly(
+                        "row: its JVM ended with status 137 before it had measured it; once more",
+                        "row: its JVM ended with status 137 before it had measured it; once more");
+    }
+
+    @Test
+    void aRowWhoseJvmsAllDieIsNotMeasured() throws Exception {
+        assertThat(measure(new Bench.Pairs(5, 5), DIES, DIES, DIES).notMeasured())
+                .isEqualTo("its JVM ended with status 137 before it had measured it, as 2 before it");
+    }
+
+    @Test
+    void aJvmThatFailsIsNotReplaced() throws Exception {
+        assertThat(measure(new Bench.Pairs(5, 5), FAILS).notMeasured())
+                .isEqualTo("its JVM ended with status 3 before it had measured it");
+    }
+
+    @Test
+    void whatFailsInALaterPartLeavesNoHalfMeasuredRow() throws Exception {
+        RowResult result = measure(new Bench.Pairs(2, 4), measured(0.5, 1.5), failed());
+
+        assertThat(result.notMeasured()).isEqualTo("it broke");
+        assertThat(result.pairs()).isEmpty();
+        assertThat(result.parameters()).containsEntry("sizeBytes", 64);
+    }
+
+    @Test
+    void anInterruptionEndsTheJvmToo() {
+        List<ProcessHandle> before = ProcessHandle.current().children().toList();
+        BenchJvms jvms = new BenchJvms(
+                (row, count, json) -> List.of("sleep", "1000"), Bench.Pairs.DEFAULT, STEP, () -> true, told::add);
+
+        assertThatThrownBy(() -> jvms.measure(ROW)).isInstanceOf(CancellationException.class);
+        assertThat(ProcessHandle.current().children().filter(child -> !before.contains(child)))
+                .noneMatch(child -> child.info().command().orElse("").endsWith("sleep"));
+    }
+}
