@@ -220,7 +220,8 @@ class WireTests {
 
         assertThat(said)
                 .contains(
-                        "%d pings, %d bytes verified".formatted(AcrossWire.LOSSY_PINGS, 1000 * AcrossWire.LOSSY_PINGS));
+                        "10 pings, 10000 bytes verified",
+                        "%d reads, %d bytes verified".formatted(AcrossWire.LOSSY_READS, 1000 * AcrossWire.LOSSY_READS));
         assertThat(report.retransmissions()).as(report.text()).isPositive();
         assertThat(report.observations()).anyMatch(each -> each.contains("were sent again"));
         // A machine that is busy sends some again, too.
