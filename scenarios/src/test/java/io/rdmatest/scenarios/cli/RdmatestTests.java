@@ -223,4 +223,20 @@ class RdmatestTests {
         assertThatThrownBy(() -> OptionLine.parse(EchoOptions.class, "-S 1"))
                 .hasMessageContaining("No command line makes a EchoOptions");
     }
+
+    /** Only the command that is called is put together then. */
+    @Test
+    void eachCommandIsFoundByTheWordThatCallsIt() {
+        List<String> names = Rdmatest.commandLine().getSubcommands().keySet().stream()
+                .filter(name -> !name.equals("help"))
+                .toList();
+        assertThat(names).contains("rping", "stream", "fabric", "bench").hasSize(9);
+        assertThat(names).allSatisfy(name -> {
+            StringWriter usage = new StringWriter();
+            int status =
+                    Rdmatest.execute(new PrintWriter(usage, true), new PrintWriter(new StringWriter()), name, "--help");
+            assertThat(status).isZero();
+            assertThat(usage.toString()).startsWith("Usage: ./rdmatest " + name + " ");
+        });
+    }
 }
