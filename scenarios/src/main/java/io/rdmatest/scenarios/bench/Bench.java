@@ -41,6 +41,12 @@ public final class Bench {
                                 + most);
             }
         }
+
+        /** Tells whether these are all that a row needs. */
+        boolean areEnough(Target target, List<Pair> measured) {
+            int count = measured.size();
+            return count >= least && (count >= most || RowResult.isDecided(target, measured));
+        }
     }
 
     private static final int WARM_UP_WINDOW = 3;
@@ -137,11 +143,10 @@ public final class Bench {
         Sample ignored = contest.theirs();
         WarmUp warmUp = warmUp(contest);
         List<Pair> measured = new ArrayList<>();
-        while (measured.size() < pairs.least()
-                || (measured.size() < pairs.most() && !RowResult.isDecided(row.target(), measured))) {
-            requireGoingOn();
+        while (!pairs.areEnough(row.target(), measured)) {
+            requireGoingOn(cancelled);
             Sample theirs = contest.theirs();
-            requireGoingOn();
+            requireGoingOn(cancelled);
             Pair pair = new Pair(theirs, contest.ours());
             measured.add(pair);
             progress.accept("%s: pair %d: ours %.3f, theirs %.3f %s, ratio %.3f"
@@ -163,7 +168,7 @@ public final class Bench {
         boolean over;
         boolean exercised;
         do {
-            requireGoingOn();
+            requireGoingOn(cancelled);
             long began = System.nanoTime();
             long compiling = compilerMillis.getAsLong();
             double value = contest.ours().value();
@@ -176,7 +181,7 @@ public final class Bench {
         return warmUp;
     }
 
-    private void requireGoingOn() {
+    static void requireGoingOn(BooleanSupplier cancelled) {
         if (cancelled.getAsBoolean()) {
             throw new CancellationException("the bench was ended before this row was measured");
         }

@@ -14,6 +14,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Measures each row in JVMs of its own, and each {@link Bench.Pairs#least} pairs in another one. What the compiler makes of a
@@ -22,7 +23,7 @@ import java.util.function.Consumer;
  */
 public final class BenchJvms {
 
-    /** How many JVMs of a row may die before it is not measured. */
+    /** How many JVMs of a part may die before the row is not measured. */
     private static final int MOST_LOST = 2;
 
     /** What a JVM takes besides runs: its start, and the longest warm-up. */
@@ -82,16 +83,8 @@ public final class BenchJvms {
      * @throws InterruptedException if this thread is interrupted
      */
     public RowResult measure(BenchRow row) throws IOException, InterruptedException {
-        try {
-            return parts(row);
-        } catch (NotMeasuredException e) {
-            return RowResult.notMeasured(row, Map.of(), NotMeasuredException.sentence(e));
-        }
-    }
-
-    private RowResult parts(BenchRow row) throws IOException, InterruptedException {
         RowResult result = part(row, pairs.least());
-        while (result.isMeasured() && result.pairs().size() < pairs.most() && !result.isDecided()) {
+        while (result.isMeasured() && !pairs.areEnough(row.target(), result.pairs())) {
             progress.accept(row.name() + ": not decided by " + result.pairs().size() + " pairs, in another JVM");
             result = result.and(part(
                     row, Math.min(pairs.least(), pairs.most() - result.pairs().size())));
@@ -102,24 +95,42 @@ public final class BenchJvms {
     private RowResult part(BenchRow row, int count) throws IOException, InterruptedException {
         Path folder = Files.createTempDirectory("rdmatest-bench");
         Path file = folder.resolve("row.json");
+        int lost = 0;
         try {
-            for (int lost = 0; ; lost++) {
+            while (true) {
                 int status = run(launch.command(row.name(), count, file), limit(count));
                 if (Files.exists(file)) {
                     JsonNode rows = new ObjectMapper().readTree(file.toFile()).path("rows");
                     return RowResult.of(row, rows.path(0)).withLostJvms(lost);
                 }
-                requireGoingOn();
+                Bench.requireGoingOn(cancelled);
                 String end = "its JVM ended with status " + status + " before it had measured it";
-                if (status <= BY_SIGNAL || lost == MOST_LOST) {
-                    throw new NotMeasuredException(end + (lost == 0 ? "" : ", as " + lost + " before it"));
+                if (status <= BY_SIGNAL) {
+                    throw new NotMeasuredException(end);
+                }
+                lost++;
+                if (lost > MOST_LOST) {
+                    throw new NotMeasuredException(end + ", as " + MOST_LOST + " before it");
                 }
                 progress.accept(row.name() + ": " + end + "; once more");
             }
+        } catch (NotMeasuredException e) {
+            String reason = NotMeasuredException.sentence(e);
+            progress.accept(row.name() + ": not measured: " + reason);
+            return RowResult.notMeasured(row, Map.of(), reason).withLostJvms(lost);
         } finally {
-            boolean ignored = Files.deleteIfExists(file);
-            ignored = Files.deleteIfExists(folder);
+            remove(folder);
         }
+    }
+
+    /** With what a JVM that died may have left in it. */
+    private static void remove(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(folder);
     }
 
     /** Of each pair both sides run once, of ucmatose's twice; its own deadlines are to be the first to come. */
@@ -127,8 +138,11 @@ public final class BenchJvms {
         return OVERHEAD.plus(step.multipliedBy(3L * count + 5));
     }
 
+    /** Runs it in a session of its own: so what it leaves behind, however it ends, can be told from everything else. */
     private int run(List<String> command, Duration limit) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(new ArrayList<>(command))
+        List<String> inSession = new ArrayList<>(List.of("setsid", "-w"));
+        inSession.addAll(command);
+        Process process = new ProcessBuilder(inSession)
                 .redirectInput(new File("/dev/null"))
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
@@ -136,7 +150,7 @@ public final class BenchJvms {
         try {
             long deadline = System.nanoTime() + limit.toNanos();
             while (!process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
-                requireGoingOn();
+                Bench.requireGoingOn(cancelled);
                 if (System.nanoTime() - deadline >= 0) {
                     throw new NotMeasuredException("its JVM still runs after " + limit.toSeconds() + " s");
                 }
@@ -147,28 +161,38 @@ public final class BenchJvms {
         }
     }
 
-    private void requireGoingOn() {
-        if (cancelled.getAsBoolean()) {
-            throw new CancellationException("the bench was ended before this row was measured");
+    /**
+     * Lets a JVM that still runs stop its programs and release what it holds, which it does when it is asked to end, and kills
+     * what is left of its process group: a program that goes on polling would slow down whatever is measured next.
+     */
+    private static void end(Process process) throws IOException {
+        boolean interrupted = false;
+        try {
+            if (process.isAlive()) {
+                process.destroy();
+                interrupted = waits(process);
+            }
+        } finally {
+            // A child of this JVM leads no process group, so setsid(1) does not fork, and its number is that of the
+            // group.
+            Process killing = new ProcessBuilder("sh", "-c", "kill -s KILL -- -" + process.pid())
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            interrupted |= waits(killing);
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
-    /** Lets it stop its programs and release what it holds, which it does when it is asked to end. */
-    private static void end(Process process) {
-        if (!process.isAlive()) {
-            return;
-        }
-        process.destroy();
-        boolean interrupted = false;
+    /** Waits for its end, but not for ever; tells whether this thread was interrupted. */
+    private static boolean waits(Process process) {
         try {
             boolean ignored = process.waitFor(GRACE.toMillis(), TimeUnit.MILLISECONDS);
+            return false;
         } catch (InterruptedException e) {
-            interrupted = true;
-        }
-        process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+            return true;
         }
     }
 }

@@ -32,6 +32,7 @@ public record RowResult(
     private static final double UNDECIDED = 0.1;
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final TypeReference<LinkedHashMap<String, Object>> DETAILS = new TypeReference<>() {};
+    private static final TypeReference<List<Jvm>> JVMS = new TypeReference<>() {};
 
     /**
      * One run of each side.
@@ -88,19 +89,12 @@ public record RowResult(
                     new Sample(pair.path("theirs").doubleValue(), details(pair.path("theirDetails"))),
                     new Sample(pair.path("ours").doubleValue(), details(pair.path("ourDetails")))));
         }
-        List<Jvm> jvms = new ArrayList<>();
-        for (JsonNode jvm : json.path("jvms")) {
-            jvms.add(new Jvm(
-                    jvm.path("pairs").intValue(),
-                    jvm.path("warmUpRounds").intValue(),
-                    jvm.path("warm").booleanValue()));
-        }
         return new RowResult(
                 row,
                 pairs,
                 details(json.path("parameters")),
                 json.path("notMeasured").textValue(),
-                jvms,
+                MAPPER.convertValue(json.path("jvms"), JVMS),
                 json.path("lostJvms").intValue());
     }
 
@@ -115,7 +109,7 @@ public record RowResult(
      */
     RowResult and(RowResult next) {
         if (!isMeasured() || !next.isMeasured()) {
-            return isMeasured() ? next : this;
+            return isMeasured() ? next.withLostJvms(lostJvms) : this;
         }
         List<Pair> allPairs = new ArrayList<>(pairs);
         allPairs.addAll(next.pairs);
@@ -257,19 +251,11 @@ public record RowResult(
             json.put("theirs", spread(theirs()));
             json.put("warmUpRounds", warmUpRounds());
             json.put("warm", warm());
-            json.put("jvms", jvms.stream().map(RowResult::jvm).toList());
         } else {
             json.put("notMeasured", notMeasured);
         }
+        json.put("jvms", jvms);
         json.put("lostJvms", lostJvms);
-        return json;
-    }
-
-    private static Map<String, Object> jvm(Jvm jvm) {
-        Map<String, Object> json = new LinkedHashMap<>();
-        json.put("pairs", jvm.pairs());
-        json.put("warmUpRounds", jvm.warmUpRounds());
-        json.put("warm", jvm.warm());
         return json;
     }
 

@@ -7,6 +7,7 @@ import io.rdmatest.scenarios.bench.RowResult.Jvm;
 import io.rdmatest.scenarios.bench.RowResult.Pair;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -16,6 +17,8 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,8 +27,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class BenchJvmsTests {
 
-    private static final List<String> DIES = List.of("sh", "-c", "kill -KILL $$");
-    private static final List<String> FAILS = List.of("sh", "-c", "exit 3");
+    private static final BenchJvms.Launch DIES = (row, count, json) -> List.of("sh", "-c", "kill -KILL $$");
+    private static final BenchJvms.Launch FAILS = (row, count, json) -> List.of("sh", "-c", "exit 3");
     private static final Duration STEP = Duration.ofSeconds(10);
 
     private static final BenchRow ROW = new BenchRow("row", "what", "us", Target.atMost(1), List.of(), context -> {
@@ -37,6 +40,7 @@ class BenchJvmsTests {
 
     private final List<Integer> asked = new ArrayList<>();
     private final List<String> told = new ArrayList<>();
+    private final List<Path> folders = new ArrayList<>();
 
     /** A row with these ratios, of one JVM. */
     private static RowResult measured(double... ratios) {
@@ -54,38 +58,46 @@ class BenchJvmsTests {
     }
 
     /** A process that leaves this result behind. */
-    private List<String> leaves(RowResult result, Path json) {
-        Path made = folder.resolve("made-" + asked.size() + ".json");
-        try {
-            new BenchReport(List.of(result), List.of()).write(made);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return List.of("cp", made.toString(), json.toString());
+    private BenchJvms.Launch leaves(RowResult result) {
+        return (row, count, json) -> {
+            Path made = folder.resolve("made-" + asked.size() + ".json");
+            try {
+                new BenchReport(List.of(result), List.of()).write(made);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            return List.of("cp", made.toString(), json.toString());
+        };
     }
 
-    /** Measures with processes that do one of these each: leave a result, or a command. */
-    private RowResult measure(Bench.Pairs pairs, Object... processes) throws Exception {
-        Deque<Object> next = new ArrayDeque<>(List.of(processes));
+    private BenchJvms.Launch leaves(double... ratios) {
+        return leaves(measured(ratios));
+    }
+
+    /** Measures with these processes, one after the other. */
+    private RowResult measure(Bench.Pairs pairs, BenchJvms.Launch... processes) throws Exception {
+        Deque<BenchJvms.Launch> next = new ArrayDeque<>(List.of(processes));
         BenchJvms.Launch launch = (row, count, json) -> {
             assertThat(row).isEqualTo("row");
             asked.add(count);
-            Object process = next.removeFirst();
-            if (process instanceof RowResult result) {
-                return leaves(result, json);
-            }
-            return process == DIES ? DIES : FAILS;
+            folders.add(json.getParent());
+            return next.removeFirst().command(row, count, json);
         };
         RowResult result = new BenchJvms(launch, pairs, STEP, () -> false, told::add).measure(ROW);
         assertThat(next).isEmpty();
         return result;
     }
 
+    @AfterEach
+    void noFolderIsLeft() {
+        assertThat(folders).noneMatch(Files::exists);
+    }
+
     @Test
     void aRowThatIsDecidedHasOneJvmAndAllThatItMeasured() throws Exception {
         RowResult made = measured(0.5, 0.75, 0.5, 0.5, 0.5);
 
-        RowResult result = measure(new Bench.Pairs(5, 15), made);
+        RowResult result = measure(new Bench.Pairs(5, 15), leaves(made));
 
         assertThat(result).isEqualTo(made);
         assertThat(result.json()).isEqualTo(made.json());
@@ -96,9 +108,9 @@ class BenchJvmsTests {
     void aRowThatIsNotGoesOnInOthers() throws Exception {
         RowResult result = measure(
                 new Bench.Pairs(5, 12),
-                measured(0.5, 1.5, 0.5, 1.5, 0.5),
-                measured(1.5, 0.5, 0.5, 1.5, 0.5),
-                measured(0.5, 1.5));
+                leaves(0.5, 1.5, 0.5, 1.5, 0.5),
+                leaves(1.5, 0.5, 0.5, 1.5, 0.5),
+                leaves(0.5, 1.5));
 
         assertThat(asked).as("no more than there may be").containsExactly(5, 5, 2);
         assertThat(result.pairs())
@@ -113,7 +125,7 @@ class BenchJvmsTests {
 
     @Test
     void aJvmThatDiesIsReplacedAndCounted() throws Exception {
-        RowResult result = measure(new Bench.Pairs(5, 5), DIES, DIES, measured(0.5, 0.5, 0.5, 0.5, 0.5));
+        RowResult result = measure(new Bench.Pairs(5, 5), DIES, DIES, leaves(0.5, 0.5, 0.5, 0.5, 0.5));
 
         assertThat(result.isMeasured()).isTrue();
         assertThat(result.lostJvms()).isEqualTo(2);
@@ -126,23 +138,63 @@ class BenchJvmsTests {
 
     @Test
     void aRowWhoseJvmsAllDieIsNotMeasured() throws Exception {
-        assertThat(measure(new Bench.Pairs(5, 5), DIES, DIES, DIES).notMeasured())
+        RowResult result = measure(new Bench.Pairs(5, 5), DIES, DIES, DIES);
+
+        assertThat(result.notMeasured())
                 .isEqualTo("its JVM ended with status 137 before it had measured it, as 2 before it");
+        assertThat(result.lostJvms()).isEqualTo(3);
+        assertThat(told).hasSize(3).last().isEqualTo("row: not measured: " + result.notMeasured());
     }
 
     @Test
     void aJvmThatFailsIsNotReplaced() throws Exception {
-        assertThat(measure(new Bench.Pairs(5, 5), FAILS).notMeasured())
-                .isEqualTo("its JVM ended with status 3 before it had measured it");
+        RowResult result = measure(new Bench.Pairs(5, 5), FAILS);
+
+        assertThat(result.notMeasured()).isEqualTo("its JVM ended with status 3 before it had measured it");
+        assertThat(result.lostJvms()).isZero();
+        assertThat(told).containsExactly("row: not measured: " + result.notMeasured());
     }
 
     @Test
     void whatFailsInALaterPartLeavesNoHalfMeasuredRow() throws Exception {
-        RowResult result = measure(new Bench.Pairs(2, 4), measured(0.5, 1.5), failed());
+        RowResult result = measure(new Bench.Pairs(2, 4), DIES, leaves(0.5, 1.5), DIES, leaves(failed()));
 
         assertThat(result.notMeasured()).isEqualTo("it broke");
         assertThat(result.pairs()).isEmpty();
         assertThat(result.parameters()).containsEntry("sizeBytes", 64);
+        assertThat(result.lostJvms()).as("in both parts").isEqualTo(2);
+        assertThat(result.json()).containsEntry("lostJvms", 2);
+    }
+
+    @Test
+    void aJvmThatDiesWhileItWritesIsReplacedToo() throws Exception {
+        BenchJvms.Launch writing =
+                (row, count, json) -> List.of("sh", "-c", "echo '{' > \"$0.part\"; kill -KILL $$", json.toString());
+
+        assertThat(measure(new Bench.Pairs(1, 1), writing, leaves(0.5)).lostJvms())
+                .isOne();
+    }
+
+    @Test
+    void whatAJvmThatDiedLeavesBehindIsKilled() throws Exception {
+        Path number = folder.resolve("number");
+        BenchJvms.Launch leaving = (row, count, json) ->
+                List.of("sh", "-c", "sleep 1000 & echo $! > \"$0\"; kill -KILL $$", number.toString());
+
+        assertThat(measure(new Bench.Pairs(1, 1), leaving, leaves(0.5)).isMeasured())
+                .isTrue();
+
+        Path state = Path.of("/proc", Files.readString(number).strip(), "stat");
+        Awaitility.await().atMost(STEP).until(() -> !runs(state));
+    }
+
+    /** Whether the process of this file is there; one that only waits for its parent to take note of its end is not. */
+    private static boolean runs(Path stat) {
+        try {
+            return !Files.readString(stat).contains(") Z ");
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     @Test
