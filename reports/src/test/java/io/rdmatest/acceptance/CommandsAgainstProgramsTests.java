@@ -2,11 +2,9 @@ package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmatest.acceptance.Machines.Ended;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -141,14 +139,6 @@ class CommandsAgainstProgramsTests {
 
     @BeforeAll
     static void exchange(@TempDir Path folder) throws Exception {
-        // The first command on the host prepares the classes of those in the machine, which start in half the time
-        // then.
-        Ended version = Machines.run(
-                List.of(Machines.PROJECT.resolve("rdmatest").toString(), "--version"),
-                folder.resolve("version"),
-                Duration.ofMinutes(2),
-                Map.of());
-        assertThat(version.status()).as(version.output()).isZero();
         String script = Arrays.stream(Exchange.values())
                 .map(Exchange::command)
                 .collect(Collectors.joining("", "exec 2>&1\nfile=$(mktemp)\n", ""));
