@@ -190,6 +190,10 @@ class KernelAuditIT {
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
                             "--enable-native-access=ALL-UNNAMED",
+                            // A small one: the virtual machine has little memory, and this JVM the most of it.
+                            "-Xmx64m",
+                            "-XX:+UseSerialGC",
+                            "-XX:TieredStopAtLevel=1",
                             "-cp",
                             System.getProperty("java.class.path"),
                             PastTheLedger.class.getName(),
@@ -197,7 +201,12 @@ class KernelAuditIT {
                     .redirectErrorStream(true)
                     .start();
             killAfterwards(other);
-            assertThat(other.inputReader().readLine()).isEqualTo(PastTheLedger.READY);
+            String said = other.inputReader().readLine();
+            assertThat(said)
+                    .as(() -> said != null
+                            ? ""
+                            : "it ended with status " + other.onExit().join().exitValue())
+                    .isEqualTo(PastTheLedger.READY);
             // Java's join returns a moment before the kernel has ended the thread.
             context = await().atMost(Duration.ofSeconds(30))
                     .until(
