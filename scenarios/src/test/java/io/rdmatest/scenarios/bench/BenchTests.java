@@ -80,6 +80,24 @@ class BenchTests {
     }
 
     @Test
+    void severalRunsMakeOneSampleOfAllThatTheyDid() throws Exception {
+        Script script = new Script(List.of(10.0, 30.0, 5.0, 5.0), List.of(20.0, 20.0, 40.0, 10.0));
+        script.repetitions = 1000;
+        try (Contest contest = new RepeatedContest(script, 2)) {
+            // As many messages at 10 a second as at 30 are at 15 a second together.
+            assertThat(contest.theirs()).isEqualTo(new Sample(15, Map.of("runs", List.of(10.0, 30.0))));
+            assertThat(contest.ours().value()).isEqualTo(20);
+            assertThat(contest.theirs().value()).isEqualTo(5);
+            assertThat(contest.ours().value()).isEqualTo(16);
+            assertThat(script.turns).hasToString("AABBAABB");
+            assertThat(contest.repetitions()).isEqualTo(2000);
+            assertThat(contest.parameters()).containsEntry("sizeBytes", 64).containsEntry("runsOfASample", 2);
+            assertThat(script.closed).isFalse();
+        }
+        assertThat(script.closed).isTrue();
+    }
+
+    @Test
     void bothSidesTakeTurnsAfterTheWarmUpAndTheMedianOfTheRatiosIsJudged() throws InterruptedException {
         // Two rounds of ours are cold; three close ones end the warm-up.
         Script script =
