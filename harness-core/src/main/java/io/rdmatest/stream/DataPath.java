@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;

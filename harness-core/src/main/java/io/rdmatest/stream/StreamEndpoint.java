@@ -7,6 +7,7 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.DeviceContext;

@@ -5,6 +5,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;

@@ -11,6 +11,7 @@ import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
+import io.rdmatest.internal.Cleanup;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -27,9 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -589,9 +588,12 @@ class RSocketIT {
         }
     }
 
+    private static StandardProtocolFamily family(InetAddress address) {
+        return address.getAddress().length == 4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
+    }
+
     private static RSocket listener(InetAddress address) {
-        RSocket listener = RSocket.stream(
-                address.getAddress().length == 4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
+        RSocket listener = RSocket.stream(family(address));
         listener.ioMapSize(2).bind(new InetSocketAddress(address, 0));
         listener.listen(4);
         return listener;
@@ -601,26 +603,16 @@ class RSocketIT {
     private record Pair(RSocket listener, RSocket client, RSocket server) implements AutoCloseable {
 
         static Pair connect(InetAddress address) throws Exception {
-            Deque<RSocket> made = new ArrayDeque<>();
-            try (ExecutorService connector = Executors.newSingleThreadExecutor()) {
-                RSocket listener = RSocketIT.listener(address);
-                made.push(listener);
-                RSocket client = RSocket.stream(
-                        address.getAddress().length == 4 ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6);
-                made.push(client);
+            try (Cleanup made = new Cleanup();
+                    ExecutorService connector = Executors.newSingleThreadExecutor()) {
+                RSocket listener = made.add(RSocketIT.listener(address));
+                RSocket client = made.add(RSocket.stream(family(address)));
                 client.ioMapSize(2);
                 Future<?> connecting = connector.submit(() -> client.connect(listener.localAddress(), CONNECTING));
-                RSocket server = accept(listener, connecting);
-                made.push(server);
+                RSocket server = made.add(accept(listener, connecting));
                 connecting.get(20, TimeUnit.SECONDS);
+                made.keep();
                 return new Pair(listener, client, server);
-            } catch (Exception e) {
-                try {
-                    closeAll(made);
-                } catch (RuntimeException closing) {
-                    e.addSuppressed(closing);
-                }
-                throw e;
             }
         }
 
@@ -638,27 +630,13 @@ class RSocketIT {
             }
         }
 
+        /** Closes the server's end first, and each even if another can't be closed. */
         @Override
         public void close() {
-            closeAll(List.of(server, client, listener));
-        }
-
-        /** Each, even if another can't be closed. */
-        private static void closeAll(Iterable<RSocket> sockets) {
-            RuntimeException first = null;
-            for (RSocket socket : sockets) {
-                try {
-                    socket.close();
-                } catch (RuntimeException e) {
-                    if (first == null) {
-                        first = e;
-                    } else {
-                        first.addSuppressed(e);
-                    }
-                }
-            }
-            if (first != null) {
-                throw first;
+            try (Cleanup all = new Cleanup()) {
+                all.add(listener);
+                all.add(client);
+                all.add(server);
             }
         }
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.internal.Cleanup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;

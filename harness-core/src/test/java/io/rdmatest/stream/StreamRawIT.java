@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.DeviceContext;

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.WorkCompletion;
 import java.net.InetSocketAddress;

@@ -1,30 +1,36 @@
-package io.rdmatest.stream;
+package io.rdmatest.internal;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /** Closes what was added, the last first, and each of them even if another fails; unless it is to be kept. */
-final class Cleanup implements AutoCloseable {
+public final class Cleanup implements AutoCloseable {
 
     /** Something to close that throws nothing checked. */
-    interface Action extends AutoCloseable {
+    public interface Action extends AutoCloseable {
         @Override
         void close();
     }
 
     private final Deque<AutoCloseable> made = new ArrayDeque<>();
 
-    <T extends AutoCloseable> T add(T resource) {
+    /** Makes one with nothing to close. */
+    public Cleanup() {}
+
+    /** Adds what is to be closed, and returns it. */
+    public <T extends AutoCloseable> T add(T resource) {
         made.push(resource);
         return resource;
     }
 
-    void add(Action action) {
+    /** Adds what is to be done. */
+    public void add(Action action) {
         made.push(action);
     }
 
-    void keep() {
+    /** Leaves all that was added to somebody else. */
+    public void keep() {
         made.clear();
     }
 
