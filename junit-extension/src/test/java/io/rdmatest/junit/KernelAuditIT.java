@@ -203,9 +203,10 @@ class KernelAuditIT {
             killAfterwards(other);
             String said = other.inputReader().readLine();
             assertThat(said)
-                    .as(() -> said != null
-                            ? ""
-                            : "it ended with status " + other.onExit().join().exitValue())
+                    .as(() -> other.onExit()
+                            .thenApply(ended -> "it ended with status " + ended.exitValue())
+                            .completeOnTimeout("it still runs", 10, TimeUnit.SECONDS)
+                            .join())
                     .isEqualTo(PastTheLedger.READY);
             // Java's join returns a moment before the kernel has ended the thread.
             context = await().atMost(Duration.ofSeconds(30))
