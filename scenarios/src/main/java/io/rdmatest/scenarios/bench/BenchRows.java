@@ -63,7 +63,8 @@ public final class BenchRows {
                 List.of(Operation.SEND.bandwidthProgram()),
                 context -> new RepeatedContest(
                         new PerftestContest(context, Operation.SEND, Kind.MESSAGE_RATE, List.of("-s", "64"), LIST),
-                        RATE_RUNS)));
+                        RATE_RUNS,
+                        context.cancelled())));
         rows.add(new BenchRow(
                 "rping-verified",
                 "verified ping-pong, round trips per second",

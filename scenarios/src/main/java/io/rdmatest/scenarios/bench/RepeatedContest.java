@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /**
  * Several runs of each side make one sample, where a run is too short to be like the next one: its rate is that of all runs
@@ -14,16 +15,19 @@ final class RepeatedContest implements Contest {
 
     private final Contest once;
     private final int runs;
+    private final BooleanSupplier cancelled;
 
     /**
      * Wraps a contest whose values are rates.
      *
      * @param once makes one run; closed with this
      * @param runs of a sample, at least 1
+     * @param cancelled whether the bench is to end
      */
-    RepeatedContest(Contest once, int runs) {
+    RepeatedContest(Contest once, int runs, BooleanSupplier cancelled) {
         this.once = once;
         this.runs = runs;
+        this.cancelled = cancelled;
     }
 
     @FunctionalInterface
@@ -42,18 +46,15 @@ final class RepeatedContest implements Contest {
     }
 
     private Sample all(Side side) throws IOException, InterruptedException {
-        List<Double> values = new ArrayList<>();
-        Map<String, Object> details = new LinkedHashMap<>();
+        List<Sample> samples = new ArrayList<>();
         double time = 0;
         for (int run = 0; run < runs; run++) {
+            Bench.requireGoingOn(cancelled);
             Sample sample = side.run();
-            values.add(sample.value());
-            details.putAll(sample.details());
+            samples.add(sample);
             time += 1 / sample.value();
         }
-        // Of the last run, but for the values.
-        details.put("runs", values);
-        return new Sample(runs / time, details);
+        return new Sample(runs / time, Map.of("runs", List.copyOf(samples)));
     }
 
     @Override

@@ -12,6 +12,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -83,15 +84,21 @@ class BenchTests {
     void severalRunsMakeOneSampleOfAllThatTheyDid() throws Exception {
         Script script = new Script(List.of(10.0, 30.0, 5.0, 5.0), List.of(20.0, 20.0, 40.0, 10.0));
         script.repetitions = 1000;
-        try (Contest contest = new RepeatedContest(script, 2)) {
+        AtomicBoolean cancelled = new AtomicBoolean();
+        try (Contest contest = new RepeatedContest(script, 2, cancelled::get)) {
             // As many messages at 10 a second as at 30 are at 15 a second together.
-            assertThat(contest.theirs()).isEqualTo(new Sample(15, Map.of("runs", List.of(10.0, 30.0))));
+            assertThat(contest.theirs())
+                    .isEqualTo(new Sample(
+                            15, Map.of("runs", List.of(new Sample(10, Map.of()), new Sample(30, Map.of())))));
             assertThat(contest.ours().value()).isEqualTo(20);
             assertThat(contest.theirs().value()).isEqualTo(5);
             assertThat(contest.ours().value()).isEqualTo(16);
             assertThat(script.turns).hasToString("AABBAABB");
             assertThat(contest.repetitions()).isEqualTo(2000);
             assertThat(contest.parameters()).containsEntry("sizeBytes", 64).containsEntry("runsOfASample", 2);
+            cancelled.set(true);
+            assertThatThrownBy(contest::theirs).isInstanceOf(CancellationException.class);
+            assertThat(script.turns).as("no run begins after that").hasToString("AABBAABB");
             assertThat(script.closed).isFalse();
         }
         assertThat(script.closed).isTrue();
