@@ -133,14 +133,14 @@ public final class BenchJvms {
         Files.delete(folder);
     }
 
-    /** Of each pair both sides run once, of ucmatose's twice; its own deadlines are to be the first to come. */
+    /** Far more than runs take, few or many to a sample; one that hangs ends at its own deadline, a step, long before. */
     private Duration limit(int count) {
         return OVERHEAD.plus(step.multipliedBy(3L * count + 5));
     }
 
     /** Runs it in a session of its own: so what it leaves behind, however it ends, can be told from everything else. */
     private int run(List<String> command, Duration limit) throws IOException, InterruptedException {
-        List<String> inSession = new ArrayList<>(List.of("setsid", "-w"));
+        List<String> inSession = new ArrayList<>(List.of("setsid"));
         inSession.addAll(command);
         Process process = new ProcessBuilder(inSession)
                 .redirectInput(new File("/dev/null"))
