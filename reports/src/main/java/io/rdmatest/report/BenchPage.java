@@ -169,9 +169,18 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         parameters.addObject().put("name", name).put("value", value);
     }
 
-    /** What a target is missed by is a finding; what was not measured says nothing about the speed. */
+    /**
+     * What a target is missed by is a finding; what is too near the target says nothing for sure, and what was not measured
+     * nothing at all. Of work that grows there are no pairs, and always a verdict.
+     */
     private static String status(JsonNode row) {
-        return !isMeasured(row) ? "broken" : row.path("holds").asBoolean() ? "passed" : "failed";
+        if (!isMeasured(row)) {
+            return "broken";
+        }
+        if (!row.path("decided").asBoolean(true)) {
+            return "unknown";
+        }
+        return row.path("holds").asBoolean() ? "passed" : "failed";
     }
 
     private static boolean isMeasured(JsonNode row) {
@@ -189,14 +198,10 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     private static String verdict(JsonNode row, String miss) {
         return switch (status(row)) {
             case "broken" -> reason(row);
-            case "passed" -> "holds" + undecided(row);
-            default -> "does not hold" + undecided(row) + ": " + miss;
+            case "passed" -> "holds";
+            case "unknown" -> "undecided: " + miss;
+            default -> "misses its target: " + miss;
         };
-    }
-
-    /** Of work that grows there are no pairs. */
-    private static String undecided(JsonNode row) {
-        return row.path("decided").asBoolean(true) ? "" : ", undecided";
     }
 
     private static String group(String name) {
@@ -248,6 +253,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                 .passed { background: #eaf6ec; }
                 .failed { background: #fdeceb; }
                 .broken { background: #fdf6df; }
+                .unknown { background: #f0ecf8; }
                 </style></head><body>
                 <h3>%1$s</h3>
                 <p>Measured %2$s, in turns and with the same parameters; the ratio is ours divided by theirs, pair by pair.</p>

@@ -27,6 +27,9 @@ class BenchPageTests {
               {"name": "rstream-64k_bw", "ratio": 0.8, "target": 1, "holds": false, "decided": false, "targetIs": "at least", "unit": "Gb/s",
                "pairs": [{"ratio": 0.8}], "what": "<a stream>", "parameters": {},
                "spread": {"min": 0.7, "median": 0.8, "max": 0.85}, "ours": {"median": 0.8}, "theirs": {"median": 1}},
+              {"name": "mckey", "ratio": 0.5, "target": 1, "holds": false, "decided": true, "targetIs": "at least", "unit": "1/s",
+               "pairs": [{"ratio": 0.5}], "what": "multicast", "parameters": {},
+               "spread": {"min": 0.4, "median": 0.5, "max": 0.6}, "ours": {"median": 0.5}, "theirs": {"median": 1}},
               {"name": "cmtime-1000", "ratio": null, "target": 1.5, "holds": false, "targetIs": "at least", "unit": "1/s",
                "pairs": [], "what": "connections", "parameters": {}, "notMeasured": "cmtime is not installed"}
             ]}
@@ -77,12 +80,15 @@ class BenchPageTests {
         BenchPage.read(write(ROWS)).addTo(folder);
 
         Map<String, JsonNode> results = results();
-        assertThat(results.keySet()).containsExactly("cmtime-1000", "rstream-64k_bw", "send-lat-64");
+        assertThat(results.keySet()).containsExactly("cmtime-1000", "mckey", "rstream-64k_bw", "send-lat-64");
         assertThat(results.get("send-lat-64").path("status").asText()).isEqualTo("passed");
         assertThat(results.get("send-lat-64").has("statusDetails")).isFalse();
-        assertThat(results.get("rstream-64k_bw").path("status").asText()).isEqualTo("failed");
+        assertThat(results.get("rstream-64k_bw").path("status").asText()).isEqualTo("unknown");
         assertThat(results.get("rstream-64k_bw").at("/statusDetails/message").asText())
-                .isEqualTo("does not hold, undecided: the median ratio is 0.800, the target at least 1.000");
+                .isEqualTo("undecided: the median ratio is 0.800, the target at least 1.000");
+        assertThat(results.get("mckey").path("status").asText()).isEqualTo("failed");
+        assertThat(results.get("mckey").at("/statusDetails/message").asText())
+                .isEqualTo("misses its target: the median ratio is 0.500, the target at least 1.000");
         assertThat(results.get("cmtime-1000").path("status").asText()).isEqualTo("broken");
         assertThat(results.get("cmtime-1000").at("/statusDetails/message").asText())
                 .isEqualTo("not measured: cmtime is not installed");
@@ -100,6 +106,8 @@ class BenchPageTests {
                                 + "<td class='number'>100.5 us</td><td class='number'>0.910</td>"
                                 + "<td class='number'>0.900 to 0.950</td><td>at most 1.050</td><td>holds</td>",
                         "&lt;a stream&gt;",
+                        "<tr class='unknown'>",
+                        "<tr class='failed'>",
                         "<tr class='broken'>");
     }
 
@@ -130,7 +138,7 @@ class BenchPageTests {
         assertThat(page())
                 .contains(
                         "<tr class='failed'><td title='connections'>growth-connections</td>",
-                        "<td>does not hold: at most 1.500 is flat</td>",
+                        "<td>misses its target: at most 1.500 is flat</td>",
                         "<tr class='broken'><td title='tests'>growth-tests</td>",
                         "<td>not measured: no memory</td>");
     }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The results of a bench, for people and for machines.
@@ -41,21 +42,13 @@ public record BenchReport(List<RowResult> results, List<GrowthResult> growth) {
         return results.size() + growth.size();
     }
 
-    /** Returns how many rows were not measured. */
-    public long notMeasured() {
-        return results.stream().filter(result -> !result.isMeasured()).count()
-                + growth.stream().filter(result -> !result.isMeasured()).count();
-    }
-
-    /** Returns how many rows hold what they have to. */
-    public long held() {
-        return results.stream().filter(RowResult::holds).count()
-                + growth.stream().filter(GrowthResult::holds).count();
-    }
-
-    /** Returns how many rows were measured and miss their target. */
-    public long missed() {
-        return rows() - notMeasured() - held();
+    /** Returns on how many rows this is the verdict. */
+    public long count(Verdict verdict) {
+        return Stream.concat(
+                        results.stream().map(RowResult::verdict),
+                        growth.stream().map(GrowthResult::verdict))
+                .filter(each -> each == verdict)
+                .count();
     }
 
     /**

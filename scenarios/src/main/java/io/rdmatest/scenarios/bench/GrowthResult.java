@@ -79,6 +79,11 @@ public record GrowthResult(
         return isMeasured() && timeGrowth() <= MOST && memoryGrowth() <= MOST;
     }
 
+    /** Returns what is said about the row. */
+    public Verdict verdict() {
+        return !isMeasured() ? Verdict.NOT_MEASURED : holds() ? Verdict.HOLDS : Verdict.MISSES;
+    }
+
     /** Returns the row in one line. */
     String line() {
         String reason = notMeasured;
@@ -96,7 +101,7 @@ public record GrowthResult(
                 timeGrowth(),
                 memoryGrowth(),
                 MOST,
-                holds() ? "holds" : "does not hold");
+                verdict());
     }
 
     /** Returns the row for machines. */
@@ -108,6 +113,7 @@ public record GrowthResult(
         json.put("most", MOST);
         json.put("judgedFrom", row.judgedFrom());
         json.put("holds", holds());
+        json.put("verdict", verdict().toString());
         json.put(
                 "points",
                 points.stream()

@@ -85,21 +85,27 @@ public record RowResult(
         }
         List<Pair> pairs = new ArrayList<>();
         for (JsonNode pair : json.path("pairs")) {
-            pairs.add(new Pair(
-                    new Sample(pair.path("theirs").doubleValue(), details(pair.path("theirDetails"))),
-                    new Sample(pair.path("ours").doubleValue(), details(pair.path("ourDetails")))));
+            pairs.add(new Pair(sample(pair, "theirs", "theirDetails"), sample(pair, "ours", "ourDetails")));
         }
         return new RowResult(
                 row,
                 pairs,
                 details(json.path("parameters")),
                 json.path("notMeasured").textValue(),
-                MAPPER.convertValue(json.path("jvms"), JVMS),
+                json.path("jvms").isArray() ? MAPPER.convertValue(json.path("jvms"), JVMS) : List.of(),
                 json.path("lostJvms").intValue());
     }
 
+    private static Sample sample(JsonNode pair, String value, String details) {
+        double number = pair.path(value).doubleValue();
+        if (!(number > 0)) {
+            throw new IllegalArgumentException("a pair needs the number " + value + ", and has not: " + pair);
+        }
+        return new Sample(number, details(pair.path(details)));
+    }
+
     private static Map<String, Object> details(JsonNode json) {
-        return MAPPER.convertValue(json, DETAILS);
+        return json.isObject() ? MAPPER.convertValue(json, DETAILS) : Map.of();
     }
 
     /**
@@ -143,7 +149,18 @@ public record RowResult(
         return Spread.of(pairs.stream().map(Pair::ratio).toList());
     }
 
-    /** Tells whether the row was measured and the median of its ratios meets the target. */
+    /** Returns what the ratios say about the target, if they say something. */
+    public Verdict verdict() {
+        if (!isMeasured()) {
+            return Verdict.NOT_MEASURED;
+        }
+        if (!isDecided()) {
+            return Verdict.UNDECIDED;
+        }
+        return holds() ? Verdict.HOLDS : Verdict.MISSES;
+    }
+
+    /** Tells whether the row was measured and the median of its ratios meets the target, decided or not. */
     public boolean holds() {
         return isMeasured() && row.target().holds(ratios().median());
     }
@@ -218,7 +235,7 @@ public record RowResult(
                         ratios.upperQuartile(),
                         ratios.max()),
                 row.target(),
-                (holds() ? "holds" : "does not hold") + (isDecided() ? "" : ", undecided"));
+                verdict());
     }
 
     /** Returns the row for machines. */
@@ -229,6 +246,7 @@ public record RowResult(
         json.put("target", row.target().value());
         json.put("holds", holds());
         json.put("decided", isDecided());
+        json.put("verdict", verdict().toString());
         List<Map<String, Object>> each = new ArrayList<>();
         for (Pair pair : pairs) {
             Map<String, Object> one = new LinkedHashMap<>();

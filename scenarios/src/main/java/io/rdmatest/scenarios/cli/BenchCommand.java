@@ -8,12 +8,14 @@ import io.rdmatest.scenarios.bench.BenchJvms;
 import io.rdmatest.scenarios.bench.BenchReport;
 import io.rdmatest.scenarios.bench.BenchRow;
 import io.rdmatest.scenarios.bench.BenchRows;
+import io.rdmatest.scenarios.bench.Comparison;
 import io.rdmatest.scenarios.bench.Growth;
 import io.rdmatest.scenarios.bench.GrowthResult;
 import io.rdmatest.scenarios.bench.GrowthRow;
 import io.rdmatest.scenarios.bench.GrowthRows;
 import io.rdmatest.scenarios.bench.Processors;
 import io.rdmatest.scenarios.bench.RowResult;
+import io.rdmatest.scenarios.bench.Verdict;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.FileSystems;
@@ -62,7 +64,7 @@ final class BenchCommand extends ReportingCommand {
             converter = PairsConverter.class,
             description =
                     "How often each side is measured, 1 to 1000; with a second number as long as the ratios lie on both sides of"
-                            + " the target, so often at most (default: 5..15).")
+                            + " the target, so often at most (default: 5..15). Fewer than 5 decide nothing.")
     private Bench.Pairs pairs = Bench.Pairs.DEFAULT;
 
     @Option(
@@ -78,6 +80,14 @@ final class BenchCommand extends ReportingCommand {
             paramLabel = "<file>",
             description = "Write {\"rows\": [...], \"growth\": [...]} to this file, anew after each row.")
     private @Nullable Path file;
+
+    @Option(
+            names = "--compare",
+            paramLabel = "<file>",
+            description =
+                    "The JSON of an earlier bench: tell which of its verdicts are the opposite now, and end with status 13 if any"
+                            + " is.")
+    private @Nullable Path earlier;
 
     @Option(
             names = "--step",
@@ -116,6 +126,7 @@ final class BenchCommand extends ReportingCommand {
 
     private List<BenchRow> selected = List.of();
     private List<GrowthRow> selectedGrowth = List.of();
+    private @Nullable Comparison comparison;
 
     @Override
     boolean json() {
@@ -148,6 +159,20 @@ final class BenchCommand extends ReportingCommand {
             if (folder == null || !Files.isDirectory(folder) || Files.isDirectory(target)) {
                 throw wrong("--json " + target + " cannot be written: its folder is not there, or it is one itself");
             }
+        }
+        // Now, and not after an hour; and before --json may replace it.
+        comparison = comparison();
+    }
+
+    private @Nullable Comparison comparison() {
+        Path before = earlier;
+        if (before == null) {
+            return null;
+        }
+        try {
+            return Comparison.read(before);
+        } catch (IOException e) {
+            throw new ParameterException(spec().commandLine(), "--compare: " + e.getMessage(), e);
         }
     }
 
@@ -186,7 +211,7 @@ final class BenchCommand extends ReportingCommand {
             growth.add(new Growth(context, this::tell).measure(row));
             write(new BenchReport(results, growth));
         }
-        return part ? new Outcome(List.of(), Map.of()) : outcome(new BenchReport(results, growth));
+        return part ? new Outcome(List.of(), Map.of()) : outcome(new BenchReport(results, growth), comparison);
     }
 
     /** Returns this command for a part of a row, in a JVM like this one. */
@@ -248,16 +273,37 @@ final class BenchCommand extends ReportingCommand {
         }
     }
 
-    /** What was not measured weighs more than what misses its target: it may miss it, too. */
-    private static Outcome outcome(BenchReport report) {
-        ExitStatus status = report.notMeasured() > 0
-                ? ExitStatus.NOT_MEASURED
-                : report.missed() > 0 ? ExitStatus.TARGET_MISSED : ExitStatus.VERIFIED;
-        String message = "%d rows, %d hold, %d miss their target, %d not measured"
-                .formatted(report.rows(), report.held(), report.missed(), report.notMeasured());
+    private static Outcome outcome(BenchReport report, @Nullable Comparison comparison) {
+        String message = "%d rows: %d hold, %d miss their target, %d undecided, %d not measured"
+                .formatted(
+                        report.rows(),
+                        report.count(Verdict.HOLDS),
+                        report.count(Verdict.MISSES),
+                        report.count(Verdict.UNDECIDED),
+                        report.count(Verdict.NOT_MEASURED));
         List<String> lines = new ArrayList<>(report.lines());
         lines.add(message);
-        return new Outcome(status, message, lines, report.json());
+        long contradictions = 0;
+        if (comparison != null) {
+            lines.add("");
+            lines.addAll(comparison.lines(report.results()));
+            contradictions = comparison.contradictions(report.results());
+        }
+        return new Outcome(status(report, contradictions), message, lines, report.json());
+    }
+
+    /** What was not measured weighs most: it may be anything. Then what was asked for, if it was. */
+    private static ExitStatus status(BenchReport report, long contradictions) {
+        if (report.count(Verdict.NOT_MEASURED) > 0) {
+            return ExitStatus.NOT_MEASURED;
+        }
+        if (contradictions > 0) {
+            return ExitStatus.CONTRADICTED;
+        }
+        if (report.count(Verdict.MISSES) > 0) {
+            return ExitStatus.TARGET_MISSED;
+        }
+        return report.count(Verdict.UNDECIDED) > 0 ? ExitStatus.UNDECIDED : ExitStatus.VERIFIED;
     }
 
     /** Reads {@code 0,1} or {@code any}. */

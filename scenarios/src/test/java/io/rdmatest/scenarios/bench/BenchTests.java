@@ -149,13 +149,12 @@ class BenchTests {
 
     @Test
     void aTargetThatIsMissedIsMeasuredAndDoesNotHold() throws InterruptedException {
-        Script script = new Script(List.of(10.0, 10.0), List.of(11.0, 11.0, 11.0, 11.0));
-        RowResult result = measure(script, row(Target.atLeast(1.2)), 1);
+        RowResult result = measure(ratios(1.1, 1.1, 1.1, 1.1, 1.1), row(Target.atLeast(1.2)), 5);
         assertThat(result.isMeasured()).isTrue();
         assertThat(result.holds()).isFalse();
         BenchReport report = new BenchReport(List.of(result), List.of());
-        assertThat(report.missed()).isEqualTo(1);
-        assertThat(report.lines().getLast()).contains("1.100", ">= 1.20", "does not hold");
+        assertThat(report.count(Verdict.MISSES)).isEqualTo(1);
+        assertThat(report.lines().getLast()).contains("1.100", ">= 1.20").endsWith(" misses");
     }
 
     /** The warm-up takes one value of theirs and three of ours. */
@@ -175,7 +174,7 @@ class BenchTests {
                 measure(ratios(0.8, 0.9, 0.7, 0.8, 0.99, 0.8), row(Target.atMost(1)), new Bench.Pairs(5, 15));
         assertThat(result.pairs()).hasSize(5);
         assertThat(result.isDecided()).isTrue();
-        assertThat(result.json()).containsEntry("decided", true);
+        assertThat(result.json()).containsEntry("decided", true).containsEntry("verdict", "holds");
         assertThat(result.line()).endsWith("holds");
     }
 
@@ -187,6 +186,7 @@ class BenchTests {
         assertThat(result.pairs()).hasSize(8);
         assertThat(result.isDecided()).isTrue();
         assertThat(result.holds()).isFalse();
+        assertThat(result.verdict()).isEqualTo(Verdict.MISSES);
     }
 
     @Test
@@ -196,8 +196,14 @@ class BenchTests {
         assertThat(result.pairs()).hasSize(7);
         assertThat(result.isDecided()).isFalse();
         assertThat(result.holds()).isTrue();
-        assertThat(result.json()).containsEntry("holds", true).containsEntry("decided", false);
-        assertThat(result.line()).endsWith("holds, undecided");
+        assertThat(result.json())
+                .containsEntry("holds", true)
+                .containsEntry("decided", false)
+                .containsEntry("verdict", "undecided");
+        assertThat(result.line()).endsWith(" undecided");
+        BenchReport report = new BenchReport(List.of(result), List.of());
+        assertThat(report.count(Verdict.UNDECIDED)).isEqualTo(1);
+        assertThat(report.count(Verdict.HOLDS)).isZero();
     }
 
     @Test
@@ -205,6 +211,7 @@ class BenchTests {
         RowResult result = measure(new Script(List.of(), List.of()), row(Target.atMost(1), "ib_no_such_program"), 1);
         assertThat(result.isMeasured()).isFalse();
         assertThat(result.holds()).isFalse();
+        assertThat(result.verdict()).isEqualTo(Verdict.NOT_MEASURED);
         assertThat(result.notMeasured()).contains("ib_no_such_program is not installed", "perftest");
     }
 

@@ -38,9 +38,9 @@ class GrowthTests {
         BenchReport report = new BenchReport(List.of(), List.of(flat, grows, not));
 
         assertThat(report.rows()).isEqualTo(3);
-        assertThat(report.held()).isEqualTo(1);
-        assertThat(report.missed()).isEqualTo(1);
-        assertThat(report.notMeasured()).isEqualTo(1);
+        assertThat(report.count(Verdict.HOLDS)).isEqualTo(1);
+        assertThat(report.count(Verdict.MISSES)).isEqualTo(1);
+        assertThat(report.count(Verdict.NOT_MEASURED)).isEqualTo(1);
         assertThat(report.lines()).hasSize(3).last().asString().contains("not measured: no device");
         assertThat(report.json().get("growth"))
                 .asInstanceOf(InstanceOfAssertFactories.LIST)

@@ -82,6 +82,9 @@ class BenchCommandTests {
                 "--rows no-such-row",
                 "--rows {send",
                 "--json /no/such/folder/bench.json",
+                "--compare /no/such/bench.json",
+                "--compare /",
+                "--compare /dev/null",
                 "surplus"
             })
     void wrongUsageIsToldBeforeAnythingRuns(String line) {

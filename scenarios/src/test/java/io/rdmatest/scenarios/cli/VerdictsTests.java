@@ -198,6 +198,8 @@ class VerdictsTests {
                         "9 size refused",
                         "10 not measured",
                         "11 target missed",
+                        "12 undecided",
+                        "13 contradicted",
                         "130 interrupted");
     }
 }
