@@ -20,6 +20,10 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class CompletionChannel extends VerbsObject {
 
+    /** Where ibv_get_cq_event(3) tells the queue and its context to the thread that calls it. */
+    private static final ThreadLocal<MemorySegment> TOLD =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(rdma_h.C_POINTER, 2));
+
     private final DeviceContext context;
     private final int fd;
     private final Map<Long, CompletionQueue> queues;
@@ -71,7 +75,11 @@ public final class CompletionChannel extends VerbsObject {
 
     /** Takes the next event, if there is one now. */
     public Optional<CompletionQueue> pollEvent() {
-        readEvents(System.nanoTime());
+        Optional<CompletionQueue> pending = takePending();
+        if (pending.isPresent()) {
+            return pending;
+        }
+        boolean ignored = readEvent(System.nanoTime());
         return takePending();
     }
 
@@ -85,18 +93,23 @@ public final class CompletionChannel extends VerbsObject {
      */
     public CompletionQueue awaitEvent(Duration timeout) {
         long deadline = Verbs.deadline(timeout);
-        String awaited = "completion event on " + describe();
         while (true) {
             Optional<CompletionQueue> queue = takePending();
             if (queue.isPresent()) {
                 return queue.get();
             }
-            Verbs.failIfInterrupted(awaited);
+            if (Thread.currentThread().isInterrupted()) {
+                Verbs.failIfInterrupted(awaited());
+            }
             boolean last = System.nanoTime() - deadline >= 0;
-            if (!readEvents(deadline) && last) {
-                throw new RdmaTimeoutException(awaited, timeout, "queues on it: " + queues.values());
+            if (!readEvent(deadline) && last) {
+                throw new RdmaTimeoutException(awaited(), timeout, "queues on it: " + queues.values());
             }
         }
+    }
+
+    private String awaited() {
+        return "completion event on " + describe();
     }
 
     private Optional<CompletionQueue> takePending() {
@@ -108,34 +121,31 @@ public final class CompletionChannel extends VerbsObject {
         return Optional.empty();
     }
 
-    /** Reads what is there, waiting for one slice at most; hands each event to its queue. */
-    boolean readEvents(long deadline) {
+    /** Waits for one slice at most, and hands the next event to its queue; tells whether there was one. */
+    boolean readEvent(long deadline) {
         begin();
-        try (Arena arena = Arena.ofConfined()) {
+        try {
             if (!Verbs.awaitReadable(fd, deadline)) {
                 return false;
             }
-            MemorySegment out = arena.allocate(rdma_h.C_POINTER, 2);
-            boolean any = false;
-            while (true) {
-                int result = (int) Verbs.GET_CQ_EVENT
-                        .handle()
-                        .invokeExact(Native.errnoState(), handle, out, out.asSlice(rdma_h.C_POINTER.byteSize()));
-                if (result != 0) {
-                    if (Native.errno() == rdma_h.EAGAIN()) {
-                        return any;
-                    }
-                    throw Native.failure("ibv_get_cq_event", describe());
+            MemorySegment told = TOLD.get();
+            int result = (int) Verbs.Waiting.GET_CQ_EVENT.invokeExact(
+                    Native.errnoState(), handle, told, told.asSlice(rdma_h.C_POINTER.byteSize()));
+            if (result != 0) {
+                if (Native.errno() == rdma_h.EAGAIN()) {
+                    // Another thread was faster.
+                    return false;
                 }
-                MemorySegment cq = out.get(rdma_h.C_POINTER, 0);
-                CompletionQueue queue = queues.get(cq.address());
-                if (queue != null) {
-                    queue.addEvent();
-                }
-                // The queue can't be destroyed before this: the destroying thread waits for it.
-                rdma_h.ibv_ack_cq_events(cq, 1);
-                any = true;
+                throw Native.failure("ibv_get_cq_event", describe());
             }
+            MemorySegment cq = told.get(rdma_h.C_POINTER, 0);
+            CompletionQueue queue = queues.get(cq.address());
+            if (queue != null) {
+                queue.addEvent();
+            }
+            // The queue can't be destroyed before this: the destroying thread waits for it.
+            rdma_h.ibv_ack_cq_events(cq, 1);
+            return true;
         } catch (Throwable e) {
             throw Native.unchecked("ibv_get_cq_event", e);
         } finally {

@@ -340,7 +340,7 @@ public final class CompletionQueue extends VerbsObject {
 
     private boolean readOwnEvent(long deadline) {
         if (channel != null) {
-            boolean ignored = channel.readEvents(deadline);
+            boolean ignored = channel.readEvent(deadline);
         }
         return takeEvent();
     }

@@ -49,7 +49,8 @@ final class Verbs {
             Downcall.of("ibv_create_cq", C_POINTER, C_POINTER, JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
     static final Downcall RESIZE_CQ = Downcall.of("ibv_resize_cq", JAVA_INT, C_POINTER, JAVA_INT);
     static final Downcall DESTROY_CQ = Downcall.of("ibv_destroy_cq", JAVA_INT, C_POINTER);
-    static final Downcall GET_CQ_EVENT = Downcall.of("ibv_get_cq_event", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    private static final Downcall GET_CQ_EVENT =
+            Downcall.of("ibv_get_cq_event", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
     static final Downcall CREATE_SRQ = Downcall.of("ibv_create_srq", C_POINTER, C_POINTER, C_POINTER);
     static final Downcall MODIFY_SRQ = Downcall.of("ibv_modify_srq", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
     static final Downcall QUERY_SRQ = Downcall.of("ibv_query_srq", JAVA_INT, C_POINTER, C_POINTER);
@@ -86,6 +87,21 @@ final class Verbs {
 
     /** Waits are cut into slices, so that a close on another thread is noticed. */
     static final int SLICE_MILLIS = 20;
+
+    /** What a wait for a completion event calls, which is a data path: constants for the JIT compiler. */
+    static final class Waiting {
+        static final MethodHandle GET_CQ_EVENT = Verbs.GET_CQ_EVENT.handle();
+        private static final MethodHandle POLL = Verbs.POLL.handle();
+
+        private Waiting() {}
+    }
+
+    /** Of the thread that waits; the kernel writes here only during the call, so the collector may own it. */
+    private static final ThreadLocal<MemorySegment> ENTRY = ThreadLocal.withInitial(() -> {
+        MemorySegment entry = pollfd.allocate(Arena.ofAuto());
+        pollfd.events(entry, (short) rdma_h.POLLIN());
+        return entry;
+    });
 
     private Verbs() {}
 
@@ -187,11 +203,10 @@ final class Verbs {
     static boolean awaitReadable(int fd, long deadline) {
         long left = Math.max(0, deadline - System.nanoTime());
         int millis = (int) Math.min(SLICE_MILLIS, (left + 999_999) / 1_000_000);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment entry = pollfd.allocate(arena);
+        try {
+            MemorySegment entry = ENTRY.get();
             pollfd.fd(entry, fd);
-            pollfd.events(entry, (short) rdma_h.POLLIN());
-            int ready = (int) POLL.handle().invokeExact(Native.errnoState(), entry, 1L, millis);
+            int ready = (int) Waiting.POLL.invokeExact(Native.errnoState(), entry, 1L, millis);
             if (ready < 0 && Native.errno() != rdma_h.EINTR()) {
                 throw Native.failure("poll", "fd " + fd);
             }

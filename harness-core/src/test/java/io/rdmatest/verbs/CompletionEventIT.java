@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -69,6 +70,38 @@ class CompletionEventIT {
             sender.join();
             assertThatThrownBy(() -> cq.awaitEvent(1, Duration.ofMillis(60))).isInstanceOf(RdmaTimeoutException.class);
             assertThatThrownBy(() -> pair.cqA().awaitEvent(1, Rig.SOON)).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void eventsOfTwoQueuesReachWhoWaitsForThem() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            CompletionQueue one = rig.add(rig.context.createCompletionQueue(32, channel));
+            CompletionQueue other = rig.add(rig.context.createCompletionQueue(32, channel));
+            Rig.Pair pair = rig.pair(
+                    rig.gid(true),
+                    RawConnection.Parameters.DEFAULT,
+                    builder -> builder.sendQueue(other).receiveQueue(one));
+            one.requestNotify(false);
+            other.requestNotify(false);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postSend(2, pair.mrA(), 0, 64, SendFlag.SIGNALED);
+            // Both have completed before the first event is read.
+            assertThat(one.awaitSuccess(Rig.SOON).wrId()).isEqualTo(1);
+            assertThat(other.awaitSuccess(Rig.SOON).wrId()).isEqualTo(2);
+
+            assertThat(List.of(channel.awaitEvent(Rig.SOON), channel.awaitEvent(Rig.SOON)))
+                    .containsExactlyInAnyOrder(one, other);
+            assertThat(channel.pollEvent()).isEmpty();
+
+            // Whoever waits for one of them reads the other's event, too, and leaves it to whoever takes it.
+            pair.b().postReceive(3, pair.mrB(), 0, 64);
+            other.requestNotify(false);
+            pair.a().postSend(4, pair.mrA(), 0, 64, SendFlag.SIGNALED);
+            assertThat(one.awaitEvent(1, Rig.SOON)).hasSize(1);
+            assertThatThrownBy(() -> one.awaitEvent(1, Duration.ofMillis(60))).isInstanceOf(RdmaTimeoutException.class);
+            assertThat(channel.awaitEvent(Rig.SOON)).isSameAs(other);
         }
     }
 
