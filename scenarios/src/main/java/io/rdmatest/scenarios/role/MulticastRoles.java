@@ -462,7 +462,7 @@ public final class MulticastRoles {
                     bodies[q][i] = messages[q][i].asSlice(layout.header());
                 }
             }
-            progress = new Progress(context, queue, events, depth * count, options.timeout());
+            progress = new Progress(context, queue, events, Waiting.EVENTS, depth * count, options.timeout());
             progress.endsWhen(this::lookForEvents);
         }
 

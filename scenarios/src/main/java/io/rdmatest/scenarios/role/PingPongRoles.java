@@ -115,7 +115,9 @@ public final class PingPongRoles {
         }
 
         private RcLink.Spec spec() {
-            return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, events, sharedReceives, timeout);
+            // Events are what such a plan is about: none may be spared.
+            Waiting waiting = events ? Waiting.EVENTS : Waiting.POLLING;
+            return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, waiting, sharedReceives, timeout);
         }
     }
 

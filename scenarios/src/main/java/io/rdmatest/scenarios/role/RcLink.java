@@ -60,13 +60,13 @@ final class RcLink implements AutoCloseable {
             int receiveDepth,
             int inline,
             int depth,
-            boolean events,
+            Waiting waiting,
             boolean sharedReceives,
             Duration timeout) {
 
         /** The capacities of rping(1): 16 sends, 2 receives, one RDMA READ at a time. */
         static Spec rping(BringUp bringUp, Duration timeout) {
-            return new Spec(bringUp, 16, 2, 0, 1, true, false, timeout);
+            return new Spec(bringUp, 16, 2, 0, 1, Waiting.POLLING_FIRST, false, timeout);
         }
     }
 
@@ -354,7 +354,7 @@ final class RcLink implements AutoCloseable {
     private void createResources(DeviceContext device, @Nullable CmId cm) {
         ProtectionDomain pd = own(device.allocateProtectionDomain());
         domain = pd;
-        CompletionChannel channel = spec.events() ? own(device.createCompletionChannel()) : null;
+        CompletionChannel channel = spec.waiting() == Waiting.POLLING ? null : own(device.createCompletionChannel());
         int entries = spec.sendDepth() + spec.receiveDepth();
         CompletionQueue queue = own(
                 channel == null
@@ -383,7 +383,7 @@ final class RcLink implements AutoCloseable {
                 qp.modify(cm.initQueuePairAttributes(QpState.INIT));
             }
         }
-        progress = new Progress(context, queue, channel, spec.receiveDepth(), spec.timeout());
+        progress = new Progress(context, queue, channel, spec.waiting(), spec.receiveDepth(), spec.timeout());
     }
 
     private void moveExternal(CmId cm) {

@@ -185,7 +185,7 @@ public final class UcmatoseRoles {
     }
 
     private static RcLink.Spec bare(Duration timeout) {
-        return new RcLink.Spec(BringUp.RDMA_CM, 1, 1, 0, 1, false, false, timeout);
+        return new RcLink.Spec(BringUp.RDMA_CM, 1, 1, 0, 1, Waiting.POLLING, false, timeout);
     }
 
     /** Rejects one request with private data. */

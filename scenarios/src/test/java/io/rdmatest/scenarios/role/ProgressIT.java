@@ -1,0 +1,102 @@
+package io.rdmatest.scenarios.role;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** How a side waits for what takes long, and for what is there already. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
+class ProgressIT {
+
+    private static final Duration STEP = Duration.ofSeconds(30);
+    private static final Duration SCENARIO = Duration.ofSeconds(60);
+
+    private List<NativeResource> before = List.of();
+    private FabricDevice device;
+
+    @BeforeEach
+    void resolve() {
+        device = Fabric.load("auto").local().resolve();
+        before = Ledger.live();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    }
+
+    /** The server sends its message once the client sleeps, or once it waits, where it is to poll. */
+    @ParameterizedTest
+    @EnumSource(Waiting.class)
+    void aWaitThatTakesLongSleepsUnlessItIsToPoll(Waiting waiting) {
+        AtomicReference<Progress> waits = new AtomicReference<>();
+        RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
+        Role<Boolean> server = context -> {
+            try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
+                context.tell(Integer.toString(listener.id().localPort()));
+                RpingLink[] messages = new RpingLink[1];
+                try (RcLink link = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
+                    messages[0] = new RpingLink(prepared, "server");
+                    return new byte[0];
+                })) {
+                    await().atMost(STEP).until(() -> waits.get() != null);
+                    if (waiting != Waiting.POLLING) {
+                        // Without a sleep nothing is sent, and both sides fail.
+                        await().atMost(STEP).until(() -> waits.get().sleeps() > 0);
+                    }
+                    messages[0].postMessage();
+                    messages[0].awaitRequests();
+                    link.awaitDisconnect();
+                    return true;
+                }
+            }
+        };
+        Role<Long> client = context -> {
+            int port = Integer.parseInt(context.hear("port", STEP));
+            RpingLink[] messages = new RpingLink[1];
+            try (RcLink link = RcLink.connect(
+                    context, spec, null, new InetSocketAddress(context.peerAddress(), port), id -> {}, prepared -> {
+                        messages[0] = new RpingLink(prepared, "client");
+                        return new byte[0];
+                    })) {
+                waits.set(link.progress());
+                messages[0].awaitMessage("message");
+                long sleeps = link.progress().sleeps();
+                messages[0].postMessage();
+                await().pollInSameThread().atMost(STEP).until(() -> {
+                    link.progress().poll();
+                    return link.progress().sends() == 1;
+                });
+                messages[0].awaitRequests();
+                assertThat(link.progress().sleeps())
+                        .as("what is there is not waited for")
+                        .isEqualTo(sleeps);
+                link.disconnect();
+                return sleeps;
+            }
+        };
+
+        long sleeps = LocalRoles.runPair(device, server, client, SCENARIO).client();
+
+        if (waiting == Waiting.POLLING) {
+            assertThat(sleeps).isZero();
+        } else {
+            assertThat(sleeps).isPositive();
+        }
+    }
+}
