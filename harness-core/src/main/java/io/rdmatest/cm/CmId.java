@@ -59,6 +59,18 @@ public final class CmId extends NativeResource {
     private static final AtomicLong NUMBERS = new AtomicLong();
     private static final AtomicLong TOKENS = new AtomicLong();
 
+    /** Both addresses; as text only when somebody asks, which for most ids nobody does. */
+    private record Ends(
+            @Nullable InetSocketAddress local, @Nullable InetSocketAddress remote) {
+
+        static final Ends UNKNOWN = new Ends(null, null);
+
+        String text() {
+            return (local == null ? "" : " " + CmAddresses.text(local))
+                    + (remote == null || remote.getPort() == 0 ? "" : " -> " + CmAddresses.text(remote));
+        }
+    }
+
     private final long number;
     private final MemorySegment id;
     private final PortSpace portSpace;
@@ -67,7 +79,8 @@ public final class CmId extends NativeResource {
     /** The address of the ibv_context, 0 before the id is bound to a device; changes with the channel's lock held. */
     private volatile long device;
 
-    private volatile String addresses;
+    /** What {@link #describe} says of the addresses, which it may do when the native id is gone. */
+    private volatile Ends ends;
     /** Guarded by the channel's lock. */
     private @Nullable QueuePair queuePair;
     /** The groups joined or being joined; guarded by the channel's lock. */
@@ -79,7 +92,7 @@ public final class CmId extends NativeResource {
         this.channel = channel;
         this.id = address.reinterpret(rdma_cm_id.sizeof());
         this.portSpace = portSpace;
-        this.addresses = "";
+        this.ends = Ends.UNKNOWN;
         this.groups = new HashSet<>();
         super("cm-id", channel);
         refresh();
@@ -942,10 +955,9 @@ public final class CmId extends NativeResource {
             CmContexts.acquire(verbs.address());
             device = verbs.address();
         }
-        InetSocketAddress local = CmAddresses.decode(rdma_addr.src_storage(address()));
-        InetSocketAddress remote = CmAddresses.decode(rdma_addr.dst_storage(address()));
-        addresses = (local == null ? "" : " " + CmAddresses.text(local))
-                + (remote == null || remote.getPort() == 0 ? "" : " -> " + CmAddresses.text(remote));
+        ends = new Ends(
+                CmAddresses.decode(rdma_addr.src_storage(address())),
+                CmAddresses.decode(rdma_addr.dst_storage(address())));
     }
 
     private MemorySegment address() {
@@ -1056,7 +1068,7 @@ public final class CmId extends NativeResource {
 
     @Override
     public String describe() {
-        return "cm-id " + number + " " + portSpace + addresses;
+        return "cm-id " + number + " " + portSpace + ends.text();
     }
 
     @Override

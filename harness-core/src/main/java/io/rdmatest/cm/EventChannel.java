@@ -304,10 +304,7 @@ public final class EventChannel extends NativeResource {
 
     @Nullable
     CmEvent pollMatching(Predicate<RawEvent> matching) {
-        return locked(() -> {
-            readAll();
-            return take(matching);
-        });
+        return locked(() -> takeOrRead(matching));
     }
 
     /**
@@ -348,8 +345,7 @@ public final class EventChannel extends NativeResource {
         try {
             lock.lock();
             try {
-                readAll();
-                CmEvent event = take(matching);
+                CmEvent event = takeOrRead(matching);
                 if (event != null || remaining <= 0) {
                     return event;
                 }
@@ -422,6 +418,16 @@ public final class EventChannel extends NativeResource {
             Arrival ignored = recent.removeFirst();
         }
         recent.addLast(new Arrival(Instant.now(), raw, id));
+    }
+
+    /** Asks the kernel only if what came before is none of it: each time it says that there is no more costs a system call. */
+    private @Nullable CmEvent takeOrRead(Predicate<RawEvent> matching) {
+        CmEvent event = take(matching);
+        if (event != null) {
+            return event;
+        }
+        readAll();
+        return take(matching);
     }
 
     private @Nullable CmEvent take(Predicate<RawEvent> matching) {
