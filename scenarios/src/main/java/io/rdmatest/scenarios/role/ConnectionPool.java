@@ -15,6 +15,7 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
+import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -52,6 +53,9 @@ final class ConnectionPool implements AutoCloseable {
     private final MemoryRegion region;
     private final int receiveSlots;
     private final int sendSlots;
+    /** Where nothing is ever received: each queue pair is then spared a receive queue, which the kernel makes and maps. */
+    private final @Nullable SharedReceiveQueue nothing;
+
     private final ReceiveRequests receives;
     private final SendRequests sends;
     private int queuePairs;
@@ -100,6 +104,9 @@ final class ConnectionPool implements AutoCloseable {
             region = own(domain.registerMemory(
                     Math.max(1L, (long) connections * ((long) receiveSlots * received + (long) sendSlots * size)),
                     Access.LOCAL_WRITE));
+            nothing = type == QpType.RC && messages == 0 && limits.maxSrq() > 0
+                    ? own(domain.createSharedReceiveQueue(1, 1))
+                    : null;
             int batch = Math.min(BATCH, work);
             receives = own(ReceiveRequests.allocate(batch));
             sends = own(SendRequests.allocate(batch));
@@ -144,14 +151,17 @@ final class ConnectionPool implements AutoCloseable {
             present = new Queues(send, receive, receive.newCompletions(BATCH));
             queues.set(connection / group, present);
         }
-        return QueuePairAttributes.builder(type)
+        QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(type)
                 .sendQueue(present.send())
                 .receiveQueue(present.receive())
                 .maxSendWr(sendSlots)
-                .maxReceiveWr(Math.max(1, messages))
-                .maxSendSge(1)
-                .maxReceiveSge(1)
-                .build();
+                .maxSendSge(1);
+        return nothing == null
+                ? attributes
+                        .maxReceiveWr(Math.max(1, messages))
+                        .maxReceiveSge(1)
+                        .build()
+                : attributes.srq(nothing).build();
     }
 
     /** Counts a queue pair that was made, for the message when the next can't be. */

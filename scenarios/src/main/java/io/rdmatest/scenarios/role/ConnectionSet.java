@@ -42,8 +42,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionSet implements AutoCloseable {
 
-    /** How many connections come up, or go, at the same time. */
-    static final int IN_FLIGHT = 128;
+    /**
+     * How many connections come up, or go, at the same time. Each has one management datagram under way, and the kernel posts
+     * 512 receives for those of a port, on which both ends may be. With half as many the processors now and then wait.
+     */
+    static final int IN_FLIGHT = 256;
 
     /**
      * Messages whose acknowledgement may be missing when the peer disconnects: it has received them, and its queue pair is
@@ -596,7 +599,6 @@ final class ConnectionSet implements AutoCloseable {
     private void awaitEvents(String what, BooleanSupplier done, @Nullable Duration limit) {
         long deadline = limit == null ? 0 : Waits.deadline(limit);
         while (true) {
-            takeEvents();
             if (done.getAsBoolean()) {
                 return;
             }
