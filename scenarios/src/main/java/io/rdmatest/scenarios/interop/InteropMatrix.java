@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.junit.RunSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 
 /**
@@ -23,9 +23,6 @@ public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
     /** How many cells there are for each program and role of ours, 1 to 1000; 1 unless set. */
     public static final String CELLS = "rdma.interop.cells";
-
-    /** One seed for all test classes of this JVM, short enough to be typed. */
-    private static final long RANDOM_SEED = ThreadLocalRandom.current().nextInt(1, 1_000_000);
 
     private static final int MOST_CELLS = 1000;
 
@@ -60,7 +57,7 @@ public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
     static InteropMatrix read(Function<String, Optional<String>> configuration) {
         return draw(
-                number(configuration, SEED, RANDOM_SEED),
+                number(configuration, SEED, RunSeed.get()),
                 Math.clamp(number(configuration, CELLS, 1), 0, Integer.MAX_VALUE));
     }
 
