@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param method the method of the test
  * @param verdict how it ended
  * @param reason why it ended so: the failure's message, or the reason of a skip
- * @param trace the failure's stack trace
+ * @param trace the failure's stack trace, or what a JVM that died wrote last
  * @param entry what a test published
  * @param expected how many tests are known of when this line is written
  * @param open how many test templates have not been unfolded into their invocations yet
@@ -59,6 +59,8 @@ record JournalEvent(
         SKIPPED,
         /** The plan was run to its end. */
         RUN_FINISHED,
+        /** The JVM ended before its plan did: the reason says how, the trace what it wrote last. */
+        DIED,
         /** Nothing could be run here; the reason says why. */
         TROUBLE
     }
@@ -70,6 +72,15 @@ record JournalEvent(
 
     static JournalEvent trouble(String reason) {
         return of(Kind.TROUBLE).withOutcome(null, reason, null);
+    }
+
+    static JournalEvent died(String how, String lastWords) {
+        return of(Kind.DIED).withOutcome(null, how, lastWords.isBlank() ? null : lastWords);
+    }
+
+    JournalEvent at(long millis) {
+        return new JournalEvent(
+                event, millis, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
     }
 
     JournalEvent about(String id, boolean test, String name, @Nullable String className, @Nullable String method) {

@@ -2,6 +2,7 @@ package io.rdmatest.report;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
+import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -50,12 +52,18 @@ public final class Qualify implements Callable<Integer> {
     /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
     private static final int LAST_WORDS = 50;
 
+    /** Lines that are shown of a JVM that died when another one goes on. */
+    private static final int WORDS_IN_BETWEEN = 20;
+
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
 
     private static final String PAIRS = "PairScenarios.roundTrips";
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
+
+    /** Exit statuses of a JVM that was asked to end: SIGINT, as of Ctrl-C, and SIGTERM. */
+    private static final Set<Integer> ASKED_TO_END = Set.of(128 + 2, 128 + 15);
 
     @Option(names = "--fabric", paramLabel = "NAME|PATH", description = "The fabric to qualify (default: auto).")
     private @Nullable String fabric;
@@ -111,6 +119,15 @@ public final class Qualify implements Callable<Integer> {
             description = "End the run after so many seconds (default: ${DEFAULT-VALUE}).")
     private int timeoutSeconds;
 
+    @Option(
+            names = "--restarts",
+            paramLabel = "NUMBER",
+            defaultValue = "3",
+            description =
+                    "When the JVM of the scenarios or its virtual machine dies, go on in another one with those that"
+                            + " are left, at most so many times (default: ${DEFAULT-VALUE}).")
+    private int restarts;
+
     @Option(names = "--output", paramLabel = "DIR", description = "Where the report goes (default: reports/target).")
     private @Nullable Path output;
 
@@ -132,8 +149,18 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable String running;
     private long runningSince = System.nanoTime();
     private @Nullable String trouble;
-    private @Nullable Process child;
+    private volatile @Nullable Process child;
     private volatile boolean timedOut;
+    private volatile boolean interrupted;
+
+    /** How often the JVM of the scenarios died. */
+    private int deaths;
+
+    private boolean lastOneDied;
+
+    /** Scenarios that ended, or did not, in JVMs that died. */
+    private int endedBefore;
+
     private int machines;
     private boolean closed;
     private int status = 1;
@@ -164,6 +191,9 @@ public final class Qualify implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         if (timeoutSeconds <= 0) {
             return usage("--timeout " + timeoutSeconds + " is not a number of seconds above 0");
+        }
+        if (restarts < 0) {
+            return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
         }
         if (pairs) {
             scenarios.add(PAIRS);
@@ -208,9 +238,10 @@ public final class Qualify implements Callable<Integer> {
                 reports,
                 project.resolve("scenarios").resolve("target").resolve("bench.json"));
 
+        List<String> command = command(journal, results);
         // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
         Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");
-        Process started = start(journal, results);
+        Process started = start(command);
         Runtime.getRuntime().addShutdownHook(onInterrupt);
         try (ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(work -> {
             Thread thread = new Thread(work, "qualify-clock");
@@ -225,11 +256,10 @@ public final class Qualify implements Callable<Integer> {
                     timeoutSeconds,
                     TimeUnit.SECONDS);
             var ticking = clock.scheduleAtFixedRate(this::showLive, 250, 250, TimeUnit.MILLISECONDS);
-            Thread errors = Thread.ofVirtual().start(() -> read(started.errorReader(StandardCharsets.UTF_8)));
-            read(new BufferedReader(new InputStreamReader(started.getInputStream(), StandardCharsets.UTF_8)));
-            errors.join(END_OF_CHILD);
-            if (!started.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS)) {
-                endChild();
+            command.add(command.indexOf("-cp"), "-D" + ScenarioRunner.GO_ON + "=true");
+            for (Process process = started; process != null; process = another(command, process, journal)) {
+                await(process);
+                noteEnd(process, journal);
             }
             deadline.cancel(false);
             ticking.cancel(false);
@@ -237,6 +267,81 @@ public final class Qualify implements Callable<Integer> {
         }
         finish(journal, generator, false);
         return status;
+    }
+
+    private void await(Process process) throws InterruptedException {
+        Thread errors = Thread.ofVirtual().start(() -> read(process.errorReader(StandardCharsets.UTF_8)));
+        read(new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)));
+        errors.join(END_OF_CHILD);
+        if (!process.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS)) {
+            endChild();
+        }
+    }
+
+    /** Writes into the journal how a JVM ended that did not come to the end of its plan. */
+    private void noteEnd(Process process, Path journal) throws IOException {
+        List<JournalEvent> events = Journal.read(journal);
+        lastOneDied = trouble == null
+                && !interrupted
+                && !events.isEmpty()
+                && !Begun.of(events).isEnded();
+        if (lastOneDied) {
+            deaths++;
+            noteEnd(journal, timedOut ? "ended after --timeout " + timeoutSeconds + " s" : status(process));
+        }
+    }
+
+    private void noteEnd(Path journal, String how) throws IOException {
+        try (Journal own = new Journal(journal, false)) {
+            own.write(JournalEvent.died(how, lastWords(LAST_WORDS)));
+        }
+    }
+
+    private static String status(Process process) {
+        return process.isAlive() ? "it does not end" : "exit status " + process.exitValue();
+    }
+
+    /** Starts another JVM for what is left if the last one died by itself; null if there is none to be started. */
+    private @Nullable Process another(List<String> command, Process last, Path journal) throws IOException {
+        if (!lastOneDied
+                || timedOut
+                || deaths > restarts
+                || last.isAlive()
+                || ASKED_TO_END.contains(last.exitValue())) {
+            return null;
+        }
+        List<JournalEvent> events = Journal.read(journal);
+        if (!Begun.of(events).canGoOn()) {
+            return null;
+        }
+        synchronized (display) {
+            if (closed) {
+                return null;
+            }
+            // Not what the display counted: the last lines may have died with the JVM.
+            endedBefore = (int) Run.of(events).scenarios().stream()
+                    .filter(scenario -> !scenario.notRun)
+                    .count();
+            ended = endedBefore;
+            if (running != null) {
+                print("%s%s %-7s %8s  %s"
+                        .formatted(
+                                count(ended),
+                                mark(Verdict.BROKEN),
+                                Verdict.BROKEN,
+                                Units.seconds((System.nanoTime() - runningSince) / 1_000_000),
+                                running));
+            }
+            print("The JVM of the scenarios, or its virtual machine, died %s (%s). What was said last:"
+                    .formatted(running == null ? "outside a scenario" : "in it", status(last)));
+            print(lastWords(WORDS_IN_BETWEEN).indent(4).stripTrailing());
+            print("Going on with what is left in another one, the %s of at most %d."
+                    .formatted(deaths == 1 ? "first" : deaths + ".", restarts));
+            running = null;
+            runningSince = System.nanoTime();
+            childSaid.clear();
+        }
+        return start(command);
     }
 
     /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
@@ -284,7 +389,23 @@ public final class Qualify implements Callable<Integer> {
         return builder;
     }
 
-    private Process start(Path journal, Path results) throws IOException {
+    /** Starts the JVM of the scenarios; null if the run was interrupted before. */
+    private synchronized @Nullable Process start(List<String> command) throws IOException {
+        if (closed) {
+            return null;
+        }
+        Process started = inMachines(new ProcessBuilder(command))
+                .redirectInput(new File("/dev/null"))
+                .start();
+        child = started;
+        if (timedOut) {
+            // The clock may have struck before there was this child to be ended.
+            endChild();
+        }
+        return started;
+    }
+
+    private List<String> command(Path journal, Path results) throws IOException {
         Path java = Path.of(System.getProperty(
                 "rdma.java", project.resolve("fabric-config/rdma-jdk/bin/java").toString()));
         if (!Files.isExecutable(java)) {
@@ -320,14 +441,12 @@ public final class Qualify implements Callable<Integer> {
         if (client != null) {
             command.add("-Drdma.scenario.client=" + client);
         }
+        command.add("-D" + RunSeed.PROPERTY + "=" + RunSeed.draw());
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
         command.addAll(scenarios);
-        child = inMachines(new ProcessBuilder(command))
-                .redirectInput(new File("/dev/null"))
-                .start();
-        return child;
+        return command;
     }
 
     private void read(BufferedReader lines) {
@@ -356,11 +475,11 @@ public final class Qualify implements Callable<Integer> {
     private void show(JournalEvent event) {
         synchronized (display) {
             if (event.expected() != null) {
-                total = event.expected() + (event.open() != null && event.open() > 0 ? "+" : "");
+                total = endedBefore + event.expected() + (event.open() != null && event.open() > 0 ? "+" : "");
             }
             if (event.event() == Kind.TROUBLE) {
                 trouble = event.reason();
-            } else if (event.event() == Kind.RUN_STARTED) {
+            } else if (event.event() == Kind.RUN_STARTED && deaths == 0) {
                 print(
                         total.endsWith("+")
                                 ? "Running the scenarios; how many there are shows as they unfold"
@@ -431,10 +550,11 @@ public final class Qualify implements Callable<Integer> {
     }
 
     /** Writes what is to be written; once, whether the run ended by itself or was interrupted. */
-    private synchronized void finish(Path journal, ReportGenerator generator, boolean interrupted) {
+    private synchronized void finish(Path journal, ReportGenerator generator, boolean byUser) {
         if (closed) {
             return;
         }
+        interrupted = byUser;
         endChild();
         synchronized (display) {
             closed = true;
@@ -443,10 +563,13 @@ public final class Qualify implements Callable<Integer> {
             }
         }
         try {
+            if (byUser) {
+                noteEnd(journal, "interrupted");
+            }
             Run run = Run.of(Journal.read(journal));
-            if (trouble != null || run.scenarios().isEmpty()) {
+            if (trouble != null && deaths == 0 || run.scenarios().isEmpty()) {
                 status = 3;
-                if (interrupted) {
+                if (byUser) {
                     System.err.println("./qualify: interrupted before the first scenario");
                     return;
                 }
@@ -460,11 +583,13 @@ public final class Qualify implements Callable<Integer> {
                 return;
             }
             table(run);
-            if (interrupted) {
+            if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
             } else if (timedOut) {
                 out.println("Ended after " + timeoutSeconds + " s (--timeout).");
-            } else if (run.isCut()) {
+            } else if (trouble != null) {
+                out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
+            } else if (lastOneDied) {
                 // A machine that ended says so, and then what it wrote last.
                 out.println("The run ended early. What was said last:");
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
@@ -472,7 +597,7 @@ public final class Qualify implements Callable<Integer> {
             generator.generate(run);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            status = run.isGood() && !timedOut ? 0 : 1;
+            status = run.isGood() && !timedOut && trouble == null ? 0 : 1;
         } catch (IOException | UncheckedIOException e) {
             status = 3;
             System.err.println("./qualify: no report: " + e.getMessage());
@@ -505,11 +630,10 @@ public final class Qualify implements Callable<Integer> {
         }
         out.println();
         out.println("%d scenarios: %s".formatted(run.scenarios().size(), run.counts()));
-        long notRun = run.scenarios().stream()
-                .filter(scenario -> Run.NOT_RUN.equals(scenario.reason))
-                .count();
+        long notRun =
+                run.scenarios().stream().filter(scenario -> scenario.notRun).count();
         if (notRun > 0) {
-            out.println(notRun + " of them were not run, because the run ended before their turn.");
+            out.println(notRun + (notRun == 1 ? " of them was" : " of them were") + " not run.");
         }
     }
 

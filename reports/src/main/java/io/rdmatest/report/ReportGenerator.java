@@ -117,9 +117,10 @@ public final class ReportGenerator implements Callable<Integer> {
         writeEnvironment(run);
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
+        dropResultsOfOtherJvms();
         nameResults(run);
         for (Run.Scenario scenario : run.scenarios()) {
-            if (scenario.isUnfinished() || Run.NOT_RUN.equals(scenario.reason)) {
+            if (scenario.isUnfinished() || scenario.notRun) {
                 writeSyntheticResult(scenario);
             }
         }
@@ -137,6 +138,18 @@ public final class ReportGenerator implements Callable<Integer> {
             allure(report().getParent(), true);
         } finally {
             deleteRecursively(scratch);
+        }
+    }
+
+    /** Deletes what Allure has written about tests that were left out because an earlier JVM of the run had begun them. */
+    private void dropResultsOfOtherJvms() throws IOException {
+        for (Path file : resultFiles()) {
+            if (MAPPER.readTree(file.toFile())
+                    .at("/statusDetails/message")
+                    .asText()
+                    .equals(BegunCondition.REASON)) {
+                Files.delete(file);
+            }
         }
     }
 
@@ -235,7 +248,10 @@ public final class ReportGenerator implements Callable<Integer> {
         result.put("fullName", scenario.className + "." + (scenario.method == null ? name : scenario.method));
         result.put("status", scenario.verdict.toString());
         result.put("stage", "finished");
-        result.putObject("statusDetails").put("message", scenario.reason);
+        ObjectNode details = result.putObject("statusDetails").put("message", scenario.reason);
+        if (scenario.lastWords != null) {
+            details.put("trace", scenario.lastWords);
+        }
         result.put("start", scenario.startMillis);
         result.put("stop", scenario.startMillis + scenario.durationMillis);
         ArrayNode labels = result.putArray("labels");

@@ -34,6 +34,9 @@ final class ScenarioRunner {
     /** System property: the package whose classes are the scenarios. */
     static final String PACKAGE = "rdma.scenarios.package";
 
+    /** System property: whether to do what is left of the run that the journals are of. */
+    static final String GO_ON = "rdma.scenarios.go-on";
+
     static final int TROUBLE = 3;
 
     /** Bytes that the largest scenario keeps registered at once. */
@@ -42,7 +45,7 @@ final class ScenarioRunner {
     private ScenarioRunner() {}
 
     /**
-     * Runs the scenarios that match a pattern.
+     * Runs the scenarios that match a pattern, or what is left of them.
      *
      * @param args the patterns; none for all scenarios
      */
@@ -50,8 +53,12 @@ final class ScenarioRunner {
         int status = 0;
         try {
             preflight();
-            LauncherFactory.create().execute(request(Arrays.asList(args)));
-        } catch (RuntimeException | LinkageError e) {
+            // Before this JVM has a journal of its own.
+            Begun begun =
+                    Boolean.getBoolean(GO_ON) ? Begun.of(Journal.read(ReportConfiguration.directory())) : Begun.NOTHING;
+            BegunCondition.leaveOut(begun);
+            LauncherFactory.create().execute(request(Arrays.asList(args), begun));
+        } catch (IOException | RuntimeException | LinkageError e) {
             status = TROUBLE;
             trouble(e);
         }
@@ -87,7 +94,7 @@ final class ScenarioRunner {
         }
     }
 
-    static LauncherDiscoveryRequest request(List<String> patterns) {
+    private static LauncherDiscoveryRequest request(List<String> patterns, Begun begun) {
         List<Pattern> wanted = patterns.stream().map(ScenarioRunner::glob).toList();
         PostDiscoveryFilter filter = descriptor -> {
             if (wanted.isEmpty() || !(descriptor.getSource().orElse(null) instanceof MethodSource source)) {
@@ -101,14 +108,19 @@ final class ScenarioRunner {
         return LauncherDiscoveryRequestBuilder.request()
                 .selectors(DiscoverySelectors.selectPackage(System.getProperty(PACKAGE, SCENARIOS)))
                 .filters(ClassNameFilter.includeClassNamePatterns(".*Scenarios"))
-                .filters(filter)
+                .filters(filter, notBegun(begun))
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
                 .build();
     }
 
+    private static PostDiscoveryFilter notBegun(Begun begun) {
+        return descriptor ->
+                FilterResult.includedIf(!begun.contains(descriptor.getUniqueId().toString()));
+    }
+
     /** Lists what would run, by class and method; needs no device. */
     static List<String> list(List<String> patterns) {
-        TestPlan plan = LauncherFactory.create().discover(request(patterns));
+        TestPlan plan = LauncherFactory.create().discover(request(patterns, Begun.NOTHING));
         List<String> names = new ArrayList<>();
         for (TestIdentifier root : plan.getRoots()) {
             for (TestIdentifier identifier : plan.getDescendants(root)) {

@@ -73,9 +73,7 @@ class QualifyAcrossNodesTests {
     void allPairsAreMeasured() throws Exception {
         String said = run(Machines.qualify(), "--fabric", "microvm-2", "--pairs", "--output", folder.toString());
 
-        JsonNode scenario = new ObjectMapper()
-                .readTree(folder.resolve("qualification.json").toFile())
-                .path("scenarios");
+        JsonNode scenario = scenarios();
         assertThat(scenario).as(said).hasSize(1);
         assertThat(scenario.path(0).path("verdict").asText()).as(said).isEqualTo("passed");
         JsonNode measured = scenario.path(0).path("measurements");
@@ -130,10 +128,41 @@ class QualifyAcrossNodesTests {
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aMachineThatIsKilledInMidRunIsTold(int node) throws Exception {
+        String output = killInMidRun(node, "--restarts", "0", "--scenario", "PingPongScenarios");
+
+        assertThat(output).contains("The run ended early. What was said last:");
+        assertThat(verdicts()).as(output).contains("passed", "broken");
+    }
+
+    /** What is left is done on two new machines, and nothing twice. */
+    @Test
+    void aRunGoesOnWhenAMachineWasKilled() throws Exception {
+        String output = killInMidRun(
+                1,
+                "--scenario",
+                "PingPongScenarios.sharedReceiveQueue",
+                "--scenario",
+                "PingPongScenarios.inline",
+                "--scenario",
+                "PingPongScenarios.completionEvents");
+
+        assertThat(output).containsOnlyOnce("Going on with what is left in another one");
+        assertThat(verdicts()).as(output).containsOnly("passed", "broken").containsOnlyOnce("broken");
+        assertThat(scenarios()).extracting(each -> each.path("name").asText()).doesNotHaveDuplicates();
+        assertThat(scenarios())
+                .as(output)
+                .extracting(each -> each.path("name").asText())
+                .anySatisfy(name -> assertThat(name).contains("shared receive queue"))
+                .anySatisfy(name -> assertThat(name).contains("inline"))
+                .anySatisfy(name -> assertThat(name).contains("events"));
+    }
+
+    /** Runs scenarios on two machines, kills one of them when the first scenario has ended, and returns what was said. */
+    private String killInMidRun(int node, String... arguments) throws Exception {
         Path said = folder.resolve("killed");
         List<String> command = new ArrayList<>(Machines.qualify());
-        command.addAll(
-                List.of("--fabric", "microvm-2", "--scenario", "PingPongScenarios", "--output", folder.toString()));
+        command.addAll(List.of("--fabric", "microvm-2", "--output", folder.toString()));
+        command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(Machines.PROJECT.toFile())
                 .redirectErrorStream(true)
@@ -156,7 +185,7 @@ class QualifyAcrossNodesTests {
             long killed = System.nanoTime();
             await(process, "the end of both machines", () -> machines.stream().noneMatch(ProcessHandle::isAlive));
             assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(Duration.ofSeconds(10));
-            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+            assertThat(process.waitFor(4, TimeUnit.MINUTES)).isTrue();
         } finally {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
@@ -166,10 +195,17 @@ class QualifyAcrossNodesTests {
         assertThat(output)
                 .contains("the virtual machine" + (node == 0 ? "" : " b") + " ended: QEMU was killed by signal 9");
         assertThat(started).noneMatch(ProcessHandle::isAlive);
-        JsonNode scenarios = new ObjectMapper()
+        return output;
+    }
+
+    private JsonNode scenarios() throws IOException {
+        return new ObjectMapper()
                 .readTree(folder.resolve("qualification.json").toFile())
                 .path("scenarios");
-        assertThat(scenarios).extracting(each -> each.path("verdict").asText()).contains("passed", "broken");
+    }
+
+    private List<String> verdicts() throws IOException {
+        return scenarios().findValuesAsText("verdict");
     }
 
     /** Counts the tests that ended since; until it is deleted, the journal of another run is there. */
@@ -203,9 +239,7 @@ class QualifyAcrossNodesTests {
 
     /** Each scenario has bytes that were compared, and says which node did what. */
     private void requirePassed(String said, int count, String server, String client) throws Exception {
-        JsonNode scenarios = new ObjectMapper()
-                .readTree(folder.resolve("qualification.json").toFile())
-                .path("scenarios");
+        JsonNode scenarios = scenarios();
         assertThat(scenarios).as(said).hasSize(count);
         for (JsonNode scenario : scenarios) {
             assertThat(scenario.path("verdict").asText())

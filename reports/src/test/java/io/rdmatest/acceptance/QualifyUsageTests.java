@@ -29,6 +29,7 @@ class QualifyUsageTests {
                 "--server b                     | --server and --client are nodes of a fabric: name it with --fabric",
                 "--client z --fabric microvm-2  | has no node 'z'; allowed: a, b",
                 "--timeout 0                    | --timeout 0 is not a number of seconds above 0",
+                "--restarts -1                  | --restarts -1 is not a number of restarts, 0 or more",
                 "--scenario NoSuchScenario      | no scenario matches NoSuchScenario",
                 "--no-such-option               | Unknown option: '--no-such-option'",
             })

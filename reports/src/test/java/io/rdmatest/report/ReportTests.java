@@ -187,7 +187,86 @@ class ReportTests {
                         Qualify.class.getName(),
                         List.of("-Drdma.test.die=true", "--scenario", "MachineDies*.dies")))
                 .isEqualTo(1);
-        assertThat(Files.readString(said)).contains("1 broken");
+        assertThat(Files.readString(said)).contains("1 broken").doesNotContain("Going on");
+    }
+
+    /** The JVM dies in an invocation of a test template, and another one in the set-up of a class. */
+    @Test
+    void theFrontEndGoesOnWithWhatIsLeftWhenAJvmDied() throws Exception {
+        JsonNode summary = qualifyDying(List.of());
+
+        String said = Files.readString(directory.resolve("said"));
+        assertThat(said.lines().filter(line -> line.startsWith("Going on with what is left")))
+                .as(said)
+                .hasSize(2);
+        assertThat(said)
+                .contains(
+                        "1 of them was not run.",
+                        "last words of transfer 2",
+                        "last words of a set-up",
+                        "(exit status 134)")
+                .contains("9 scenarios: 6 passed, 0 failed, 2 broken, 1 skipped");
+        for (String passed : List.of("first", "transfer 1", "transfer 3", "transfer 4", "last", "anyTime")) {
+            assertThat(verdict(summary, passed)).as(passed).isEqualTo("passed");
+        }
+        assertThat(scenario(summary, "transfer 2").path("reason").asText())
+                .startsWith(Run.NEVER_FINISHED)
+                .endsWith("(exit status 134)");
+        assertThat(verdict(summary, "Set up dies")).isEqualTo("broken");
+        assertThat(scenario(summary, "Set up dies: neverReached").path("reason").asText())
+                .isEqualTo(Run.NOT_RUN_IN_CLASS);
+        // What is drawn at random is the same in all three JVMs.
+        assertThat(summary.path("scenarios").findValuesAsText("run seed"))
+                .hasSize(6)
+                .containsOnly(
+                        summary.path("scenarios").findValuesAsText("run seed").getFirst());
+        // One result for each scenario, and none for what the other JVMs left out.
+        List<JsonNode> results = results(directory.resolve("reports/target/qualify-results"));
+        assertThat(results).hasSize(9);
+        assertThat(results)
+                .extracting(result -> result.path("historyId").asText())
+                .doesNotHaveDuplicates();
+        assertThat(results)
+                .filteredOn(result -> result.path("name").asText().equals("transfer 2"))
+                .singleElement()
+                .satisfies(result ->
+                        assertThat(result.at("/statusDetails/trace").asText()).contains("last words of transfer 2"));
+    }
+
+    @Test
+    void theFrontEndGoesOnNoMoreOftenThanItMay() throws Exception {
+        JsonNode summary = qualifyDying(List.of("--restarts", "0"));
+
+        assertThat(Files.readString(directory.resolve("said")))
+                .contains("The run ended early. What was said last:", "were not run")
+                .doesNotContain("Going on");
+        assertThat(summary.path("scenarios").findValuesAsText("verdict")).containsOnlyOnce("broken");
+    }
+
+    private JsonNode qualifyDying(List<String> arguments) throws Exception {
+        Path target = Files.createDirectories(directory.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        List<String> options = List.of(
+                "-Drdma.project=" + directory,
+                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.dying",
+                "-Dstdout.encoding=US-ASCII");
+        Path said = directory.resolve("said");
+        assertThat(java(said, options, Qualify.class.getName(), arguments))
+                .as(Files.readString(said))
+                .isEqualTo(1);
+        return MAPPER.readTree(target.resolve("qualification.json").toFile());
+    }
+
+    private static List<JsonNode> results(Path directory) throws IOException {
+        List<JsonNode> results = new ArrayList<>();
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))
+                    .toList()) {
+                results.add(MAPPER.readTree(file.toFile()));
+            }
+        }
+        return results;
     }
 
     @Test

@@ -1,0 +1,194 @@
+package io.rdmatest.report;
+
+import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.report.Run.Scenario;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Makes a {@link Run} of what journals say: those of one JVM after the other, each from its start to its end. */
+final class RunReader {
+
+    private final Map<String, String> environment = new TreeMap<>();
+    private final Map<String, Scenario> scenarios = new LinkedHashMap<>();
+    private final Map<String, JournalEvent> planned = new LinkedHashMap<>();
+    private final Map<String, String> devices = new LinkedHashMap<>();
+
+    /** What the JVM has begun that the events now are of. */
+    private final Set<Scenario> openTests = new LinkedHashSet<>();
+
+    private final Map<String, JournalEvent> openContainers = new LinkedHashMap<>();
+
+    private final Set<String> lostContainers = new LinkedHashSet<>();
+
+    private @Nullable String trouble;
+    private long last;
+
+    void read(JournalEvent event) {
+        if (event.event() == JournalEvent.Kind.RUN_STARTED) {
+            // Nobody saw the end of the JVM before, but it was before this one's beginning.
+            endOfJvm(JournalEvent.of(JournalEvent.Kind.DIED).at(last));
+        }
+        last = Math.max(last, event.time());
+        String id = event.id();
+        if (id == null) {
+            if (event.event() == JournalEvent.Kind.TROUBLE) {
+                trouble = event.reason();
+            } else if (event.event() == JournalEvent.Kind.DIED) {
+                endOfJvm(event);
+            }
+            return;
+        }
+        switch (event.event()) {
+            case PLANNED -> planned.put(id, event);
+            case STARTED -> {
+                if (event.isTest()) {
+                    planned.remove(id);
+                    Scenario started = scenario(event);
+                    started.startMillis = event.time();
+                    openTests.add(started);
+                } else {
+                    openContainers.put(id, event);
+                }
+            }
+            case SKIPPED -> {
+                planned.remove(id);
+                Scenario skipped = scenario(event);
+                skipped.startMillis = event.time();
+                skipped.end(event);
+            }
+            case FINISHED -> finished(id, event);
+            case ENTRY -> entry(event, event.isTest() ? scenario(event) : null);
+            default -> {}
+        }
+    }
+
+    private void finished(String id, JournalEvent event) {
+        openContainers.remove(id);
+        if (event.isTest()) {
+            Scenario ended = scenario(event);
+            ended.end(event);
+            openTests.remove(ended);
+        } else if (event.verdict() == Verdict.PASSED) {
+            planned.remove(id);
+        } else {
+            // Its set-up failed and its tests never started, or its tear-down failed after they ended.
+            boolean any = false;
+            for (JournalEvent test : List.copyOf(planned.values())) {
+                if (isWithin(test.id(), id)) {
+                    any = true;
+                    planned.remove(test.id());
+                    Scenario lost = scenario(test);
+                    lost.startMillis = event.time();
+                    lost.end(event);
+                }
+            }
+            if (!any) {
+                scenario(event).end(event);
+            }
+        }
+    }
+
+    /** Blames what was under way: the tests, or else the outermost class, whose set-up it was or which was between two. */
+    private void endOfJvm(JournalEvent died) {
+        openTests.forEach(test -> test.lost(died));
+        if (openTests.isEmpty()) {
+            openContainers.values().stream()
+                    .filter(container -> String.valueOf(container.id()).contains("[class:"))
+                    .findFirst()
+                    .ifPresent(container -> {
+                        planned.remove(container.id());
+                        Scenario lost = scenario(container);
+                        lostContainers.add(lost.id);
+                        lost.startMillis = container.time();
+                        lost.lost(died);
+                    });
+        }
+        openTests.clear();
+        openContainers.clear();
+    }
+
+    Run run() {
+        endOfJvm(JournalEvent.of(JournalEvent.Kind.DIED).at(last));
+        for (JournalEvent left : planned.values()) {
+            Scenario notRun = scenario(left);
+            if (!notRun.finished) {
+                notRun.verdict = Verdict.SKIPPED;
+                notRun.notRun = true;
+                notRun.reason = lostContainers.stream().anyMatch(container -> isWithin(notRun.id, container))
+                        ? Run.NOT_RUN_IN_CLASS
+                        : Run.NOT_RUN;
+                notRun.startMillis = last;
+            }
+        }
+        for (Scenario scenario : scenarios.values()) {
+            if (scenario.device == null) {
+                devices.forEach((id, device) -> {
+                    if (isWithin(scenario.id, id)) {
+                        scenario.device = device;
+                    }
+                });
+            }
+            if (scenario.device == null) {
+                scenario.device = environment.get("device");
+            }
+        }
+        if (trouble != null) {
+            environment.put("trouble", trouble);
+        }
+        return new Run(environment, new ArrayList<>(scenarios.values()));
+    }
+
+    /** Unique ids are paths: what is within a container continues its id with another segment. */
+    static boolean isWithin(@Nullable String id, String container) {
+        return id != null && (id.equals(container) || id.startsWith(container + "/"));
+    }
+
+    private void entry(JournalEvent event, @Nullable Scenario scenario) {
+        Map<String, String> entry = event.entry();
+        if (entry == null) {
+            return;
+        }
+        entry.forEach((key, value) -> {
+            if (key.startsWith(ReportKeys.ENVIRONMENT_PREFIX)) {
+                environment.put(key.substring(ReportKeys.ENVIRONMENT_PREFIX.length()), value);
+            }
+        });
+        String device = entry.get(ReportKeys.DEVICE);
+        if (device != null) {
+            devices.put(String.valueOf(event.id()), device);
+        }
+        if (scenario == null) {
+            return;
+        }
+        if (device != null) {
+            scenario.device = device;
+        }
+        String parameter = entry.get(ReportKeys.PARAMETER);
+        if (parameter != null) {
+            scenario.parameters.put(parameter, entry.getOrDefault(ReportKeys.VALUE, ""));
+        }
+        String label = entry.get(ReportKeys.LABEL);
+        if (label != null) {
+            scenario.labels.put(label, entry.getOrDefault(ReportKeys.VALUE, ""));
+        }
+        String verified = entry.get(ReportKeys.BYTES_VERIFIED);
+        if (verified != null) {
+            scenario.bytesVerified += Long.parseLong(verified);
+        }
+        scenario.collected.add(entry);
+    }
+
+    private Scenario scenario(JournalEvent event) {
+        String id = String.valueOf(event.id());
+        return scenarios.computeIfAbsent(
+                id,
+                ignored ->
+                        new Scenario(id, event.name() == null ? id : event.name(), event.className(), event.method()));
+    }
+}
