@@ -8,7 +8,6 @@ import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -142,6 +141,7 @@ public final class Qualify implements Callable<Integer> {
     private final boolean terminal =
             System.console() != null && System.console().isTerminal();
     private final PrintStream out = System.out;
+    private final Leftovers leftovers = new Leftovers();
     private final List<String> childSaid = new ArrayList<>();
     private final Object display = new Object();
     private int ended;
@@ -269,13 +269,15 @@ public final class Qualify implements Callable<Integer> {
         return status;
     }
 
+    /** Shows what a JVM says until it ended, and ends what it leaves behind: that could hold its output open for ever. */
     private void await(Process process) throws InterruptedException {
-        Thread errors = Thread.ofVirtual().start(() -> read(process.errorReader(StandardCharsets.UTF_8)));
-        read(new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)));
+        Thread errors = Thread.ofPlatform().daemon().start(() -> read(process.errorReader(StandardCharsets.UTF_8)));
+        Thread says = Thread.ofPlatform().daemon().start(() -> read(process.inputReader(StandardCharsets.UTF_8)));
+        // The clock ends it long before, unless it is stuck in the kernel.
+        process.waitFor(timeoutSeconds + 3 * END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
+        leftovers.end();
+        says.join(END_OF_CHILD);
         errors.join(END_OF_CHILD);
-        if (!process.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS)) {
-            endChild();
-        }
     }
 
     /** Writes into the journal how a JVM ended that did not come to the end of its plan. */
@@ -305,8 +307,8 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable Process another(List<String> command, Process last, Path journal) throws IOException {
         if (!lastOneDied
                 || timedOut
-                || deaths > restarts
                 || last.isAlive()
+                || deaths > restarts
                 || ASKED_TO_END.contains(last.exitValue())) {
             return null;
         }
@@ -394,9 +396,9 @@ public final class Qualify implements Callable<Integer> {
         if (closed) {
             return null;
         }
-        Process started = inMachines(new ProcessBuilder(command))
-                .redirectInput(new File("/dev/null"))
-                .start();
+        ProcessBuilder builder = inMachines(new ProcessBuilder(command)).redirectInput(new File("/dev/null"));
+        leftovers.mark(builder.environment());
+        Process started = builder.start();
         child = started;
         if (timedOut) {
             // The clock may have struck before there was this child to be ended.
@@ -538,7 +540,6 @@ public final class Qualify implements Callable<Integer> {
         if (process == null) {
             return;
         }
-        List<ProcessHandle> family = process.descendants().toList();
         process.destroy();
         try {
             process.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
@@ -546,7 +547,7 @@ public final class Qualify implements Callable<Integer> {
             Thread.currentThread().interrupt();
         }
         process.destroyForcibly();
-        family.forEach(ProcessHandle::destroyForcibly);
+        leftovers.end();
     }
 
     /** Writes what is to be written; once, whether the run ended by itself or was interrupted. */

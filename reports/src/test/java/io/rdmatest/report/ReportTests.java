@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -206,6 +207,10 @@ class ReportTests {
                         "last words of a set-up",
                         "(exit status 134)")
                 .contains("9 scenarios: 6 passed, 0 failed, 2 broken, 1 skipped");
+        Matcher left = Pattern.compile("which leaves (\\d+) behind").matcher(said);
+        assertThat(left.find()).isTrue();
+        assertThat(ProcessHandle.of(Long.parseLong(left.group(1))).filter(ProcessHandle::isAlive))
+                .isEmpty();
         for (String passed : List.of("first", "transfer 1", "transfer 3", "transfer 4", "last", "anyTime")) {
             assertThat(verdict(summary, passed)).as(passed).isEqualTo("passed");
         }
