@@ -94,7 +94,7 @@ final class RunReader {
         }
     }
 
-    /** Blames what was under way: the tests, or else the outermost class, whose set-up it was or which was between two. */
+    /** Blames the tests that were under way, or else the outermost class: it was in its set-up, or between two of its tests. */
     private void endOfJvm(JournalEvent died) {
         openTests.forEach(test -> test.lost(died));
         if (openTests.isEmpty()) {

@@ -38,7 +38,7 @@ class BenchIT {
                 .isEqualTo(Processors.near(device).toString());
         JsonNode latency = onlyPair(row);
         int iterations = latency.at("/theirDetails/iterations").asInt();
-        assertThat(iterations).isEqualTo(1000);
+        assertThat(iterations).isEqualTo(5000);
         assertThat(latency.at("/theirDetails/bytes").asInt()).isEqualTo(LATENCY_SIZE);
         assertThat(latency.at("/ourDetails/messagesOfClient").asInt()).isEqualTo(iterations);
         assertThat(latency.at("/ourDetails/messagesOfServer").asInt()).isEqualTo(iterations);
