@@ -42,6 +42,12 @@ final class DataPath {
     /** The longest that one call polls an empty queue; then it comes back with what it has. */
     private static final long SPIN_NANOS = 10_000;
 
+    /**
+     * How many bytes are held back at most until more come, in one message: many packets of any path MTU, so that to post it is
+     * little of what it takes, and few of them beside the ring, so that the peer copies out while the next one is under way.
+     */
+    private static final int MOST_HELD = 16 * 1024;
+
     // The two low bits of a request's identifier: the opcode of a failed request is undefined.
     // The rest is the position of the send ring's counter after the data, or the receive's place.
     private static final int KIND_BITS = 2;
@@ -76,6 +82,14 @@ final class DataPath {
     private int reservedOffset;
     private long reservedRemote;
     private long reservedEnd;
+    /** Whether what was set aside last goes on where what is held back ends, in both rings. */
+    private boolean reservedBehindHeld;
+
+    private int heldOffset;
+    private long heldRemote;
+    private long heldEnd;
+    /** The bytes in the send ring that are counted but not posted yet: more were announced. Read without the lock, too. */
+    private volatile int held;
     /** Whether the peer was owed enough to be told when room was last looked for. */
     private boolean controlDue;
 
@@ -247,6 +261,7 @@ final class DataPath {
         sendLock.lock();
         try {
             stopped = true;
+            postHeld();
         } finally {
             sendLock.unlock();
         }
@@ -319,14 +334,20 @@ final class DataPath {
 
     // ---- sending ----
 
-    /** Sends what there is room for, without waiting: the number of bytes, 0 if there is none. */
-    int send(ByteBuffer source) {
+    /**
+     * Sends what there is room for, without waiting: the number of bytes, 0 if there is none.
+     *
+     * @param more whether another call follows at once: what fills no message of its own may wait for it
+     */
+    int send(ByteBuffer source, boolean more) {
         sendLock.lock();
         try {
             int sent = 0;
             while (source.hasRemaining()) {
                 int chunk = reserve(source.remaining());
                 if (chunk == 0) {
+                    // What is held back has to go, for the room that it takes to become free.
+                    postHeld();
                     if (!spin()) {
                         break;
                     }
@@ -336,9 +357,12 @@ final class DataPath {
                     }
                 }
                 sendBytes.put(reservedOffset, source, source.position(), chunk);
-                postData(chunk);
                 source.position(source.position() + chunk);
                 sent += chunk;
+                hold(chunk);
+            }
+            if (!more) {
+                postHeld();
             }
             if (controlDue) {
                 giveBack();
@@ -363,7 +387,11 @@ final class DataPath {
     }
 
     private int sendable(int most) {
-        if (!started || stopped || ending || failure != null || !credits.maySendData()) {
+        return credits.maySendData() ? room(most) : 0;
+    }
+
+    private int room(int most) {
+        if (!started || stopped || ending || failure != null) {
             return 0;
         }
         return Math.min(most, Math.min(sendRing.contiguousFree(), peerRing.contiguousFree()));
@@ -373,14 +401,18 @@ final class DataPath {
     private int reserve(int most) {
         queueLock.lock();
         try {
-            int chunk = sendable(most);
+            reservedOffset = sendRing.produceOffset();
+            reservedRemote = peerAddress + peerRing.produceOffset();
+            reservedBehindHeld = held > 0 && reservedOffset == heldOffset + held && reservedRemote == heldRemote + held;
+            // What goes into the message that is held back needs no credit of its own.
+            int chunk = reservedBehindHeld ? room(most) : sendable(most);
             if (chunk > 0) {
-                reservedOffset = sendRing.produceOffset();
-                reservedRemote = peerAddress + peerRing.produceOffset();
                 boolean room = sendRing.produce(chunk) && peerRing.produce(chunk);
                 assert room;
                 reservedEnd = sendRing.produced();
-                credits.dataSent();
+                if (!reservedBehindHeld) {
+                    credits.dataSent();
+                }
             }
             controlDue = credits.controlDue();
             return chunk;
@@ -389,10 +421,43 @@ final class DataPath {
         }
     }
 
-    private void postData(int length) {
-        data.segment(0, reservedOffset, length);
-        data.remoteAddress(0, reservedRemote);
-        data.wrId(iwarp() ? 1 : 0, reservedEnd << KIND_BITS | DATA);
+    /** Takes what was set aside last, and is filled, to what is held back, and posts that when it is long enough. */
+    private void hold(int length) {
+        if (!reservedBehindHeld) {
+            postHeld();
+            heldOffset = reservedOffset;
+            heldRemote = reservedRemote;
+        }
+        heldEnd = reservedEnd;
+        int all = held + length;
+        held = all;
+        if (all >= MOST_HELD) {
+            postHeld();
+        }
+    }
+
+    /** Posts what is held back, in calls that announce no more. */
+    void flush() {
+        if (held == 0) {
+            return;
+        }
+        sendLock.lock();
+        try {
+            postHeld();
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    private void postHeld() {
+        int length = held;
+        if (length == 0) {
+            return;
+        }
+        held = 0;
+        data.segment(0, heldOffset, length);
+        data.remoteAddress(0, heldRemote);
+        data.wrId(iwarp() ? 1 : 0, heldEnd << KIND_BITS | DATA);
         if (iwarp()) {
             data.segment(1, nextWord(ControlWord.ofData(length)), WORD);
         }
@@ -465,6 +530,7 @@ final class DataPath {
 
     /** Copies out what has arrived, without waiting: the number of bytes, 0 if there is none. */
     int receive(ByteBuffer destination) {
+        flush();
         receiveLock.lock();
         try {
             int received = 0;

@@ -310,8 +310,26 @@ public final class StreamEndpoint implements AutoCloseable {
      * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed
      */
     public int send(ByteBuffer source) {
+        return send(source, false);
+    }
+
+    /**
+     * Sends what there is room for, as {@link #send(ByteBuffer)} does, and may hold small pieces back to write them to the
+     * peer together, fi_sendmsg(3) with FI_MORE: many small calls then cost the device few messages.
+     *
+     * <p>What is held back is written when it comes to 16 KiB, when there is no room for more, and by the next call of any
+     * other method that sends, receives, waits, looks or shuts down; a call with {@code false} and an empty buffer does
+     * nothing else. Without any of these it stays where it is: nothing happens in the background. {@link #close} drops it.
+     *
+     * @param source what to send, from its position on; the position moves behind what was taken
+     * @param more whether another call follows at once
+     * @return the number of bytes taken; 0 if there is no room now (FI_EAGAIN), or nothing to send
+     * @throws StreamException PEER_SHUT_DOWN if the peer ended the connection, CONNECTION_LOST if it broke
+     * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed
+     */
+    public int send(ByteBuffer source, boolean more) {
         requireSendable();
-        int sent = path.send(source);
+        int sent = path.send(source, more);
         if (sent == 0 && source.hasRemaining()) {
             listenNowAndThen();
             requireSendable();
@@ -440,8 +458,9 @@ public final class StreamEndpoint implements AutoCloseable {
 
     // ---- progress and waiting ----
 
-    /** Takes completions and gives credits back; returns how many completions there were. */
+    /** Writes what was held back, takes completions and gives credits back; returns how many completions there were. */
     private int advance(boolean listen) {
+        path.flush();
         int completions = path.progress();
         path.giveBack();
         if (listen && queue != null) {

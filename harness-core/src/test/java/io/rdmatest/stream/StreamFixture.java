@@ -101,9 +101,13 @@ final class StreamFixture {
 
     /** Sends as much as is taken at once, up to a number of bytes; returns how many. */
     static int sendSome(StreamEndpoint endpoint, long position, int most) {
+        return sendSome(endpoint, position, most, false);
+    }
+
+    static int sendSome(StreamEndpoint endpoint, long position, int most, boolean more) {
         ByteBuffer data = ByteBuffer.allocateDirect(most);
         fill(data, position);
-        return endpoint.send(data);
+        return endpoint.send(data, more);
     }
 
     static void sendAll(StreamEndpoint endpoint, long position, int length, int piece) {

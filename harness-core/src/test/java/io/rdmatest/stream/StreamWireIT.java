@@ -16,11 +16,13 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -121,6 +123,111 @@ class StreamWireIT {
             pair.peer.sendControl(9 << 20 | 8);
             pair.endpoint.awaitWritable(TIMEOUT);
             assertThat(sendSome(pair.endpoint, 8, 1)).isEqualTo(1);
+        }
+    }
+
+    // ---- FI_MORE ----
+
+    /** Ten pieces, one message: and one credit, of which there are eight. */
+    @ParameterizedTest
+    @CsvSource({"10, 30", "20, 1"})
+    void piecesThatAnnounceMoreGoInOneMessage(int pieces, int size) {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            for (int i = 0; i < pieces; i++) {
+                assertThat(sendSome(pair.endpoint, (long) i * size, size, i < pieces - 1))
+                        .isEqualTo(size);
+            }
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(pieces * size);
+            pair.peer.assertRing(0, pieces * size, 0);
+            assertThat(pair.peer.receives()).isEqualTo(1);
+            // The message has taken one of eight credits.
+            for (int i = 0; i < 7; i++) {
+                assertThat(sendSome(pair.endpoint, i, 1)).isEqualTo(1);
+            }
+            assertThat(sendSome(pair.endpoint, 7, 1)).isZero();
+        }
+    }
+
+    /** In the peer's ring of 1000 bytes: 700, given back, then 200 and 200 of which the second wraps. */
+    @Test
+    void whatIsHeldBackEndsAtTheWrapOfARing() {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 700)).isEqualTo(700);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(700);
+            pair.peer.sendControl(1 << 20 | 700);
+            awaitRoom(pair);
+            assertThat(sendSome(pair.endpoint, 700, 200, true)).isEqualTo(200);
+            assertThat(sendSome(pair.endpoint, 900, 200, true)).isEqualTo(200);
+            assertThat(sendSome(pair.endpoint, 1100, 50, false)).isEqualTo(50);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(300);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(150);
+            pair.peer.assertRing(700, 300, 700);
+            pair.peer.assertRing(0, 150, 1000);
+        }
+    }
+
+    @Test
+    void whatIsHeldBackGoesWhenThereIsNoRoomForMore() {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 600, true)).isEqualTo(600);
+            assertThat(sendSome(pair.endpoint, 600, 600, true)).isEqualTo(400);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(1000);
+            pair.peer.assertRing(0, 1000, 0);
+        }
+    }
+
+    @Test
+    void noMoreThan16KiBAreHeldBack() {
+        try (Accepted pair = new Accepted(OPTIONS, 32_768, 10)) {
+            for (int i = 0; i < 5; i++) {
+                assertThat(sendSome(pair.endpoint, i * 4096L, 4096, true)).isEqualTo(4096);
+            }
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(16_384);
+            assertThat(sendSome(pair.endpoint, 20_480, 0, false)).isZero();
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(4096);
+            pair.peer.assertRing(0, 20_480, 0);
+        }
+    }
+
+    /** What a program may do instead of what it announced: nothing may stay behind. */
+    enum Other {
+        RECEIVE(endpoint -> {
+            int ignored = endpoint.receive(ByteBuffer.allocate(1));
+        }),
+        PEEK_SEND(StreamEndpoint::peekSend),
+        PEEK_RECEIVE(StreamEndpoint::peekReceive),
+        AVAILABLE(StreamEndpoint::available),
+        TRY_WAIT(StreamEndpoint::tryWait),
+        AWAIT_WRITABLE(endpoint -> endpoint.awaitWritable(TIMEOUT)),
+        SHUTDOWN(endpoint -> endpoint.shutdown(TIMEOUT));
+
+        private final Consumer<StreamEndpoint> call;
+
+        Other(Consumer<StreamEndpoint> call) {
+            this.call = call;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anyOtherCallWritesWhatIsHeldBack(Other other) {
+        try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 300, true)).isEqualTo(300);
+            other.call.accept(pair.endpoint);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(300);
+            pair.peer.assertRing(0, 300, 0);
+        }
+    }
+
+    /** The words of the iWARP mode tell the whole message's length. */
+    @Test
+    void piecesGoInOneMessageInTheModeOfIwarp() {
+        try (Accepted pair = new Accepted(OPTIONS.withMode(StreamMode.IWARP), 1000, 10)) {
+            assertThat(sendSome(pair.endpoint, 0, 100, true)).isEqualTo(100);
+            assertThat(sendSome(pair.endpoint, 100, 100, false)).isEqualTo(100);
+            WorkCompletion completion = pair.peer.awaitReceive();
+            assertThat(pair.peer.word(completion)).isEqualTo(0x80000000 | 200);
+            pair.peer.assertRing(0, 200, 0);
         }
     }
 

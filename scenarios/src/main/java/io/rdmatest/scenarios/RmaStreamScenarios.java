@@ -39,8 +39,16 @@ public class RmaStreamScenarios {
     @ParameterizedTest(name = "single bytes, {0}")
     @EnumSource
     void singleBytes(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        // More than there are credits, so that they bound the stream and not the rings.
-        run(options(settings, mode).withTransfers(1, 1000, 1), stage, report, null);
+        // More messages than there are credits, so that they bound the stream and not the rings.
+        run(options(settings, mode).withTogether(false).withTransfers(1, 1000, 1), stage, report, null);
+    }
+
+    @ParameterizedTest(name = "single bytes in few messages, {0}")
+    @EnumSource
+    void singleBytesTogether(StreamMode mode, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        // More than a message holds back, and more than a ring.
+        StreamOptions rings = new StreamOptions(20_011, 10_007, 16, 24, mode);
+        run(options(settings, mode).withStream(rings).withTransfers(1, 50_000, 1), stage, report, null);
     }
 
     @ParameterizedTest(name = "both directions at once, {0}")
@@ -73,6 +81,7 @@ public class RmaStreamScenarios {
         report.parameter("transfers", options.transfers());
         report.parameter("iterations", options.iterations());
         report.parameter("mode", options.stream().mode());
+        report.parameter("transfers in one message", options.together());
         var results = report.step(
                 options.transfers() + " transfers of " + options.sizeBytes() + " bytes",
                 () -> stage.runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options), SCENARIO));

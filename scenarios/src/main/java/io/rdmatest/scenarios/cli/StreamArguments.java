@@ -84,6 +84,13 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
     @Option(names = "--both-at-once", description = "Both sides send at the same time.")
     private boolean bothAtOnce;
 
+    @Option(
+            names = "--one-by-one",
+            description =
+                    "Write each transfer by itself (default: small ones that follow each other at once may go in one"
+                            + " message, FI_MORE).")
+    private boolean oneByOne;
+
     @Option(names = "--verify", description = "Compare every byte; on both sides. The same as -T v.")
     private boolean verify;
 
@@ -119,6 +126,7 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
                 .withPort(port)
                 .withTransfers(size, transfers, iterations)
                 .withBothAtOnce(bothAtOnce)
+                .withTogether(!oneByOne)
                 .withStream(stream)
                 .withVerify(verify || !tests.isEmpty())
                 .withFault(common.fault())

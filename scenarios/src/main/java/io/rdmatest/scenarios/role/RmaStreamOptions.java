@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param transfers transfers of an iteration in each direction, at least 1
  * @param iterations how often the exchange is repeated, at least 1
  * @param bothAtOnce whether both sides send at the same time, instead of the client first and then the server
+ * @param together whether transfers that follow each other at once may go in one message (FI_MORE), instead of each in its own
  * @param stream the rings, the queues and the mode
  * @param verify whether data carries the counter pattern of rstream and is compared byte by byte
  * @param fault what goes wrong on purpose
@@ -33,6 +34,7 @@ public record RmaStreamOptions(
         int transfers,
         int iterations,
         boolean bothAtOnce,
+        boolean together,
         StreamOptions stream,
         boolean verify,
         Fault fault,
@@ -67,7 +69,7 @@ public record RmaStreamOptions(
 
     /**
      * Returns the defaults: those of rstream's custom test (port 7471, 1000 transfers of 1000 bytes, 1 iteration) with the
-     * rings and queues of fi_rstream, 10 s for any one wait, no limit for the client to come.
+     * rings and queues of fi_rstream, small transfers together, 10 s for any one wait, no limit for the client to come.
      */
     public static RmaStreamOptions defaults() {
         return new RmaStreamOptions(
@@ -77,6 +79,7 @@ public record RmaStreamOptions(
                 1000,
                 1,
                 false,
+                true,
                 StreamOptions.defaults(),
                 false,
                 Fault.NONE,
@@ -112,6 +115,11 @@ public record RmaStreamOptions(
     /** Returns a copy in which both sides send at the same time, or not. */
     public RmaStreamOptions withBothAtOnce(boolean value) {
         return copy(with -> with.bothAtOnce = value);
+    }
+
+    /** Returns a copy in which transfers that follow each other at once may go in one message, or not. */
+    public RmaStreamOptions withTogether(boolean value) {
+        return copy(with -> with.together = value);
     }
 
     /** Returns a copy with other rings and queues. */
@@ -167,6 +175,7 @@ public record RmaStreamOptions(
         private int transfers;
         private int iterations;
         private boolean bothAtOnce;
+        private boolean together;
         private StreamOptions stream;
         private boolean verify;
         private Fault fault;
@@ -180,6 +189,7 @@ public record RmaStreamOptions(
             transfers = from.transfers;
             iterations = from.iterations;
             bothAtOnce = from.bothAtOnce;
+            together = from.together;
             stream = from.stream;
             verify = from.verify;
             fault = from.fault;
@@ -195,6 +205,7 @@ public record RmaStreamOptions(
                     transfers,
                     iterations,
                     bothAtOnce,
+                    together,
                     stream,
                     verify,
                     fault,

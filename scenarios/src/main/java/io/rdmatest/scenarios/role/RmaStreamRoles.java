@@ -226,7 +226,7 @@ public final class RmaStreamRoles {
                     if (!out.hasRemaining()) {
                         prepare();
                     }
-                    moved = endpoint.send(out) > 0;
+                    moved = endpoint.send(out, options.together() && sent + 1 < toSend) > 0;
                     if (!out.hasRemaining()) {
                         sent++;
                     }

@@ -26,8 +26,9 @@ class StreamArgumentsTests {
 
     @Test
     void everyOptionArrives() throws Exception {
-        RmaStreamOptions options = parse("-s 192.0.2.1 -p 99 -S 5 -C 6 -I 7 --send-buffer 100 --receive-buffer 200"
-                + " --queue-depth 8 --mode iwarp --both-at-once --verify --timeout 3s --fault flip-payload-byte");
+        RmaStreamOptions options = parse(
+                "-s 192.0.2.1 -p 99 -S 5 -C 6 -I 7 --send-buffer 100 --receive-buffer 200"
+                        + " --queue-depth 8 --mode iwarp --both-at-once --one-by-one --verify --timeout 3s --fault flip-payload-byte");
         assertThat(options)
                 .isEqualTo(new RmaStreamOptions(
                         InetAddress.getByName("192.0.2.1"),
@@ -36,6 +37,7 @@ class StreamArgumentsTests {
                         6,
                         7,
                         true,
+                        false,
                         new StreamOptions(100, 200, 8, 8, StreamMode.IWARP),
                         true,
                         Fault.FLIP_PAYLOAD_BYTE,
