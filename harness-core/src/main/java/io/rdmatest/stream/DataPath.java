@@ -48,6 +48,12 @@ final class DataPath {
      */
     private static final int MOST_HELD = 16 * 1024;
 
+    /**
+     * The most bytes of a message that nothing was held back for: what is longer goes in several, so that the peer copies out of its ring, and gives it back,
+     * while the rest is under way.
+     */
+    private static final int MOST_WRITTEN = 64 * 1024;
+
     // The two low bits of a request's identifier: the opcode of a failed request is undefined.
     // The rest is the position of the send ring's counter after the data, or the receive's place.
     private static final int KIND_BITS = 2;
@@ -394,7 +400,7 @@ final class DataPath {
         if (!started || stopped || ending || failure != null) {
             return 0;
         }
-        return Math.min(most, Math.min(sendRing.contiguousFree(), peerRing.contiguousFree()));
+        return Math.min(Math.min(most, MOST_WRITTEN), Math.min(sendRing.contiguousFree(), peerRing.contiguousFree()));
     }
 
     /** Sets a piece of both rings aside that wraps in neither. */
@@ -455,6 +461,10 @@ final class DataPath {
             return;
         }
         held = 0;
+        if (ending || failure != null) {
+            // Nobody would get it.
+            return;
+        }
         data.segment(0, heldOffset, length);
         data.remoteAddress(0, heldRemote);
         data.wrId(iwarp() ? 1 : 0, heldEnd << KIND_BITS | DATA);

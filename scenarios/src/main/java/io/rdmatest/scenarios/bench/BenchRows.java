@@ -39,9 +39,9 @@ public final class BenchRows {
             4 * KIB,
             new int[] {4000, 5000},
             64 * KIB,
-            new int[] {500, 500},
+            new int[] {1000, 1000},
             MIB,
-            new int[] {50, 50});
+            new int[] {100, 100});
 
     private BenchRows() {}
 
@@ -59,8 +59,8 @@ public final class BenchRows {
                             context, operation, Kind.LATENCY, options(context, 64, LATENCY_MESSAGES), 1)));
         }
         for (Operation operation : Operation.values()) {
-            rows.add(bandwidth(operation, 64 * KIB, 1000));
-            rows.add(bandwidth(operation, MIB, 100));
+            rows.add(bandwidth(operation, 64 * KIB, 2000));
+            rows.add(bandwidth(operation, MIB, 200));
         }
         rows.add(new BenchRow(
                 "send-rate-64",

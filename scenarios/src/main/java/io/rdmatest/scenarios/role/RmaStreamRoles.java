@@ -28,7 +28,7 @@ public final class RmaStreamRoles {
     private static final Duration SLICE = Duration.ofMillis(200);
 
     /** How often a side tries in vain before it sleeps: to be woken costs more than most answers take. */
-    private static final int TRIES = 2000;
+    private static final int TRIES = 10_000;
 
     private RmaStreamRoles() {}
 
