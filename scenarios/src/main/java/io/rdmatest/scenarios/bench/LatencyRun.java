@@ -178,9 +178,10 @@ final class LatencyRun {
             memory.set(JAVA_BYTE, outMark, mark(i));
             stamps[i] = System.nanoTime();
             queuePair.post(there, 0, 1);
+            // While the other end is busy: not between the answer and the next message.
+            int ignored = duel.await(end.sends(), sent, "the completion of a WRITE");
             awaitMark(memory, inMark, mark(i));
             clientMessages++;
-            int ignored = duel.await(end.sends(), sent, "the completion of a WRITE");
         }
         stamps[count] = System.nanoTime();
         clientCounters.end();
