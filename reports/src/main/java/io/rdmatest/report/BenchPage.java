@@ -32,6 +32,9 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
+    private static final String SVG = "image/svg+xml";
+    private static final String TEXT = "text/plain";
+
     private static final String SUITE = "Bench: ours beside the C programs";
 
     /**
@@ -62,7 +65,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         for (JsonNode row : rows) {
             String uuid = uuid("bench/" + row.path("name").asText());
             children.add(uuid);
-            MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result(row, uuid));
+            MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result(row, uuid, results));
         }
         for (JsonNode row : growth) {
             String uuid = uuid("bench/" + row.path("name").asText());
@@ -72,7 +75,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         AllureContainer.write(results, SUITE, children, "the table of the bench", toHtml());
     }
 
-    private ObjectNode result(JsonNode row, String uuid) {
+    private ObjectNode result(JsonNode row, String uuid, Path results) throws IOException {
         ObjectNode result = result(row, uuid, verdict(row));
         ArrayNode parameters = result.putArray("parameters");
         add(parameters, "ratio, ours to theirs", ratio(row));
@@ -85,7 +88,39 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                 .properties()
                 .forEach(entry ->
                         add(parameters, entry.getKey(), entry.getValue().asText()));
+        String pauses = pauses(row);
+        if (!pauses.isEmpty()) {
+            attach(
+                    result.putArray("attachments"),
+                    results,
+                    uuid + "-pauses",
+                    "safepoints and garbage collections",
+                    TEXT,
+                    pauses);
+        }
         return result;
+    }
+
+    /** When the JVM paused in each run of ours; empty if no run says so. */
+    private static String pauses(JsonNode row) {
+        StringBuilder text = new StringBuilder();
+        int number = 0;
+        for (JsonNode pair : row.path("pairs")) {
+            number++;
+            JsonNode details = pair.path("ourDetails");
+            if (details.has("pauses")) {
+                text.append("pair %d: safepoints: %d, collections: %d, %s ms in all\n"
+                        .formatted(
+                                number,
+                                details.path("safepoints").asLong(),
+                                details.path("collections").asLong(),
+                                number(details.path("pausedMillis").asDouble())));
+                details.path("pauses")
+                        .forEach(line ->
+                                text.append("    at ").append(line.asText()).append('\n'));
+            }
+        }
+        return text.toString();
     }
 
     private ObjectNode result(JsonNode row, String uuid, String verdict) {
@@ -144,6 +179,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                     results,
                     uuid + "-time",
                     "time of each " + unit,
+                    SVG,
                     Charts.growth(what, "µs for each " + unit, Map.of("time", micros)));
             Map<String, SortedMap<Long, Double>> memory = new LinkedHashMap<>();
             memory.put("allocated on the heap", allocated);
@@ -153,16 +189,17 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                     results,
                     uuid + "-memory",
                     "memory of each " + unit,
+                    SVG,
                     Charts.growth(what, "bytes for each " + unit, memory));
         }
         return result;
     }
 
-    private static void attach(ArrayNode attachments, Path results, String id, String name, String svg)
+    private static void attach(ArrayNode attachments, Path results, String id, String name, String type, String content)
             throws IOException {
-        String source = id + "-attachment.svg";
-        Files.writeString(results.resolve(source), svg);
-        attachments.addObject().put("name", name).put("type", "image/svg+xml").put("source", source);
+        String source = id + "-attachment" + (type.equals(SVG) ? ".svg" : ".txt");
+        Files.writeString(results.resolve(source), content);
+        attachments.addObject().put("name", name).put("type", type).put("source", source);
     }
 
     private static void add(ArrayNode parameters, String name, String value) {

@@ -22,7 +22,10 @@ class BenchPageTests {
     private static final String ROWS = """
             {"rows": [
               {"name": "send-lat-64", "ratio": 0.91, "target": 1.05, "holds": true, "targetIs": "at most", "unit": "us",
-               "pairs": [{"ratio": 0.91}], "what": "SEND, 64 bytes", "parameters": {"size": 64},
+               "pairs": [{"ratio": 0.91, "ourDetails": {"safepoints": 1, "collections": 1, "pausedMillis": 2.5,
+                          "pauses": ["1.000 ms: GC(0) Pause Young"]}},
+                         {"ratio": 0.91, "ourDetails": {"safepoints": 0, "collections": 0, "pausedMillis": 0, "pauses": []}}],
+               "what": "SEND, 64 bytes", "parameters": {"size": 64},
                "spread": {"min": 0.9, "median": 0.91, "max": 0.95}, "ours": {"median": 91.5}, "theirs": {"median": 100.5}},
               {"name": "rstream-64k_bw", "ratio": 0.8, "target": 1, "holds": false, "decided": false, "targetIs": "at least", "unit": "Gb/s",
                "pairs": [{"ratio": 0.8}], "what": "<a stream>", "parameters": {},
@@ -94,6 +97,19 @@ class BenchPageTests {
                 .isEqualTo("not measured: cmtime is not installed");
         assertThat(results.get("send-lat-64").path("parameters").toString())
                 .contains("{\"name\":\"ours\",\"value\":\"91.500 us\"}", "{\"name\":\"size\",\"value\":\"64\"}");
+    }
+
+    @Test
+    void whenTheJvmPausedIsAttached() throws Exception {
+        BenchPage.read(write(ROWS)).addTo(folder);
+
+        JsonNode attachments = results().get("send-lat-64").path("attachments");
+        assertThat(attachments).hasSize(1);
+        assertThat(Files.readString(folder.resolve(attachments.at("/0/source").asText())))
+                .isEqualTo("pair 1: safepoints: 1, collections: 1, 2.500 ms in all\n"
+                        + "    at 1.000 ms: GC(0) Pause Young\n"
+                        + "pair 2: safepoints: 0, collections: 0, 0.000 ms in all\n");
+        assertThat(results().get("mckey").has("attachments")).isFalse();
     }
 
     @Test

@@ -71,6 +71,7 @@ public final class Bench {
     private final Pairs pairs;
     private final Consumer<String> progress;
     private final LongSupplier compilerMillis;
+    private final PauseLog pauses = PauseLog.ofThisJvm();
     /** How much of the warm-up there is: with few repetitions a quick look is meant. */
     private final double warming;
 
@@ -145,9 +146,11 @@ public final class Bench {
         List<Pair> measured = new ArrayList<>();
         while (!pairs.areEnough(row.target(), measured)) {
             requireGoingOn(cancelled);
+            // Now, so that ours has room for what it allocates: connections, say.
+            System.gc();
             Sample theirs = contest.theirs();
             requireGoingOn(cancelled);
-            Pair pair = new Pair(theirs, contest.ours());
+            Pair pair = new Pair(theirs, ours(contest));
             measured.add(pair);
             progress.accept("%s: pair %d: ours %.3f, theirs %.3f %s, ratio %.3f"
                     .formatted(
@@ -160,6 +163,15 @@ public final class Bench {
         }
         RowResult.Jvm jvm = new RowResult.Jvm(measured.size(), warmUp.rounds(), warmUp.isSettled());
         return new RowResult(row, measured, contest.parameters(), null, List.of(jvm), 0);
+    }
+
+    /** Runs ours, with set-up and end, and takes down whether the JVM paused meanwhile. */
+    private Sample ours(Contest contest) throws IOException, InterruptedException {
+        long begin = System.nanoTime();
+        Sample sample = contest.ours();
+        Map<String, Object> details = new LinkedHashMap<>(sample.details());
+        pauses.put(details, begin, System.nanoTime());
+        return new Sample(sample.value(), details);
     }
 
     private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {

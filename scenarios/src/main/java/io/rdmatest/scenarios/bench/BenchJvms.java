@@ -76,6 +76,18 @@ public final class BenchJvms {
     }
 
     /**
+     * Returns what such a JVM is to be started with besides what its bench was: a log of its pauses, and room for all that a run
+     * allocates, so that there is none.
+     *
+     * @param json the file of its result; the log is beside it
+     */
+    public static List<String> options(Path json) {
+        List<String> options = new ArrayList<>(PauseLog.options(json.resolveSibling("pauses.log")));
+        options.addAll(List.of("-Xms384m", "-Xmn256m"));
+        return options;
+    }
+
+    /**
      * Measures a row. One that cannot be measured has the reason in its result.
      *
      * @throws IOException if no JVM can be started

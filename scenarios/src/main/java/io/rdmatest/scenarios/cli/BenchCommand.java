@@ -218,6 +218,7 @@ final class BenchCommand extends ReportingCommand {
     private List<String> command(String row, int count, Path json) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(BenchJvms.options(json));
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), Rdmatest.class.getName()));
         command.addAll(List.of("bench", "--part", "--rows", row, "--pairs", Integer.toString(count)));

@@ -46,6 +46,9 @@ class BenchIT {
         assertThat(latency.at("/ourDetails/latencyUs/p9999").asDouble())
                 .isGreaterThanOrEqualTo(latency.at("/ourDetails/latencyUs/p50").asDouble())
                 .isLessThanOrEqualTo(latency.at("/ourDetails/latencyUs/max").asDouble());
+        // Its JVM has a log of its pauses.
+        assertThat(latency.at("/ourDetails/safepoints").asInt(-1)).isNotNegative();
+        assertThat(latency.at("/ourDetails/pauses").isArray()).isTrue();
     }
 
     @Test
@@ -54,7 +57,7 @@ class BenchIT {
         JsonNode bandwidth = onlyPair(measured("send-bw-64k", "--in-this-jvm"));
 
         int messages = bandwidth.at("/theirDetails/iterations").asInt();
-        assertThat(messages).isEqualTo(100);
+        assertThat(messages).isEqualTo(200);
         assertThat(bandwidth.at("/theirDetails/bytes").asInt()).isEqualTo(BANDWIDTH_SIZE);
         assertThat(bandwidth.at("/ourDetails/messagesReceived").asInt()).isEqualTo(messages);
         assertThat(bandwidth.at("/ourDetails/bytesMoved").asLong()).isEqualTo((long) messages * BANDWIDTH_SIZE);
