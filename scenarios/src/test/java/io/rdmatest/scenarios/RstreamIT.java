@@ -67,9 +67,8 @@ class RstreamIT {
 
     @AfterEach
     void nothingIsLeft() {
-        List<NativeResource> left = Ledger.live().stream()
-                .filter(each -> !before.contains(each))
-                .toList();
+        List<NativeResource> left =
+                Ledger.live().stream().filter(each -> !before.contains(each)).toList();
         assertThat(left).as(Ledger.describe(left)).isEmpty();
     }
 
