@@ -49,8 +49,8 @@ final class DataPath {
     private static final int MOST_HELD = 16 * 1024;
 
     /**
-     * The most bytes of a message that nothing was held back for: what is longer goes in several, so that the peer copies out of its ring, and gives it back,
-     * while the rest is under way.
+     * The most bytes of a message that nothing was held back for: what is longer goes in several, so that the peer copies out
+     * of its ring, and gives it back, while the rest is under way.
      */
     private static final int MOST_WRITTEN = 64 * 1024;
 
