@@ -35,6 +35,9 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     private static final String SVG = "image/svg+xml";
     private static final String TEXT = "text/plain";
 
+    /** What the message of a row begins with that misses its target. */
+    static final String MISS = "misses its target: ";
+
     private static final String SUITE = "Bench: ours beside the C programs";
 
     /**
@@ -157,7 +160,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                                 number(row.path("memoryGrowth").asDouble()),
                                 number(row.path("most").asDouble()))
                 : reason(row);
-        ObjectNode result = result(row, uuid, verdict);
+        ObjectNode result = result(row, uuid, verdict(row, verdict));
         ArrayNode parameters = result.putArray("parameters");
         add(parameters, "verdict", verdict);
         add(parameters, "judged from", row.path("judgedFrom").asText());
@@ -237,7 +240,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
             case "broken" -> reason(row);
             case "passed" -> "holds";
             case "unknown" -> "undecided: " + miss;
-            default -> "misses its target: " + miss;
+            default -> MISS + miss;
         };
     }
 

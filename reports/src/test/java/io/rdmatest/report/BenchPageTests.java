@@ -128,6 +128,19 @@ class BenchPageTests {
     }
 
     @Test
+    void whatMissesItsTargetIsNoBrokenPromiseOfTheFabric() throws Exception {
+        BenchPage.read(write(GROWTH)).addTo(folder);
+
+        String message =
+                results().get("growth-connections").at("/statusDetails/message").asText();
+        assertThat(Categories.all().stream()
+                        .filter(category -> category.matchedStatuses().contains("failed"))
+                        .filter(category -> message.matches(category.messageRegex()))
+                        .map(Categories.Category::name))
+                .containsExactly("Bench: target missed");
+    }
+
+    @Test
     void workThatGrowsHasItsChartsAndItsVerdict() throws Exception {
         BenchPage.read(write(GROWTH)).addTo(folder);
 
@@ -136,8 +149,8 @@ class BenchPageTests {
         JsonNode connections = results.get("growth-connections");
         assertThat(connections.path("status").asText()).isEqualTo("failed");
         assertThat(connections.at("/statusDetails/message").asText())
-                .isEqualTo(
-                        "the time of a connection grows 1.000 times and its memory 5.500 times, at most 1.500 is flat");
+                .isEqualTo("misses its target: the time of a connection grows 1.000 times and its memory 5.500 times,"
+                        + " at most 1.500 is flat");
         assertThat(connections.path("attachments")).hasSize(2);
         assertThat(Files.readString(
                         folder.resolve(connections.at("/attachments/0/source").asText())))

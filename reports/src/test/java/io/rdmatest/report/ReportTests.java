@@ -123,6 +123,7 @@ class ReportTests {
                 "wanted RDMA_CM_EVENT_ESTABLISHED, got RDMA_CM_EVENT_REJECTED",
                 "byte 17 differs",
                 "leaked qp rxe0/17",
+                "misses its target: the median ratio is 0.500, the target at least 1.000",
                 "nothing known",
                 Run.NEVER_FINISHED)) {
             assertThat(Categories.all().stream()
