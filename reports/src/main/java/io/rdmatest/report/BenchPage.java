@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -26,7 +27,7 @@ import java.util.UUID;
  *
  * @param rows what {@code ./rdmatest bench --json} wrote
  * @param growth what it wrote about work that grows; empty if it did not
- * @param measured when it was written, which may be long before the run
+ * @param measured when the bench began, which may be long before the run
  */
 record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
 
@@ -56,10 +57,22 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         if (!rows.isArray()) {
             throw new IOException(file + " is not the JSON of a bench: it has no rows");
         }
-        return new BenchPage(
-                rows,
-                bench.path("growth"),
-                Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS));
+        return new BenchPage(rows, bench.path("growth"), measured(bench, file));
+    }
+
+    /** What the bench says itself; files of before it did were written when the last row was measured. */
+    private static Instant measured(JsonNode bench, Path file) throws IOException {
+        JsonNode said = bench.path("measured");
+        if (said.isMissingNode()) {
+            return Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.SECONDS);
+        }
+        try {
+            return Instant.parse(said.asText());
+        } catch (DateTimeParseException e) {
+            throw new IOException(
+                    file + " is not the JSON of a bench: \"measured\" is a time like 2026-01-31T23:59:59Z, not " + said,
+                    e);
+        }
     }
 
     /** Adds the rows and their table to a directory of Allure results. */

@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -173,6 +175,27 @@ class BenchPageTests {
     }
 
     @Test
+    void theTimeIsTheBenchsAndNotTheFiles() throws Exception {
+        String measured = "\"measured\": \"2026-01-31T23:59:59Z\", ";
+        BenchPage.read(write("{" + measured + ROWS.strip().substring(1))).addTo(folder);
+
+        Instant time = Instant.parse("2026-01-31T23:59:59Z");
+        assertThat(results().get("mckey").path("start").asLong()).isEqualTo(time.toEpochMilli());
+        assertThat(page()).contains("2026-01-31T23:59:59Z");
+    }
+
+    @Test
+    void whereTheBenchDoesNotSayItTheTimeIsTheFiles() throws Exception {
+        Path file = write(ROWS);
+        Instant time = Instant.parse("2026-02-01T00:00:01Z");
+        Path ignored = Files.setLastModifiedTime(file, FileTime.from(time));
+
+        BenchPage.read(file).addTo(folder);
+
+        assertThat(results().get("mckey").path("start").asLong()).isEqualTo(time.toEpochMilli());
+    }
+
+    @Test
     void aFileThatIsNoneIsNamed() throws Exception {
         Path half = write("{\"rows\": [");
         assertThatThrownBy(() -> BenchPage.read(half))
@@ -182,5 +205,10 @@ class BenchPageTests {
         assertThatThrownBy(() -> BenchPage.read(other))
                 .isInstanceOf(IOException.class)
                 .hasMessage(other + " is not the JSON of a bench: it has no rows");
+        Path never = write("{\"measured\": 1, \"rows\": []}");
+        assertThatThrownBy(() -> BenchPage.read(never))
+                .isInstanceOf(IOException.class)
+                .hasMessage(
+                        never + " is not the JSON of a bench: \"measured\" is a time like 2026-01-31T23:59:59Z, not 1");
     }
 }

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,13 +17,15 @@ import java.util.stream.Stream;
 /**
  * The results of a bench, for people and for machines.
  *
+ * @param measured when the bench began, in whole seconds
  * @param results one for each row, in order
  * @param growth one for each kind of work that grows, in order
  */
-public record BenchReport(List<RowResult> results, List<GrowthResult> growth) {
+public record BenchReport(Instant measured, List<RowResult> results, List<GrowthResult> growth) {
 
     /** Copies the lists. */
     public BenchReport {
+        measured = measured.truncatedTo(ChronoUnit.SECONDS);
         results = List.copyOf(results);
         growth = List.copyOf(growth);
     }
@@ -52,11 +56,12 @@ public record BenchReport(List<RowResult> results, List<GrowthResult> growth) {
     }
 
     /**
-     * Returns {@code {"rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...], "growth": [{"name", "holds", "points",
-     * ...} ...]}}; the latter only if it was measured.
+     * Returns {@code {"measured", "rows": [{"name", "ratio", "target", "holds", "pairs", ...} ...], "growth": [{"name", "holds",
+     * "points", ...} ...]}}; the last only if it was measured.
      */
     public Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
+        json.put("measured", measured.toString());
         json.put("rows", results.stream().map(RowResult::json).toList());
         if (!growth.isEmpty()) {
             json.put("growth", growth.stream().map(GrowthResult::json).toList());

@@ -19,10 +19,14 @@ import org.jspecify.annotations.Nullable;
 public final class Comparison {
 
     private final Path file;
+    /** As the file has it; empty where it does not say. */
+    private final String measured;
+
     private final Map<String, RowResult> earlier;
 
-    private Comparison(Path file, Map<String, RowResult> earlier) {
+    private Comparison(Path file, String measured, Map<String, RowResult> earlier) {
         this.file = file;
+        this.measured = measured;
         this.earlier = earlier;
     }
 
@@ -33,8 +37,11 @@ public final class Comparison {
      */
     public static Comparison read(Path file) throws IOException {
         Map<String, RowResult> earlier = new LinkedHashMap<>();
+        String measured;
         try {
-            JsonNode rows = new ObjectMapper().readTree(file.toFile()).path("rows");
+            JsonNode bench = new ObjectMapper().readTree(file.toFile());
+            measured = bench.path("measured").asText();
+            JsonNode rows = bench.path("rows");
             if (!rows.isArray()) {
                 throw new IOException(file + " is not the JSON of a bench: it has no rows");
             }
@@ -50,7 +57,7 @@ public final class Comparison {
             String reason = e instanceof JsonProcessingException syntax ? syntax.getOriginalMessage() : e.getMessage();
             throw new IOException(file + " is not the JSON of a bench: " + reason, e);
         }
-        return new Comparison(file, earlier);
+        return new Comparison(file, measured, earlier);
     }
 
     /** Tells how often the verdict on a row is the opposite of what it was. */
@@ -81,8 +88,12 @@ public final class Comparison {
                             isContradicted(now) ? "the opposite" : "")
                     .stripTrailing());
         }
-        lines.add("%d of %d verdicts are the opposite of those in %s"
-                .formatted(contradictions(results), results.size(), file));
+        lines.add("%d of %d verdicts are the opposite of those in %s%s"
+                .formatted(
+                        contradictions(results),
+                        results.size(),
+                        file,
+                        measured.isEmpty() ? "" : ", measured " + measured));
         return lines;
     }
 

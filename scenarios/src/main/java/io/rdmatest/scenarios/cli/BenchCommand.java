@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -78,7 +79,7 @@ final class BenchCommand extends ReportingCommand {
     @Option(
             names = "--json",
             paramLabel = "<file>",
-            description = "Write {\"rows\": [...], \"growth\": [...]} to this file, anew after each row.")
+            description = "Write {\"measured\", \"rows\": [...], \"growth\": [...]} to this file, anew after each row.")
     private @Nullable Path file;
 
     @Option(
@@ -200,18 +201,19 @@ final class BenchCommand extends ReportingCommand {
         BenchContext context = new BenchContext(found, step, scale, processors(found), cancelled());
         Bench bench = new Bench(context, pairs, this::tell);
         BenchJvms jvms = new BenchJvms(this::command, pairs, step, cancelled(), this::tell);
+        Instant began = Instant.now();
         List<RowResult> results = new ArrayList<>();
         List<GrowthResult> growth = new ArrayList<>();
         for (BenchRow row : selected) {
             results.add(inThisJvm || part ? bench.measure(row) : jvms.measure(row));
             // What was measured until now is there also when the rest is not waited for.
-            write(new BenchReport(results, growth));
+            write(new BenchReport(began, results, growth));
         }
         for (GrowthRow row : selectedGrowth) {
             growth.add(new Growth(context, this::tell).measure(row));
-            write(new BenchReport(results, growth));
+            write(new BenchReport(began, results, growth));
         }
-        return part ? new Outcome(List.of(), Map.of()) : outcome(new BenchReport(results, growth), comparison);
+        return part ? new Outcome(List.of(), Map.of()) : outcome(new BenchReport(began, results, growth), comparison);
     }
 
     /** Returns this command for a part of a row, in a JVM like this one. */

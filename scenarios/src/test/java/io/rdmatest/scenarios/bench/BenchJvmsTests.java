@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,6 +27,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** How the parts of a row are put together; what stands for its JVMs are other processes, which copy results or die. */
 @Timeout(60)
 class BenchJvmsTests {
+
+    private static final Instant MEASURED = Instant.parse("2026-01-31T23:59:59Z");
 
     private static final BenchJvms.Launch DIES = (row, count, json) -> List.of("sh", "-c", "kill -KILL $$");
     private static final BenchJvms.Launch FAILS = (row, count, json) -> List.of("sh", "-c", "exit 3");
@@ -62,7 +65,7 @@ class BenchJvmsTests {
         return (row, count, json) -> {
             Path made = folder.resolve("made-" + asked.size() + ".json");
             try {
-                new BenchReport(List.of(result), List.of()).write(made);
+                new BenchReport(MEASURED, List.of(result), List.of()).write(made);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

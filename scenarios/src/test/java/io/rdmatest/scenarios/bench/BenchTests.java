@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class BenchTests {
+
+    private static final Instant MEASURED = Instant.parse("2026-01-31T23:59:59Z");
 
     /** Speaks the values of both sides in order, and writes down who was asked. */
     private static final class Script implements Contest {
@@ -152,7 +155,7 @@ class BenchTests {
         RowResult result = measure(ratios(1.1, 1.1, 1.1, 1.1, 1.1), row(Target.atLeast(1.2)), 5);
         assertThat(result.isMeasured()).isTrue();
         assertThat(result.holds()).isFalse();
-        BenchReport report = new BenchReport(List.of(result), List.of());
+        BenchReport report = new BenchReport(MEASURED, List.of(result), List.of());
         assertThat(report.count(Verdict.MISSES)).isEqualTo(1);
         assertThat(report.lines().getLast()).contains("1.100", ">= 1.20").endsWith(" misses");
     }
@@ -201,7 +204,7 @@ class BenchTests {
                 .containsEntry("decided", false)
                 .containsEntry("verdict", "undecided");
         assertThat(result.line()).endsWith(" undecided");
-        BenchReport report = new BenchReport(List.of(result), List.of());
+        BenchReport report = new BenchReport(MEASURED, List.of(result), List.of());
         assertThat(report.count(Verdict.UNDECIDED)).isEqualTo(1);
         assertThat(report.count(Verdict.HOLDS)).isZero();
     }
@@ -223,7 +226,7 @@ class BenchTests {
         assertThat(result.pairs()).isEmpty();
         assertThat(result.parameters()).containsEntry("sizeBytes", 64);
         assertThat(script.closed).isTrue();
-        assertThat(new BenchReport(List.of(result), List.of()).lines().getLast())
+        assertThat(new BenchReport(MEASURED, List.of(result), List.of()).lines().getLast())
                 .contains("not measured", "it broke");
     }
 
@@ -247,11 +250,11 @@ class BenchTests {
                 new Script(List.of(10.0, 10.0, 10.0), List.of(5.0, 5.0, 5.0, 5.0, 10.0)), row(Target.atMost(1.05)), 2);
         RowResult not = measure(new Script(List.of(), List.of()), row(Target.atLeast(2)), 2);
         Path file = folder.resolve("bench.json");
-        new BenchReport(List.of(measured, not), List.of()).write(file);
+        new BenchReport(MEASURED, List.of(measured, not), List.of()).write(file);
         JsonNode json = new ObjectMapper().readTree(file.toFile());
         List<String> names = new ArrayList<>();
         json.fieldNames().forEachRemaining(names::add);
-        assertThat(names).containsExactly("rows");
+        assertThat(names).containsExactly("measured", "rows");
         JsonNode first = json.get("rows").get(0);
         assertThat(first.get("name").asText()).isEqualTo("row");
         assertThat(first.get("ratio").asDouble()).isEqualTo(0.75);

@@ -10,6 +10,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ComparisonTests {
+
+    private static final Instant MEASURED = Instant.parse("2026-01-31T23:59:59Z");
 
     @TempDir
     private Path folder;
@@ -49,7 +52,7 @@ class ComparisonTests {
 
     private Path write(RowResult... results) throws IOException {
         Path file = folder.resolve("earlier.json");
-        new BenchReport(List.of(results), List.of()).write(file);
+        new BenchReport(MEASURED, List.of(results), List.of()).write(file);
         return file;
     }
 
@@ -86,7 +89,7 @@ class ComparisonTests {
                         "cmtime-1000 >= 1.50 not measured 0.500 misses",
                         "qualification <= 1.50 1.200 holds 1.250 holds",
                         "rping-verified >= 2.00 not there not measured",
-                        "2 of 7 verdicts are the opposite of those in " + file);
+                        "2 of 7 verdicts are the opposite of those in " + file + ", measured 2026-01-31T23:59:59Z");
     }
 
     @Test
@@ -112,10 +115,11 @@ class ComparisonTests {
                 {"rows": [{"name": "ud-lat-64", "pairs": []}, {"name": "mckey", "pairs": [{"theirs": 2, "ours": 4}]}]}
                 """);
 
-        assertThat(Comparison.read(file).lines(List.of(steady("mckey", 2))))
-                .element(1)
-                .asString()
-                .contains("2.000 undecided");
+        List<String> lines = Comparison.read(file).lines(List.of(steady("mckey", 2)));
+
+        assertThat(lines).element(1).asString().contains("2.000 undecided");
+        // Nor does a file of before say when it was measured.
+        assertThat(lines.getLast()).endsWith("are the opposite of those in " + file);
     }
 
     @ParameterizedTest

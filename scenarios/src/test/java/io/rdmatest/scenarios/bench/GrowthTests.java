@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -13,6 +14,8 @@ import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 class GrowthTests {
+
+    private static final Instant MEASURED = Instant.parse("2026-01-31T23:59:59Z");
 
     private final List<String> said = new ArrayList<>();
 
@@ -35,7 +38,7 @@ class GrowthTests {
         GrowthResult flat = result(new Point(10, 20, 8, 0), new Point(100, 20, 8, 0));
         GrowthResult grows = result(new Point(10, 20, 8, 0), new Point(100, 40, 8, 0));
         GrowthResult not = new GrowthResult(row(), List.of(), "no device");
-        BenchReport report = new BenchReport(List.of(), List.of(flat, grows, not));
+        BenchReport report = new BenchReport(MEASURED, List.of(), List.of(flat, grows, not));
 
         assertThat(report.rows()).isEqualTo(3);
         assertThat(report.count(Verdict.HOLDS)).isEqualTo(1);
