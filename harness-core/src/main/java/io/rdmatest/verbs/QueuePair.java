@@ -34,6 +34,9 @@ public final class QueuePair extends VerbsObject {
 
     private static final int EINVAL = 22;
 
+    /** After this time without a completion none is thought to come any more, where nothing else tells. */
+    private static final long QUIET_NANOS = 100_000_000;
+
     private final ProtectionDomain protectionDomain;
     private final QueuePairAttributes attributes;
     private final Consumer<MemorySegment> destroy;
@@ -687,6 +690,10 @@ public final class QueuePair extends VerbsObject {
      * Moves the queue pair to ERR and waits until all posted work is flushed. All completions that are met on its queues,
      * also of other queue pairs, are taken off and returned. With a shared receive queue only the send queue is drained.
      *
+     * <p>What is posted last tells where the queue ends. Where that can't be, the completions are counted, and where the count
+     * says too little, nothing more may come for 100 ms: a receive queue that is full and shares its completion queue with the
+     * send queue, and datagrams, which can't be sent without a destination.
+     *
      * @param timeout the longest time to wait
      * @return the completions; empty if none was outstanding
      * @throws RdmaTimeoutException if the queues are not drained in time
@@ -695,15 +702,24 @@ public final class QueuePair extends VerbsObject {
         long deadline = Verbs.deadline(timeout);
         long mark = System.identityHashCode(this) | 0xd7a1_0000_0000_0000L;
         List<WorkCompletion> taken = new ArrayList<>();
+        boolean receiveDone = attributes.srq() != null;
         // Before ERR: rxe does not look for receives that are posted later.
-        boolean receiveDone = attributes.srq() != null || !markReceive(mark, taken);
+        boolean receiveMarked = !receiveDone && markReceive(mark, taken);
         toError();
-        boolean sendDone = !markSend(mark, taken);
+        boolean sendDone = false;
+        boolean sendMarked = false;
+        long last = System.nanoTime();
         while (true) {
+            // A full queue has room again when its completions are taken, on some devices not before.
+            sendMarked = sendMarked || type() != QpType.UD && markSend(mark);
             int before = taken.size();
             taken.addAll(sendQueue().take(16));
             if (receiveQueue() != sendQueue()) {
                 taken.addAll(receiveQueue().take(16));
+            }
+            long now = System.nanoTime();
+            if (taken.size() > before) {
+                last = now;
             }
             for (int i = taken.size() - 1; i >= before; i--) {
                 WorkCompletion completion = taken.get(i);
@@ -718,10 +734,17 @@ public final class QueuePair extends VerbsObject {
                     }
                 }
             }
+            boolean quiet = now - last >= QUIET_NANOS;
+            if (!sendMarked && !sendDone) {
+                sendDone = counts.get().sends() == 0 || type() == QpType.UD && quiet;
+            }
+            if (!receiveMarked && !receiveDone) {
+                receiveDone = sendDone && receivesAreFlushed(quiet);
+            }
             if (sendDone && receiveDone) {
                 return taken;
             }
-            if (System.nanoTime() - deadline >= 0) {
+            if (now - deadline >= 0) {
                 throw new RdmaTimeoutException(
                         "drained queues of " + describe(),
                         timeout,
@@ -733,13 +756,20 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
+    private boolean receivesAreFlushed(boolean quiet) {
+        OutstandingWork work = counts.get();
+        return work.receives() == 0
+                // Of both queues' flushed requests on one completion queue none tells which it is of.
+                || sendQueue() == receiveQueue() && work.receives() <= work.undecided() && quiet;
+    }
+
     private boolean markReceive(long mark, List<WorkCompletion> taken) {
         synchronized (singleReceive) {
             singleReceive.empty(0, mark | 1L);
             try {
                 post(singleReceive);
             } catch (PostException e) {
-                // Full: what is in the queue is flushed without a mark, and the last of it can't be told. One more try.
+                // Full: one more try, when what has completed is taken.
                 taken.addAll(receiveQueue().take(16));
                 try {
                     post(singleReceive);
@@ -751,24 +781,14 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    private boolean markSend(long mark, List<WorkCompletion> taken) {
+    private boolean markSend(long mark) {
         synchronized (singleSend) {
-            if (type() == QpType.UD) {
-                // A datagram needs a destination: there is no mark without one.
-                return false;
-            }
             singleSend.sendEmpty(0, mark & ~1L, SendFlag.SIGNALED);
             try {
                 post(singleSend);
                 return true;
-            } catch (PostException e) {
-                taken.addAll(sendQueue().take(16));
-                try {
-                    post(singleSend);
-                    return true;
-                } catch (PostException again) {
-                    return false;
-                }
+            } catch (PostException full) {
+                return false;
             }
         }
     }

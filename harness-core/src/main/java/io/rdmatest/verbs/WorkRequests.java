@@ -196,19 +196,20 @@ abstract class WorkRequests implements AutoCloseable {
         int last = from + count - 1;
         int result;
         boolean cut = last + 1 < capacity;
-        if (cut) {
-            link(last, false);
-        }
+        // Before the list is cut: it stays whole when the queue is closed.
         queue.begin();
         try {
+            if (cut) {
+                link(last, false);
+            }
             result = (int) Verbs.POST.invokeExact(function, queue.address, address(from), bad.address());
         } catch (Throwable e) {
             throw Native.unchecked(call, e);
         } finally {
-            queue.end();
             if (cut) {
                 link(last, true);
             }
+            queue.end();
         }
         if (result != 0) {
             throw failure(call, queue, result, from, count);

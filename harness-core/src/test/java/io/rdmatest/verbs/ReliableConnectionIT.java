@@ -1,6 +1,7 @@
 package io.rdmatest.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.RdmaTimeoutException;
@@ -9,6 +10,7 @@ import io.rdmatest.WorkCompletionException;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.LongConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -288,6 +290,65 @@ class ReliableConnectionIT {
         assertThat(pair.cqA().await(2, Rig.SOON))
                 .extracting(WorkCompletion::status)
                 .containsOnly(WorkCompletion.Status.WR_FLUSH_ERR);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void drainOfAFullReceiveQueueReturnsAllOfIt(boolean oneCompletionQueue) {
+        CompletionQueue sends = rig.add(rig.context.createCompletionQueue(1024));
+        CompletionQueue receives = oneCompletionQueue ? sends : rig.add(rig.context.createCompletionQueue(1024));
+        QueuePair qp = rig.qp(sends, builder -> builder.receiveQueue(receives).maxReceiveWr(100));
+        qp.toInit(rig.port, 0);
+        MemoryRegion memory = rig.memory();
+        int posted = postUntilFull(wrId -> qp.postReceive(wrId, memory, 0, 64));
+        assertThat(posted).isGreaterThanOrEqualTo(100);
+
+        assertThat(qp.drain(Rig.SOON)).hasSize(posted);
+        assertThat(sends.poll(sends.newCompletions(1))).isZero();
+        assertThat(receives.poll(receives.newCompletions(1))).isZero();
+        assertThat(qp.drain(Rig.SOON)).isEmpty();
+    }
+
+    @Test
+    void drainOfAFullSendQueueReturnsAllOfIt() {
+        // Nobody receives, and the first send tries for ever.
+        Rig.Pair pair = rig.pair();
+        int posted = postUntilFull(wrId -> pair.a().postSend(wrId, pair.mrA(), 0, 64, SendFlag.SIGNALED));
+        assertThat(posted).isGreaterThanOrEqualTo(32);
+
+        assertThat(pair.a().drain(Rig.SOON)).hasSize(posted);
+        assertThat(pair.cqA().poll(pair.cqA().newCompletions(1))).isZero();
+    }
+
+    private static int postUntilFull(LongConsumer post) {
+        for (int posted = 0; posted < 10_000; posted++) {
+            try {
+                post.accept(posted);
+            } catch (PostException full) {
+                return posted;
+            }
+        }
+        throw new AssertionError("a queue of 10000 requests is not full");
+    }
+
+    @Test
+    void aListIsWholeAfterAQueueRefusedAPartOfIt() {
+        CompletionQueue queue = rig.cq();
+        QueuePair gone = rig.qp(queue, builder -> {});
+        gone.close();
+        QueuePair qp = rig.qp(queue, builder -> {});
+        qp.toInit(rig.port, 0);
+        MemoryRegion memory = rig.memory();
+        try (ReceiveRequests list = ReceiveRequests.allocate(4)) {
+            for (int i = 0; i < 4; i++) {
+                ReceiveRequests ignored = list.receive(i, i, memory, 0, 64);
+            }
+            assertThatIllegalStateException().isThrownBy(() -> gone.post(list, 0, 2));
+
+            qp.post(list);
+
+            assertThat(qp.drain(Rig.SOON)).extracting(WorkCompletion::wrId).containsExactly(0L, 1L, 2L, 3L);
+        }
     }
 
     @Test
