@@ -3,10 +3,13 @@ package io.rdmatest.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -70,6 +73,30 @@ class CompletionEventIT {
             sender.join();
             assertThatThrownBy(() -> cq.awaitEvent(1, Duration.ofMillis(60))).isInstanceOf(RdmaTimeoutException.class);
             assertThatThrownBy(() -> pair.cqA().awaitEvent(1, Rig.SOON)).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void aWaitForAnEventThatIsInterruptedEndsBeforeItsTime() throws Exception {
+        try (Rig rig = new Rig()) {
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            CompletionQueue cq = rig.add(rig.context.createCompletionQueue(32, channel));
+            AtomicReference<Throwable> end = new AtomicReference<>();
+            Thread waiter = Thread.ofPlatform().start(() -> {
+                try {
+                    end.set(new AssertionError(cq.awaitEvent(1, Duration.ofSeconds(3)) + " came"));
+                } catch (RuntimeException e) {
+                    end.set(e);
+                }
+            });
+            long deadline = System.nanoTime() + Rig.SOON.toNanos();
+            while (Arrays.stream(waiter.getStackTrace())
+                    .noneMatch(frame -> frame.getMethodName().equals("readEvent"))) {
+                assertThat(System.nanoTime() - deadline).as("the thread waits").isNegative();
+            }
+            waiter.interrupt();
+            waiter.join();
+            assertThat(end.get()).isInstanceOf(RdmaException.class).hasMessageContaining("interrupted");
         }
     }
 
