@@ -112,6 +112,11 @@ final class DataPath {
     /** Receives that completed and were not posted again. The peer does not know of them before it is given credits. */
     private int unposted;
 
+    /** The thread that last found no room to send; null if there was since. */
+    private @Nullable Thread crowded;
+    /** Whether something came since that may have made room. */
+    private boolean roomCame;
+
     private volatile boolean started;
     /** Whether this side has sent its last data. */
     private volatile boolean stopped;
@@ -183,7 +188,8 @@ final class DataPath {
             BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair,
             long passed) {
         boolean iwarp = options.mode() == StreamMode.IWARP;
-        // Two requests for each message of data: the write, and the word that tells of it.
+        // Two requests for each message of data: the write, and the word that tells of it. When they are flushed, both
+        // complete.
         int sends = options.sendQueueDepth() * (iwarp ? 2 : 1);
         long size = wordsOffset(options)
                 + (iwarp ? (long) WORD * (options.sendQueueDepth() + options.receiveQueueDepth()) : 0)
@@ -191,8 +197,8 @@ final class DataPath {
         try (Cleanup made = new Cleanup()) {
             ProtectionDomain pd = made.add(context.allocateProtectionDomain());
             CompletionChannel channel = made.add(context.createCompletionChannel());
-            CompletionQueue queue = made.add(
-                    context.createCompletionQueue(options.sendQueueDepth() + options.receiveQueueDepth(), channel));
+            CompletionQueue queue =
+                    made.add(context.createCompletionQueue(sends + options.receiveQueueDepth(), channel));
             MemoryRegion region = made.add(pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
             QueuePair queuePair = made.add(createQueuePair.apply(
                     pd,
@@ -291,6 +297,24 @@ final class DataPath {
         return failure;
     }
 
+    /** Tells whether requests were flushed and nothing else is known that went wrong. */
+    boolean wasFlushed() {
+        StreamException known = failure;
+        return known != null && known.getCause() instanceof Flushed;
+    }
+
+    /** Takes note of what the queues don't tell. */
+    void broke(StreamException how) {
+        queueLock.lock();
+        try {
+            if (failure == null || wasFlushed()) {
+                failure = how;
+            }
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
     /** Takes everything that is in the queue, until it is empty. */
     void drain() {
         queueLock.lock();
@@ -386,7 +410,9 @@ final class DataPath {
             if (sendable(1) == 0) {
                 int ignored = take();
             }
-            return sendable(1) > 0;
+            boolean room = sendable(1) > 0;
+            lookedForRoom(room);
+            return room;
         } finally {
             queueLock.unlock();
         }
@@ -420,6 +446,7 @@ final class DataPath {
                     credits.dataSent();
                 }
             }
+            lookedForRoom(chunk > 0);
             controlDue = credits.controlDue();
             return chunk;
         } finally {
@@ -628,6 +655,29 @@ final class DataPath {
 
     // ---- progress ----
 
+    /** The queue lock is held. */
+    private void lookedForRoom(boolean found) {
+        roomCame = false;
+        crowded = found ? null : Thread.currentThread();
+    }
+
+    /**
+     * Tells whether there is data to receive, and a thread once whether room may have come since it last found none: whichever
+     * call took the completion, it gives no event any more.
+     */
+    boolean hasNews() {
+        queueLock.lock();
+        try {
+            boolean room = roomCame && crowded == Thread.currentThread();
+            if (room) {
+                roomCame = false;
+            }
+            return room || receiveRing.used() > 0;
+        } finally {
+            queueLock.unlock();
+        }
+    }
+
     /** Takes completions, a batch at most: how many there were. */
     int progress() {
         queueLock.lock();
@@ -652,6 +702,7 @@ final class DataPath {
             // Now it delays nothing: the peer is at work.
             repost();
         }
+        roomCame |= count > 0;
         for (int i = 0; i < count; i++) {
             if (!completions.isSuccess(i)) {
                 failed(completions.get(i));

@@ -21,6 +21,7 @@ import java.nio.ReadOnlyBufferException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -51,6 +52,9 @@ public final class StreamEndpoint implements AutoCloseable {
 
     /** How many calls that find nothing there are for one look at the clock, a power of two: few, for callers that call seldom. */
     private static final int VAIN_PER_LOOK = 8;
+
+    /** What disconnecting fails with where there is no connection any more. */
+    private static final Set<String> QUIET = Set.of("EINVAL", "ENXIO", "ENODEV", "EIO");
 
     private final DataPath path;
     /** Null for an endpoint that is connected without the connection manager. */
@@ -355,8 +359,8 @@ public final class StreamEndpoint implements AutoCloseable {
         int received = path.receive(destination);
         if (received == 0 && destination.hasRemaining()) {
             listenNowAndThen();
+            StreamException failure = failure();
             boolean ended = over || shutDown;
-            StreamException failure = path.failure();
             if (ended || failure != null) {
                 // What had arrived before is in the ring by now, and comes first.
                 received = path.receive(destination);
@@ -450,10 +454,25 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     private void throwFailure() {
-        StreamException failure = path.failure();
+        StreamException failure = failure();
         if (failure != null) {
             throw failure.again();
         }
+    }
+
+    /**
+     * Why the connection broke, if it did. Where the peer's orderly end flushes the queue pair before it is told, as on iWARP,
+     * nothing broke.
+     */
+    private @Nullable StreamException failure() {
+        StreamException failure = path.failure();
+        if (failure != null && queue != null && !over && path.wasFlushed()) {
+            queue.pump();
+            if (over) {
+                return null;
+            }
+        }
+        return failure;
     }
 
     // ---- progress and waiting ----
@@ -557,13 +576,13 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Gets {@link #fileDescriptor()} ready to be waited for, fi_trywait(3).
      *
-     * @return true if the descriptor becomes readable when next something happens; false if something happened meanwhile:
-     *     send or receive first
+     * @return true if the descriptor becomes readable when next something happens; false if something happened meanwhile, data
+     *     is there to receive, or there may be room since this thread last found none to send: send or receive first
      */
     public boolean tryWait() {
         requireConnected();
         path.arm();
-        return advance(false) == 0;
+        return advance(false) == 0 && !path.hasNews();
     }
 
     private void requireOpen() {
@@ -613,7 +632,8 @@ public final class StreamEndpoint implements AutoCloseable {
         switch (event.type()) {
             case ESTABLISHED -> established(event);
             case REJECTED, UNREACHABLE, CONNECT_ERROR -> notConnected(event);
-            case DISCONNECTED, DEVICE_REMOVAL -> disconnected();
+            case DISCONNECTED -> disconnected();
+            case DEVICE_REMOVAL -> removed();
             default -> {
                 // Nothing that a stream has to do with: TIMEWAIT_EXIT, ADDR_CHANGE.
             }
@@ -676,13 +696,31 @@ public final class StreamEndpoint implements AutoCloseable {
         // What arrived is in the completion queue before the disconnect is told: it becomes readable first.
         path.drain();
         path.ending();
-        // The answer: without it the peer asks again and again.
-        disconnectQuietly();
-        path.drain();
-        over = true;
+        try {
+            // The answer: without it the peer asks again and again.
+            disconnectQuietly();
+        } finally {
+            path.drain();
+            over = true;
+        }
         if (path.available() == 0) {
             reportShutdown();
         }
+    }
+
+    /** Nothing comes any more, and what had been sent may not have arrived. */
+    private void removed() {
+        if (over || shutDown) {
+            return;
+        }
+        path.drain();
+        StreamException failure = new StreamException(
+                Reason.CONNECTION_LOST, "the stream of " + this + " broke: its RDMA device was removed from this host");
+        path.broke(failure);
+        if (!connected && connectFailure == null) {
+            connectFailure = failure;
+        }
+        Objects.requireNonNull(queue).add(StreamEvent.error(this, failure));
     }
 
     private void reportShutdown() {
@@ -707,8 +745,8 @@ public final class StreamEndpoint implements AutoCloseable {
         try {
             ours.disconnect();
         } catch (RdmaException e) {
-            // Disconnected already, by both sides at once.
-            if (!e.errnoName().equals("EINVAL")) {
+            // Disconnected already, by both sides at once; or the device is gone.
+            if (!QUIET.contains(e.errnoName())) {
                 throw e;
             }
         }

@@ -29,7 +29,10 @@ public record StreamEvent(
          * (FI_SHUTDOWN).
          */
         SHUTDOWN,
-        /** A connection did not come about, or a request was refused without asking (fi_eq_readerr(3)). */
+        /**
+         * A connection did not come about, a request was refused without asking, or a connection broke because its device was
+         * removed (fi_eq_readerr(3)).
+         */
         ERROR
     }
 

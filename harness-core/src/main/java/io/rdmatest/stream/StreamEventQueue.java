@@ -38,8 +38,6 @@ public final class StreamEventQueue implements AutoCloseable {
 
     private final EventChannel channel;
     private final ReentrantLock pumpLock = new ReentrantLock();
-    /** Guarded by {@link #pumpLock}. */
-    private final Descriptors ready;
 
     private final Map<CmId, Recipient> recipients = new ConcurrentHashMap<>();
     /** Guarded by itself. */
@@ -47,7 +45,6 @@ public final class StreamEventQueue implements AutoCloseable {
 
     private StreamEventQueue(EventChannel channel) {
         this.channel = channel;
-        this.ready = new Descriptors(channel.fileDescriptor());
     }
 
     /**
@@ -149,18 +146,30 @@ public final class StreamEventQueue implements AutoCloseable {
             if (channel.isClosed()) {
                 throw new IllegalStateException("the event queue is closed");
             }
-            if (!ready.awaitReadable(0)) {
-                return;
-            }
+            RuntimeException failure = null;
+            // Also if the descriptor is not readable: others that look at the channel read its events, and leave them
+            // there.
             for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
                 CmEvent now = event.get();
                 CmId listening = now.listenId();
                 Recipient recipient = recipients.get(listening == null ? now.id() : listening);
-                if (recipient != null) {
-                    recipient.handle(now);
-                } else if (listening != null) {
-                    now.id().close();
+                try {
+                    if (recipient != null) {
+                        recipient.handle(now);
+                    } else if (listening != null) {
+                        now.id().close();
+                    }
+                } catch (RuntimeException e) {
+                    // The others' events are no less theirs.
+                    if (failure == null) {
+                        failure = e;
+                    } else {
+                        failure.addSuppressed(e);
+                    }
                 }
+            }
+            if (failure != null) {
+                throw failure;
             }
         } finally {
             pumpLock.unlock();

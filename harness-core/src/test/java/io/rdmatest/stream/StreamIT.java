@@ -437,6 +437,68 @@ class StreamIT {
     }
 
     @Test
+    void theDescriptorIsNotWaitedForWhenAnotherCallMetTheData() throws Exception {
+        try (Pair pair = Pair.connect(StreamOptions.defaults())) {
+            StreamEndpoint server = pair.server();
+            assertThat(server.receive(ByteBuffer.allocate(10))).isZero();
+            assertThat(sendSome(pair.client(), 0, 10)).isEqualTo(10);
+            Future<?> other = start(() -> {
+                long deadline = System.nanoTime() + TIMEOUT.toNanos();
+                while (server.available() == 0) {
+                    assertThat(System.nanoTime() - deadline).isNegative();
+                }
+                return null;
+            });
+            await(List.of(other));
+            assertThat(server.tryWait()).isFalse();
+            assertThat(server.tryWait()).isFalse();
+            receiveAll(server, 0, 10, 10);
+            assertThat(server.tryWait()).isTrue();
+        }
+    }
+
+    @Test
+    void theDescriptorIsNotWaitedForWhenAnotherCallMetTheRoom() throws Exception {
+        StreamOptions small = StreamOptions.defaults().withReceiveBufferBytes(1000);
+        try (Pair pair = Pair.connect(small)) {
+            StreamEndpoint client = pair.client();
+            assertThat(sendSome(client, 0, 2000)).isEqualTo(1000);
+            assertThat(sendSome(client, 1000, 1)).isZero();
+            receiveAll(pair.server(), 0, 1000, 1000);
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            // What gives the room back is a message without data.
+            while (client.queuePair().work().receivesCompleted() == 0) {
+                assertThat(client.receive(ByteBuffer.allocate(10))).isZero();
+                assertThat(System.nanoTime() - deadline).isNegative();
+            }
+            assertThat(client.tryWait()).isFalse();
+            assertThat(client.peekSend()).isTrue();
+        }
+    }
+
+    /** Devices of iWARP flush what is posted when the peer ends the connection, before the end is told. */
+    @Test
+    void anOrderlyEndIsOneAlsoWhenTheQueuePairIsFlushedBeforeItIsTold() {
+        try (Pair pair = Pair.connect(StreamOptions.defaults())) {
+            assertThat(sendSome(pair.client(), 0, 100)).isEqualTo(100);
+            pair.client().shutdown(TIMEOUT);
+            assertThat(new Descriptors(pair.serverEvents().fileDescriptor()).awaitReadable(15_000))
+                    .isTrue();
+            pair.server().queuePair().toError();
+
+            receiveAll(pair.server(), 0, 100, 100);
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            int end;
+            do {
+                // The device takes its time to flush.
+                end = pair.server().receive(ByteBuffer.allocate(10));
+                assertThat(System.nanoTime() - deadline).isNegative();
+            } while (end == 0);
+            assertThat(end).isEqualTo(-1);
+        }
+    }
+
+    @Test
     void aReaderAndAWriterWaitOnOneEndpointAtOnce() throws Exception {
         try (Pair pair = Pair.connect(StreamOptions.defaults())) {
             assertThat(sendSome(pair.client(), 0, 100_000)).isEqualTo(32_768);

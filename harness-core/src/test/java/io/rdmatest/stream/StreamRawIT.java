@@ -15,12 +15,17 @@ import io.rdmatest.WorkCompletionException;
 import io.rdmatest.internal.Cleanup;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.AsyncEvent;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.OutstandingWork;
+import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
 import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -100,6 +105,33 @@ class StreamRawIT {
                             .isNegative();
                 }
             }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theCompletionQueueHoldsAllThatCanBeFlushed(StreamMode mode) {
+        StreamOptions options = StreamOptions.defaults().withMode(mode);
+        try (Pair pair = new Pair(options, 0, PARAMETERS)) {
+            QueuePair queuePair = pair.a.queuePair();
+            // Nobody acknowledges any more.
+            pair.b.queuePair().toError();
+            int messages = 0;
+            while (sendSome(pair.a, messages, 1) == 1) {
+                messages++;
+            }
+            assertThat(messages).isGreaterThan(options.sendQueueDepth() / 2);
+            queuePair.toError();
+
+            OutstandingWork work = queuePair.work();
+            int posted = (int) (work.sends() + work.receives());
+            assertThat(queuePair.sendQueue().await(posted, TIMEOUT)).hasSize(posted);
+            DeviceContext context = queuePair.protectionDomain().context();
+            assertThat(Stream.generate(context::pollAsyncEvent)
+                            .takeWhile(Optional::isPresent)
+                            .map(Optional::get)
+                            .map(AsyncEvent::type))
+                    .doesNotContain(AsyncEvent.Type.CQ_ERR);
         }
     }
 

@@ -1,0 +1,105 @@
+package io.rdmatest.stream;
+
+import static io.rdmatest.stream.StreamFixture.TIMEOUT;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.JoinFlag;
+import io.rdmatest.cm.MulticastMembership;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.internal.Cleanup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What a process does whose device is removed meanwhile. It is one of its own: librdmacm keeps the device open until the process
+ * ends, and the removal waits for that.
+ */
+final class DeviceRemoval {
+
+    /** What it prints when the device may be removed. */
+    static final String READY = "ready";
+
+    private DeviceRemoval() {}
+
+    /**
+     * Uses the device, and says line by line what became of it.
+     *
+     * @param arguments the device's address, and "streams" or "group"
+     */
+    public static void main(String[] arguments) throws Exception {
+        InetAddress address = InetAddress.getByName(arguments[0]);
+        if (arguments[1].equals("streams")) {
+            streams(address);
+        } else {
+            group(address);
+        }
+        say("left: " + Ledger.live());
+        System.out.flush();
+    }
+
+    private static void say(String line) {
+        System.out.println(line);
+    }
+
+    private static void streams(InetAddress address) {
+        try (Cleanup made = new Cleanup()) {
+            StreamEventQueue events = made.add(StreamEventQueue.create());
+            StreamListener listener = made.add(
+                    StreamListener.listen(events, new InetSocketAddress(address, 0), 4, StreamOptions.defaults()));
+            List<StreamEndpoint> endpoints = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                endpoints.add(made.add(StreamEndpoint.connect(
+                        events, null, listener.localAddress(), StreamOptions.defaults(), TIMEOUT)));
+                endpoints.add(made.add(events.await(TIMEOUT).request().accept()));
+                for (int side = 0; side < 2; side++) {
+                    say(events.await(TIMEOUT).type().toString());
+                }
+            }
+            StreamEndpoint sender = endpoints.get(0);
+            StreamEndpoint receiver = endpoints.get(1);
+            say("sent " + sender.send(ByteBuffer.allocate(100)));
+            receiver.awaitReadable(TIMEOUT);
+            say(READY);
+            while (!endpoints.isEmpty()) {
+                StreamEvent event = events.await(TIMEOUT);
+                say(event.type() + ": " + event.failure().getMessage().replaceAll(".* broke", "broke"));
+                endpoints.remove(event.endpoint());
+            }
+            say(attempt(() -> "sent " + sender.send(ByteBuffer.allocate(100))));
+            say(attempt(() -> "received " + receiver.receive(ByteBuffer.allocate(200))));
+            say(attempt(() -> "received " + receiver.receive(ByteBuffer.allocate(200))));
+            say(attempt(() -> {
+                receiver.awaitReadable(TIMEOUT);
+                return "readable";
+            }));
+        }
+    }
+
+    private static String attempt(Supplier<String> call) {
+        try {
+            return call.get();
+        } catch (StreamException e) {
+            return e.reason().toString();
+        }
+    }
+
+    private static void group(InetAddress address) throws Exception {
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.UDP)) {
+            id.bind(new InetSocketAddress(address, 0));
+            MulticastMembership member =
+                    id.joinMulticast(InetAddress.getByName("239.1.2.9"), JoinFlag.FULL_MEMBER, TIMEOUT);
+            say(READY);
+            say(id.expectEvent(CmEvent.Type.DEVICE_REMOVAL, TIMEOUT).type().toString());
+            member.close();
+            say("closed");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package io.rdmatest.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+/** A device that is removed while it is used, as by a driver that is unloaded. */
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Execution(ExecutionMode.SAME_THREAD)
+class DeviceRemovalIT {
+
+    private static final String INTERFACE = "removalit0";
+    private static final String DEVICE = "rxeremovalit";
+    private static final String ADDRESS = "198.51.100.7";
+
+    @BeforeEach
+    void addDevice() throws Exception {
+        run("ip", "link", "add", INTERFACE, "type", "dummy");
+        run("ip", "address", "add", ADDRESS + "/24", "dev", INTERFACE);
+        run("ip", "link", "set", INTERFACE, "up");
+        run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", INTERFACE);
+    }
+
+    @AfterEach
+    void removeInterface() throws Exception {
+        run("ip", "link", "delete", INTERFACE);
+    }
+
+    @Test
+    void everyStreamOfAnEventQueueIsToldThatItBrokeAndKeepsWhatHadArrived() throws Exception {
+        String broke = "ERROR: broke: its RDMA device was removed from this host";
+        assertThat(whileItIsRemoved("streams"))
+                .containsExactly(
+                        "CONNECTED",
+                        "CONNECTED",
+                        "CONNECTED",
+                        "CONNECTED",
+                        "sent 100",
+                        DeviceRemoval.READY,
+                        broke,
+                        broke,
+                        broke,
+                        broke,
+                        "CONNECTION_LOST",
+                        "received 100",
+                        "CONNECTION_LOST",
+                        "CONNECTION_LOST",
+                        "left: []");
+    }
+
+    @Test
+    void aMemberOfAGroupCanBeClosed() throws Exception {
+        assertThat(whileItIsRemoved("group"))
+                .containsExactly(DeviceRemoval.READY, "DEVICE_REMOVAL", "closed", "left: []");
+    }
+
+    /** Returns what a process says that has its device removed when it is ready. */
+    private static List<String> whileItIsRemoved(String what) throws IOException, InterruptedException {
+        Process process = start(
+                System.getProperty("java.home") + "/bin/java",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                DeviceRemoval.class.getName(),
+                ADDRESS,
+                what);
+        List<String> said = new ArrayList<>();
+        Process removal = null;
+        try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                said.add(line);
+                if (line.equals(DeviceRemoval.READY)) {
+                    removal = start("rdma", "link", "delete", DEVICE);
+                }
+            }
+            assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            Process ignored = process.destroyForcibly();
+        }
+        ends(removal == null ? start("rdma", "link", "delete", DEVICE) : removal);
+        return said;
+    }
+
+    private static Process start(String... command) throws IOException {
+        return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
+    private static void run(String... command) throws IOException, InterruptedException {
+        ends(start(command));
+    }
+
+    private static void ends(Process process) throws IOException, InterruptedException {
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).as(output).isZero();
+    }
+}
