@@ -24,11 +24,14 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
+import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.Transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Objects;
@@ -59,6 +62,9 @@ public final class CmId extends NativeResource {
     private static final AtomicLong NUMBERS = new AtomicLong();
     private static final AtomicLong TOKENS = new AtomicLong();
 
+    /** What calls end with when the device was removed. */
+    private static final Set<String> DEVICE_GONE = Set.of("ENXIO", "ENODEV", "EIO");
+
     /** Both addresses; as text only when somebody asks, which for most ids nobody does. */
     private record Ends(
             @Nullable InetSocketAddress local, @Nullable InetSocketAddress remote) {
@@ -84,7 +90,7 @@ public final class CmId extends NativeResource {
     /** Guarded by the channel's lock. */
     private @Nullable QueuePair queuePair;
     /** The groups joined or being joined; guarded by the channel's lock. */
-    private final Set<Object> groups;
+    private final Set<ByteBuffer> groups;
 
     /** The channel's lock is held. */
     CmId(EventChannel channel, MemorySegment address, PortSpace portSpace) {
@@ -358,7 +364,10 @@ public final class CmId extends NativeResource {
     /**
      * Begins to find the path to the resolved address (rdma_resolve_route(3)); ROUTE_RESOLVED follows, or ROUTE_ERROR.
      *
-     * @param timeout when the kernel gives up with ROUTE_ERROR and ETIMEDOUT
+     * <p>Where ibacm(8) runs, librdmacm asks it before the kernel, also on RoCE, and waits for its answer: an ibacm that is
+     * stuck holds this call up, and the other ids of the channel with it, for as long as it is silent.
+     *
+     * @param timeout when the kernel gives up with ROUTE_ERROR and ETIMEDOUT; how long ibacm takes comes on top
      * @throws IllegalStateException if the address is not resolved yet
      */
     public void startResolveRoute(Duration timeout) {
@@ -394,9 +403,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Finds the path to the resolved address, and waits for ROUTE_RESOLVED (rdma_resolve_route(3)).
+     * Finds the path to the resolved address, and waits for ROUTE_RESOLVED (rdma_resolve_route(3)). What
+     * {@link #startResolveRoute} says of ibacm(8) holds here as well.
      *
-     * @param timeout how long at most
+     * @param timeout how long at most, once ibacm has answered
      * @throws IllegalStateException if the address is not resolved yet
      * @throws RdmaTimeoutException if the subnet administrator does not answer
      * @throws UnexpectedCmEventException ROUTE_ERROR if there is no path
@@ -527,7 +537,10 @@ public final class CmId extends NativeResource {
             case RTS -> rdma_h.IBV_QP_SQ_PSN();
             default -> 0;
         };
-        if (!portSpace.isDatagram() && (mask & needed) != needed) {
+        if (!portSpace.isDatagram()
+                && (mask & needed) != needed
+                // There the kernel's connection manager keeps both to itself, before and after.
+                && RdmaDevice.byName(context().deviceName()).transport() != Transport.IWARP) {
             throw new IllegalStateException("the attributes of state " + state + " for " + describe()
                     + " are not known before CONNECT_REQUEST or CONNECT_RESPONSE");
         }
@@ -814,7 +827,6 @@ public final class CmId extends NativeResource {
             requireChooser(group.getHostAddress());
         }
         return join(
-                group,
                 group.getHostAddress(),
                 arena -> CmAddresses.encode(arena, new InetSocketAddress(group, 0)),
                 flag,
@@ -847,7 +859,7 @@ public final class CmId extends NativeResource {
             // on RoCE it takes an IPv6 address for the MGID as it is.
             encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
         }
-        return join(mgid, mgid.toString(), encoding, flag, timeout);
+        return join(mgid.toString(), encoding, flag, timeout);
     }
 
     private boolean isEthernet() {
@@ -870,8 +882,9 @@ public final class CmId extends NativeResource {
         MemorySegment encode(Arena arena);
     }
 
-    private MulticastMembership join(Object key, String name, Encoding group, JoinFlag flag, Duration timeout) {
+    private MulticastMembership join(String name, Encoding group, JoinFlag flag, Duration timeout) {
         Objects.requireNonNull(flag, "flag");
+        ByteBuffer key = key(group);
         long ignored = EventChannel.nanos(timeout);
         long token = TOKENS.incrementAndGet();
         withArena(arena -> {
@@ -886,7 +899,6 @@ public final class CmId extends NativeResource {
                 throw e;
             }
         });
-        boolean joined = false;
         try {
             CmEvent event = channel.awaitMatching(
                     this,
@@ -894,19 +906,29 @@ public final class CmId extends NativeResource {
                     CmEvent.Type.MULTICAST_JOIN.cName() + " for " + name,
                     timeout);
             UdParameters ud = event.require(CmEvent.Type.MULTICAST_JOIN).ud();
-            MulticastMembership membership = locked(() -> new MulticastMembership(
+            return locked(() -> new MulticastMembership(
                     this,
                     flag == JoinFlag.FULL_MEMBER ? queuePair : null,
                     name,
                     flag,
                     Objects.requireNonNull(ud),
                     () -> leave(key, group, name)));
-            joined = true;
-            return membership;
-        } finally {
-            if (!joined && !isClosed()) {
-                leave(key, group, name);
+        } catch (RuntimeException | Error e) {
+            if (!isClosed()) {
+                try {
+                    leave(key, group, name);
+                } catch (RuntimeException second) {
+                    e.addSuppressed(second);
+                }
             }
+            throw e;
+        }
+    }
+
+    /** By its address librdmacm finds a group to leave: two that have the same are one, however they were named. */
+    private static ByteBuffer key(Encoding group) {
+        try (Arena arena = Arena.ofConfined()) {
+            return ByteBuffer.wrap(group.encode(arena).toArray(ValueLayout.JAVA_BYTE));
         }
     }
 
@@ -925,9 +947,17 @@ public final class CmId extends NativeResource {
         Rdmacm.joinEx(id, attributes, context, operands);
     }
 
-    private void leave(Object key, Encoding group, String name) {
+    private void leave(ByteBuffer key, Encoding group, String name) {
         withArena(arena -> {
-            Rdmacm.leave(id, group.encode(arena), () -> describe() + ", group " + name);
+            try {
+                Rdmacm.leave(id, group.encode(arena), () -> describe() + ", group " + name);
+            } catch (RdmaException e) {
+                // librdmacm forgets the group before it tells the kernel, which has forgotten it with a device that is
+                // gone.
+                if (!DEVICE_GONE.contains(e.errnoName())) {
+                    throw e;
+                }
+            }
             boolean known = groups.remove(key);
         });
     }

@@ -393,10 +393,11 @@ public final class EventChannel extends NativeResource {
     private void readAll() {
         boolean any = false;
         while (Rdmacm.getEvent(channel, eventOut)) {
+            int errno = Native.errno();
             MemorySegment event = eventOut.get(ValueLayout.ADDRESS, 0).reinterpret(rdma_cm_event.sizeof());
             RawEvent raw;
             try {
-                raw = RawEvent.copy(event);
+                raw = RawEvent.copy(event, errno);
             } finally {
                 Rdmacm.ackEvent(event);
             }

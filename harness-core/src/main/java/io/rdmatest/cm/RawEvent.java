@@ -37,8 +37,12 @@ record RawEvent(
 
     private static final byte[] NOTHING = {};
 
-    /** Copies an event that is not acknowledged yet. */
-    static RawEvent copy(MemorySegment event) {
+    /**
+     * Copies an event that is not acknowledged yet.
+     *
+     * @param errno what the call that read it left behind
+     */
+    static RawEvent copy(MemorySegment event, int errno) {
         int number = rdma_cm_event.event(event);
         CmEvent.Type type = CmEvent.Type.of(number);
         MemorySegment id = rdma_cm_event.id(event).reinterpret(rdma_cm_id.sizeof());
@@ -69,7 +73,7 @@ record RawEvent(
         }
         return new RawEvent(
                 number,
-                rdma_cm_event.status(event),
+                status(type, rdma_cm_event.status(event), errno),
                 id.address(),
                 type == CmEvent.Type.CONNECT_REQUEST
                         ? rdma_cm_event.listen_id(event).address()
@@ -78,6 +82,18 @@ record RawEvent(
                 privateData,
                 connection,
                 udParameters);
+    }
+
+    /**
+     * The status of these events is the result of a call that librdmacm made while it read them, if that failed: -1, and the
+     * reason in errno. The kernel's own statuses are negative errno.
+     */
+    private static int status(CmEvent.Type type, int status, int errno) {
+        return switch (type) {
+            case ADDR_ERROR, ROUTE_ERROR, MULTICAST_ERROR ->
+                status == -1 && errno > 0 && errno != rdma_h.EAGAIN() ? -errno : status;
+            default -> status;
+        };
     }
 
     private static byte[] data(MemorySegment address, byte length) {

@@ -17,6 +17,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
+import io.rdmatest.internal.Cleanup;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.CompletionQueue;
@@ -192,6 +193,10 @@ class CmDataIT {
             assertThatIllegalStateException()
                     .isThrownBy(() -> one.joinMulticast(address, JoinFlag.FULL_MEMBER, TIMEOUT))
                     .withMessageContaining("already");
+            // The same group by its other name.
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> one.joinMulticast(Gid.parse("::ffff:239.1.2.3"), JoinFlag.FULL_MEMBER, TIMEOUT))
+                    .withMessageContaining("already");
             assertThatIllegalStateException().isThrownBy(second.qp()::close).withMessageContaining(leaves.describe());
 
             first.qp().postReceive(1, first.buffer(), 0, 512);
@@ -210,6 +215,30 @@ class CmDataIT {
             first.cq().awaitSuccess(TIMEOUT);
             assertThatExceptionOfType(RdmaTimeoutException.class)
                     .isThrownBy(() -> second.cq().await(1, SHORT));
+        }
+    }
+
+    /** librdmacm attaches the queue pair when it reads the event, and tells a failure in a way of its own. */
+    @Test
+    void tellsWhyAQueuePairCanNotBeAttachedToItsGroup() throws UnknownHostException {
+        InetAddress group = InetAddress.getByName("239.1.2.8");
+        try (Cleanup made = new Cleanup()) {
+            EventChannel channel = made.add(EventChannel.create());
+            for (int member = 0; ; member++) {
+                CmId id = made.add(bound(channel, IP4));
+                int most = id.context().attributes().maxMcastQpAttach();
+                assertThat(most).as("queue pairs of a group").isBetween(1, 1000);
+                Endpoint endpoint = made.add(Endpoint.of(id));
+                if (member == most) {
+                    assertThatExceptionOfType(UnexpectedCmEventException.class)
+                            .isThrownBy(() -> id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT))
+                            .withMessageContaining("MULTICAST_ERROR")
+                            .withMessageContaining("ENOMEM");
+                    assertThat(endpoint.qp().isClosed()).isFalse();
+                    return;
+                }
+                made.add(id.joinMulticast(group, JoinFlag.FULL_MEMBER, TIMEOUT));
+            }
         }
     }
 
