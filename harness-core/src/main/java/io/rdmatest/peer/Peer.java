@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -224,6 +225,10 @@ public final class Peer implements AutoCloseable {
         roles.put(number, role);
         send(new PeerMessage.Start(number, name, kind, parameters, place));
         PeerLostException loss = lost;
+        if (loss == null && closing) {
+            // Closed meanwhile by another thread, which may have looked at the roles before this one was there.
+            loss = loss(Reason.ENDED, "was closed");
+        }
         if (loss != null && roles.remove(number) != null) {
             role.add(new RemoteRole.Failed(loss.again()));
         }
@@ -252,19 +257,21 @@ public final class Peer implements AutoCloseable {
         @Override
         public void received(PeerMessage message) {
             switch (message) {
-                case PeerMessage.Tell tell -> role(tell.role(), false).add(new RemoteRole.Told(tell.text()));
+                case PeerMessage.Tell tell ->
+                    running(tell.role()).ifPresent(role -> role.add(new RemoteRole.Told(tell.text())));
                 case PeerMessage.Line line ->
-                    role(line.role(), false).add(new RemoteRole.Said(line.kind(), line.text()));
+                    running(line.role()).ifPresent(role -> role.add(new RemoteRole.Said(line.kind(), line.text())));
                 case PeerMessage.Diagnosis diagnosis ->
-                    role(diagnosis.role(), false).diagnosed(diagnosis.text());
-                case PeerMessage.Result result -> role(result.role(), true).add(new RemoteRole.Done(result.value()));
-                case PeerMessage.Failure failure -> {
-                    RemoteRole role = role(failure.role(), true);
-                    Throwable rebuilt = failureTypes.rebuild(failure.failure());
-                    rebuilt.addSuppressed(
-                            new RemoteOrigin(describe(), failure.failure().stack(), role.diagnosis() + logText()));
-                    role.add(new RemoteRole.Failed(rebuilt));
-                }
+                    running(diagnosis.role()).ifPresent(role -> role.diagnosed(diagnosis.text()));
+                case PeerMessage.Result result ->
+                    ending(result.role()).ifPresent(role -> role.add(new RemoteRole.Done(result.value())));
+                case PeerMessage.Failure failure ->
+                    ending(failure.role()).ifPresent(role -> {
+                        Throwable rebuilt = failureTypes.rebuild(failure.failure());
+                        rebuilt.addSuppressed(
+                                new RemoteOrigin(describe(), failure.failure().stack(), role.diagnosis() + logText()));
+                        role.add(new RemoteRole.Failed(rebuilt));
+                    });
                 case PeerMessage.Bye bye -> note("(the agent says goodbye: " + bye.reason() + ")");
                 case PeerMessage.Heartbeat heartbeat -> {}
                 case PeerMessage.Hello again -> throw new IllegalArgumentException("a second hello");
@@ -279,12 +286,20 @@ public final class Peer implements AutoCloseable {
         }
     }
 
-    private RemoteRole role(long number, boolean last) {
-        RemoteRole role = last ? roles.remove(number) : roles.get(number);
-        if (role == null) {
-            throw new IllegalArgumentException("a message of role " + number + ", which does not run");
+    private Optional<RemoteRole> running(long number) {
+        return started(number, roles.get(number));
+    }
+
+    private Optional<RemoteRole> ending(long number) {
+        return started(number, roles.remove(number));
+    }
+
+    /** A thread of a role may outlive it and have something to say, which nobody listens to; of others nothing can come. */
+    private Optional<RemoteRole> started(long number, @Nullable RemoteRole role) {
+        if (number < 1 || number > numbers.get()) {
+            throw new IllegalArgumentException("a message of role " + number + ", which was never started");
         }
-        return role;
+        return Optional.ofNullable(role);
     }
 
     private String logText() {

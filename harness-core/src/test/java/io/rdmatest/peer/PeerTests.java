@@ -200,6 +200,20 @@ class PeerTests {
     }
 
     @Test
+    void whatThreadsOfARoleSayAfterItsEndHarmsNobody() throws Exception {
+        try (Peer peer = peer()) {
+            RemoteRole waiting = start(peer, "wait", 0);
+            waits(waiting);
+            result(start(peer, "late", 0));
+            result(start(peer, "of the late", 0));
+
+            assertThat(peer.isAlive()).isTrue();
+            waiting.cancel();
+            result(waiting);
+        }
+    }
+
+    @Test
     void aCancelledRoleEndsAndTheOthersGoOn() throws Exception {
         try (Peer peer = peer()) {
             RemoteRole first = start(peer, "wait", 0);

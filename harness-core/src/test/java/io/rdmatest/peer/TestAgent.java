@@ -8,12 +8,17 @@ import java.io.FileOutputStream;
 import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** An agent whose roles do what a test of the channel needs. */
 final class TestAgent implements Agent.Runner {
 
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final int OUT_OF_MEMORY = 12;
+
+    /** A role that has ended, for those that speak for it. */
+    private volatile Agent.@Nullable Task late;
 
     private TestAgent() {}
 
@@ -54,6 +59,12 @@ final class TestAgent implements Agent.Runner {
             case "say" -> {
                 task.say(LineKind.PRINTED, "printed");
                 task.say(LineKind.TRACED, "traced");
+            }
+            case "late" -> late = task;
+            case "of the late" -> {
+                Agent.Task ended = Objects.requireNonNull(late);
+                ended.tell("too late");
+                ended.say(LineKind.PRINTED, "too late");
             }
             case "big" -> task.tell("x".repeat(count));
             case "wait" -> {
