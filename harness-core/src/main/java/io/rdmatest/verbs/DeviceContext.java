@@ -210,7 +210,7 @@ public final class DeviceContext extends VerbsObject {
                     Mtu.of(ibv_port_attr.active_mtu(attr)),
                     LinkLayer.of(ibv_port_attr.link_layer(attr) & 0xff),
                     ibv_port_attr.gid_tbl_len(attr),
-                    ibv_port_attr.max_msg_sz(attr),
+                    Integer.toUnsignedLong(ibv_port_attr.max_msg_sz(attr)),
                     ibv_port_attr.pkey_tbl_len(attr) & 0xffff,
                     ibv_port_attr.lid(attr) & 0xffff,
                     ibv_port_attr.sm_lid(attr) & 0xffff,
@@ -258,11 +258,14 @@ public final class DeviceContext extends VerbsObject {
      * @return the entries in order of their index; empty if the port has no address
      */
     public List<GidEntry> gidTable(int port) {
-        int length = Math.max(1, port(port).gidTableLength());
-        int ports = Math.max(1, attributes().physicalPorts());
+        // The kernel lists all ports, and fails where there is no room for one of them: their tables differ in length.
+        int ports = Math.max(port, attributes().physicalPorts());
+        long max = 1;
+        for (int each = 1; each <= ports; each++) {
+            max += port(each).gidTableLength();
+        }
         begin();
         try (Arena arena = Arena.ofConfined()) {
-            long max = (long) length * ports;
             MemorySegment entries = ibv_gid_entry.allocateArray(max, arena);
             long found = (long) Verbs.QUERY_GID_TABLE
                     .handle()

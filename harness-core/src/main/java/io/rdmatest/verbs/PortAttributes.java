@@ -8,7 +8,7 @@ package io.rdmatest.verbs;
  * @param activeMtu the MTU in use
  * @param linkLayer what carries the packets
  * @param gidTableLength entries of the GID table, used or not
- * @param maxMessageSize the largest message in bytes
+ * @param maxMessageSize the largest message in bytes, 32 bits of the device's: on some 2^31 or 2^32 − 1
  * @param pkeyTableLength entries of the partition table
  * @param lid the local identifier; 0 on Ethernet
  * @param smLid the subnet manager's local identifier; 0 on Ethernet
@@ -27,7 +27,7 @@ public record PortAttributes(
         Mtu activeMtu,
         LinkLayer linkLayer,
         int gidTableLength,
-        int maxMessageSize,
+        long maxMessageSize,
         int pkeyTableLength,
         int lid,
         int smLid,

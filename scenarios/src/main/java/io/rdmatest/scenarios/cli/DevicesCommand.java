@@ -228,7 +228,7 @@ final class DevicesCommand extends ReportingCommand {
         fields.put("laneGbps", laneGbps(port));
         fields.put("activeMtuBytes", port.activeMtu().bytes());
         fields.put("maxMtuBytes", port.maxMtu().bytes());
-        fields.put("maxMessageBytes", Integer.toUnsignedLong(port.maxMessageSize()));
+        fields.put("maxMessageBytes", port.maxMessageSize());
         fields.put("lid", port.lid());
         fields.put("smLid", port.smLid());
         fields.put("netdev", netdev);
@@ -241,7 +241,7 @@ final class DevicesCommand extends ReportingCommand {
                         rate(port),
                         port.activeMtu().bytes(),
                         port.maxMtu().bytes(),
-                        bytes(Integer.toUnsignedLong(port.maxMessageSize())),
+                        bytes(port.maxMessageSize()),
                         port.linkLayer() == LinkLayer.INFINIBAND
                                 ? ", LID %d, SM LID %d".formatted(port.lid(), port.smLid())
                                 : "",

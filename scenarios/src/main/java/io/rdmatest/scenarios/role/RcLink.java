@@ -431,7 +431,7 @@ final class RcLink implements AutoCloseable {
     long largestMessage() {
         CmId cm = id;
         int port = cm != null ? cm.port() : context.device().port();
-        return Integer.toUnsignedLong(domain().context().port(port).maxMessageSize());
+        return domain().context().port(port).maxMessageSize();
     }
 
     byte[] peerData() {

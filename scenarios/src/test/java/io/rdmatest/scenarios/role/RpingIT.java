@@ -110,10 +110,10 @@ class RpingIT {
         var results = run(two, two);
         assertThat(results.client().bytesVerified()).isEqualTo(2L * size);
 
-        int most = device.portAttributes().maxMessageSize();
+        long most = device.portAttributes().maxMessageSize();
         if (most < 32 << 20) {
             // In pieces, for no message is that large.
-            int larger = most + 4321;
+            int larger = (int) most + 4321;
             RpingOptions one = options().withSize(larger).withCount(1);
             var pieces = run(one, one);
             assertThat(pieces.client().bytesVerified()).isEqualTo(larger);
