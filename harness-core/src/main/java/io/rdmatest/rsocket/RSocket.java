@@ -212,14 +212,25 @@ public final class RSocket extends NativeResource {
      * @throws IllegalStateException if the socket is closed
      */
     long guarded(IntToLongFunction call) {
-        if (closing != null) {
-            throw new IllegalStateException(describe() + " is being closed");
-        }
-        enter();
+        begin();
         try {
             return call.applyAsLong(fd);
         } finally {
             exit();
+        }
+    }
+
+    /**
+     * Begins a native call, to be followed by exit(). An rclose that was given up is under way all the same, and frees the
+     * socket when it comes back.
+     *
+     * @throws IllegalStateException if the socket is closed or being closed
+     */
+    private void begin() {
+        enter();
+        if (closing != null) {
+            exit();
+            throw new IllegalStateException(describe() + " is being closed");
         }
     }
 
@@ -688,7 +699,7 @@ public final class RSocket extends NativeResource {
                 MemorySegment.copy(data, done, window, 0, length);
             }
             long count;
-            enter();
+            begin();
             try {
                 count = send
                         ? RCalls.send(fd, part, length, nativeFlags)
@@ -1044,7 +1055,7 @@ public final class RSocket extends NativeResource {
             fill(polls, 0, fd, events);
             fill(polls, 1, alarm.fd(), rdma_h.POLLIN());
             int result;
-            enter();
+            begin();
             try {
                 alarm.set(Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS));
                 result = RCalls.pollUntilReady(polls, 2);
