@@ -662,17 +662,17 @@ final class DataPath {
     }
 
     /**
-     * Tells whether there is data to receive, and a thread once whether room may have come since it last found none: whichever
-     * call took the completion, it gives no event any more.
+     * Tells a thread once whether room may have come since it last found none: whichever call took the completion, it gives no
+     * event any more.
      */
-    boolean hasNews() {
+    boolean mayHaveRoom() {
         queueLock.lock();
         try {
             boolean room = roomCame && crowded == Thread.currentThread();
             if (room) {
                 roomCame = false;
             }
-            return room || receiveRing.used() > 0;
+            return room;
         } finally {
             queueLock.unlock();
         }

@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -265,7 +266,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 return;
             }
             deadline.check("connection of " + this, () -> "");
-            sleep(deadline);
+            sleep(deadline, () -> connected);
         }
     }
 
@@ -554,7 +555,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 requireSendable();
             }
             deadline.check(what + this, path::describe);
-            sleep(deadline);
+            sleep(deadline, () -> readable && path.available() > 0 || writable && path.mayHaveRoom());
         }
     }
 
@@ -582,7 +583,7 @@ public final class StreamEndpoint implements AutoCloseable {
     public boolean tryWait() {
         requireConnected();
         path.arm();
-        return advance(false) == 0 && !path.hasNews();
+        return advance(false) == 0 && path.available() == 0 && !path.mayHaveRoom();
     }
 
     private void requireOpen() {
@@ -591,12 +592,20 @@ public final class StreamEndpoint implements AutoCloseable {
         }
     }
 
-    /** Waits until something happened, a slice at most. One thread is in poll(2), the others wait for it. */
-    private void sleep(Deadline deadline) {
+    /**
+     * Waits until something happened, a slice at most. One thread is in poll(2), the others wait for it.
+     *
+     * @param came whether what is waited for has come: another thread may have met it since this one looked, and then nothing
+     *     tells of it any more
+     */
+    private void sleep(Deadline deadline, BooleanSupplier came) {
         waitLock.lock();
         try {
             requireOpen();
             if (sleeping) {
+                if (came.getAsBoolean()) {
+                    return;
+                }
                 long ignored =
                         woken.awaitNanos(TimeUnit.MILLISECONDS.toNanos(deadline.millis(StreamEventQueue.SLICE_MILLIS)));
                 return;
@@ -611,7 +620,7 @@ public final class StreamEndpoint implements AutoCloseable {
         try {
             path.arm();
             // What came before is told by no event.
-            if (advance(false) == 0) {
+            if (advance(false) == 0 && !came.getAsBoolean()) {
                 boolean ignored = descriptors.awaitReadable(deadline.millis(StreamEventQueue.SLICE_MILLIS));
             }
         } finally {
@@ -776,7 +785,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 break;
             }
             deadline.check("acknowledgement of all data by the peer of " + this, path::describe);
-            sleep(deadline);
+            sleep(deadline, () -> path.outstanding() == 0);
         }
         synchronized (this) {
             if (over || shutDown) {
