@@ -14,6 +14,7 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rdma_ib_addr;
 import io.rdmatest.ffi.rdma_route;
 import io.rdmatest.ffi.sockaddr_storage;
+import io.rdmatest.internal.TakenPort;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -242,7 +243,14 @@ public final class CmId extends NativeResource {
             Rdmacm.bind(id, sockaddr, operands);
             refresh();
         } catch (RdmaException e) {
-            throw LinkLayers.explain(e, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
+            boolean infiniband = CmAddresses.family(sockaddr) == rdma_h.AF_IB();
+            throw LinkLayers.explain(
+                    infiniband
+                            ? e
+                            : TakenPort.explain(e, CmAddresses.decode(sockaddr), describe() + ", " + operands.get()),
+                    this,
+                    infiniband,
+                    e.errno());
         }
     }
 

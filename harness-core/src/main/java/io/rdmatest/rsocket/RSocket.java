@@ -8,6 +8,7 @@ import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.TakenPort;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -246,10 +247,11 @@ public final class RSocket extends NativeResource {
      * Binds the socket to a local address, rbind.
      *
      * @param address of an interface with an RDMA device, or the wildcard address; port 0 chooses one
-     * @throws RdmaException EADDRINUSE, EADDRNOTAVAIL, ENODEV …
+     * @throws RdmaException EADDRINUSE if the port is taken; EADDRNOTAVAIL or ENODEV if the address is none of an RDMA device
+     *     of this host
      */
     public void bind(InetSocketAddress address) {
-        bind(arena -> SocketAddresses.encode(address, arena), text(address));
+        bind(arena -> SocketAddresses.encode(address, arena), address, text(address));
     }
 
     /**
@@ -263,17 +265,20 @@ public final class RSocket extends NativeResource {
     public void bind(AddressInfo info) {
         byte[] sockaddr = requireAddress(info.sourceSockaddr(), "local", info);
         try {
-            bind(arena -> copy(sockaddr, arena), info.toString());
+            bind(arena -> copy(sockaddr, arena), info.source().orElse(null), info.toString());
         } catch (RdmaException e) {
             throw info.explain(e);
         }
     }
 
-    private synchronized void bind(Function<Arena, MemorySegment> address, String text) {
+    private synchronized void bind(
+            Function<Arena, MemorySegment> encoding, @Nullable InetSocketAddress address, String text) {
         require("rbind", state == State.NEW, rdma_h.EINVAL(), "Only a new socket can be bound.");
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment sockaddr = address.apply(arena);
+            MemorySegment sockaddr = encoding.apply(arena);
             check("rbind", text, guarded(fd -> RCalls.bind(fd, sockaddr)));
+        } catch (RdmaException e) {
+            throw TakenPort.explain(e, address, describe() + ", " + text);
         }
         state = State.BOUND;
         shown = "rsocket " + fd + " (bound to " + text + ")";
