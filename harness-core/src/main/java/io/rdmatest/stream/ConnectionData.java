@@ -44,7 +44,7 @@ record ConnectionData(long ringAddress, long rkey, int ringBytes, int credits) {
             throw new StreamException(
                     Reason.VERSION_MISMATCH,
                     "the peer speaks version " + version + " of the stream protocol, this side version " + VERSION
-                            + ": use the same release on both sides");
+                            + ": it is no stream of this kind, or the two are of different releases");
         }
         ByteBuffer buffer = ByteBuffer.wrap(data);
         long address = buffer.getLong();

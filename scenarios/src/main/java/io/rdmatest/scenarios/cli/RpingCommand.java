@@ -1,5 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
@@ -10,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -49,15 +52,32 @@ final class RpingCommand extends ProgramCommand {
         // Standard output belongs to the one object.
         Consumer<String> printed =
                 common.json() ? traced : printer(spec().commandLine().getOut());
+        boolean asked = common.device().isPresent() || common.gidIndex().isPresent();
         if (arguments.side() == RpingArguments.Side.CLIENT) {
-            return client(options, new RpingRoles.Client(options, printed, traced).run(context));
+            RpingOptions from = asked ? from(context.device(), options) : options;
+            return client(from, new RpingRoles.Client(from, printed, traced).run(context));
         }
         // The C program binds to any address; a device that was asked for is bound to by its own.
-        boolean any = options.address() == null
-                && common.device().isEmpty()
-                && common.gidIndex().isEmpty();
+        boolean any = options.address() == null && !asked;
+        if (asked && options.address() != null) {
+            Addresses.requireOn(context.device(), options.address());
+        }
         RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
         return server(bound, new RpingRoles.Server(bound, printed, traced).run(context));
+    }
+
+    /** Without a source the kernel would take any device that leads to the server. */
+    private RpingOptions from(FabricDevice device, RpingOptions options) {
+        InetAddress source = options.source();
+        if (source != null) {
+            Addresses.requireOn(device, source);
+            return options;
+        }
+        InetAddress server = Objects.requireNonNull(options.address());
+        // A link-local address says by itself over which interface it is reached.
+        return server.isLinkLocalAddress()
+                ? options
+                : options.withSource(Addresses.toBind(device, common.gidIndex().isPresent(), server));
     }
 
     private static InetAddress anyAddress() throws Exception {

@@ -48,13 +48,18 @@ final class UcmatoseCommand extends ProgramCommand {
     private UcmatoseOptions bound(RoleContext context, UcmatoseOptions options) throws Exception {
         String server = options.serverAddress();
         boolean any = common.device().isEmpty() && common.gidIndex().isEmpty();
-        if (options.bindAddress() != null || server == null && !any || server != null && any) {
+        String bind = options.bindAddress();
+        if (bind != null && !any && options.addressFormat() != Format.GID) {
+            Addresses.requireOn(context.device(), InetAddress.getByName(bind));
+        }
+        if (bind != null || server == null && !any || server != null && any) {
             return options;
         }
         return server == null
                 ? options.withBindAddress(options.addressFormat() == Format.GID ? "::" : "0.0.0.0")
-                : options.withBindAddress(Addresses.ofFamily(context.device(), InetAddress.getByName(server))
-                        .getHostAddress());
+                : options.withBindAddress(
+                        Addresses.toBind(context.device(), common.gidIndex().isPresent(), InetAddress.getByName(server))
+                                .getHostAddress());
     }
 
     private Outcome outcome(UcmatoseOptions options, UcmatoseRoles.Result result) {

@@ -1,6 +1,9 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -25,6 +28,59 @@ public final class Addresses {
         return find(device, like instanceof Inet4Address)
                 .orElseThrow(() -> new IllegalStateException("The network interface of %s has no %s address"
                         .formatted(device.device().name(), like instanceof Inet4Address ? "IPv4" : "IPv6")));
+    }
+
+    /**
+     * Returns the address that a side is bound to whose device or GID was asked for.
+     *
+     * @param device the device
+     * @param gid whether that very GID was asked for
+     * @param like an address of the family that it has to be of
+     * @throws ScenarioException if there is none
+     */
+    public static InetAddress toBind(FabricDevice device, boolean gid, InetAddress like) {
+        boolean ipv4 = like instanceof Inet4Address;
+        if (gid && device.address() instanceof Inet4Address != ipv4) {
+            throw new ScenarioException(
+                    ScenarioException.Reason.NO_ROUTE,
+                    "GID %d of %s is %s, of another address family than %s: give an entry of the same, './rdmatest devices' lists them"
+                            .formatted(
+                                    device.gid().index(),
+                                    device.device().name(),
+                                    device.gid().gid(),
+                                    like.getHostAddress()));
+        }
+        return find(device, ipv4)
+                .orElseThrow(() -> new ScenarioException(
+                        ScenarioException.Reason.NO_ROUTE,
+                        "The network interface of %s has no %s address, and %s is one: give it one, or another device"
+                                .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6", like.getHostAddress())));
+    }
+
+    /**
+     * Requires an address to be one of the device, where both were asked for.
+     *
+     * @throws ScenarioException if it is not
+     */
+    public static void requireOn(FabricDevice device, InetAddress address) {
+        if (address.isAnyLocalAddress() || device.portAttributes().linkLayer() != LinkLayer.ETHERNET) {
+            // IP addresses are no GIDs there.
+            return;
+        }
+        try (DeviceContext context = device.open()) {
+            Gid wanted = Gid.of(address);
+            if (context.gidTable(device.port()).stream()
+                    .noneMatch(entry -> entry.gid().equals(wanted))) {
+                throw new ScenarioException(
+                        ScenarioException.Reason.NO_ROUTE,
+                        "%s is no address of %s/%d, and both were asked for: leave one of the two out, or give an address of it,"
+                                        .formatted(
+                                                address.getHostAddress(),
+                                                device.device().name(),
+                                                device.port())
+                                + " './rdmatest devices' lists them");
+            }
+        }
     }
 
     /**

@@ -94,7 +94,10 @@ public final class RmaStreamRoles {
                         return request;
                     }
                     RuntimeException failure = event.failure();
-                    if (failure != null) {
+                    if (failure instanceof StreamException stranger && event.listener() != null) {
+                        // Refused already. Whoever it was, another one is waited for.
+                        context.trace(() -> "refused a client: " + stranger.getMessage());
+                    } else if (failure != null) {
                         throw failure;
                     }
                 } catch (RdmaTimeoutException e) {

@@ -97,7 +97,7 @@ final class RsocketEndpoint implements StreamEndpoint {
 
     private StreamLink connect(AddressInfo target, @Nullable AddressInfo source, List<StreamRow> rows) {
         RSocket socket = RSocket.stream(target);
-        return connected(socket, target.toString(), () -> {
+        return connected(socket, false, target.toString(), () -> {
             tune(socket, rows);
             if (source != null) {
                 socket.reuseAddress(true).bind(source);
@@ -108,7 +108,7 @@ final class RsocketEndpoint implements StreamEndpoint {
 
     private StreamLink connect(InetSocketAddress target, List<StreamRow> rows) {
         RSocket socket = open(target);
-        return connected(socket, StreamAddresses.text(target), () -> {
+        return connected(socket, true, StreamAddresses.text(target), () -> {
             tune(socket, rows);
             InetSocketAddress source = addresses.toConnectFrom(target);
             if (source != null) {
@@ -118,7 +118,7 @@ final class RsocketEndpoint implements StreamEndpoint {
         });
     }
 
-    private StreamLink connected(RSocket socket, String target, Runnable connecting) {
+    private StreamLink connected(RSocket socket, boolean ip, String target, Runnable connecting) {
         try {
             connecting.run();
             keepAlive(socket);
@@ -128,7 +128,7 @@ final class RsocketEndpoint implements StreamEndpoint {
             throw StreamAddresses.noAnswer(target, options.timeout(), e);
         } catch (RdmaException e) {
             socket.close();
-            throw StreamAddresses.unreachable(target, e);
+            throw StreamAddresses.unreachable(target, ip, e);
         } catch (RuntimeException e) {
             socket.close();
             throw e;

@@ -150,10 +150,21 @@ final class StreamAddresses {
                 cause);
     }
 
-    /** Says why rconnect failed. It knows one refusal only, so that a server that is there and rejects seems absent. */
-    static RuntimeException unreachable(String target, RdmaException failure) {
+    /**
+     * Says why rconnect failed. It knows one refusal only, so that a server that is there and rejects seems absent.
+     *
+     * @param ip whether the target is an IP address, which every link layer has
+     */
+    static RuntimeException unreachable(String target, boolean ip, RdmaException failure) {
         if (failure.isUnsupported()) {
-            return failure;
+            // What the answer says is of no version that rsockets knows.
+            return ip && failure.call().equals("rconnect")
+                    ? new ScenarioException(
+                            Reason.REJECTED,
+                            "What listens at %s is no server of rsockets: start the rstream server there, or give its port"
+                                    .formatted(target),
+                            failure)
+                    : failure;
         }
         return switch (failure.errnoName()) {
             case "ECONNREFUSED" -> refused(target, failure);

@@ -13,6 +13,8 @@ import io.rdmatest.scenarios.interop.Ports;
 import io.rdmatest.scenarios.interop.RdmaResources;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidType;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -29,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -194,6 +197,103 @@ class CliFailuresIT {
         run(device, program, client, port).requireFailure(program, expected, named);
 
         serving.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, expected, named);
+    }
+
+    // ---- addresses and ports ----
+
+    /** Where one of the two is bound to any address, the kernel speaks of an address that is not there. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -s -p PORT            | rping    | -s -p PORT",
+                "rping    | -s -a ADDRESS -p PORT | rping    | -s -p PORT",
+                "rping    | -s -p PORT            | rping    | -s -a ADDRESS -p PORT",
+                "ucmatose | -p PORT               | ucmatose | -p PORT",
+                "rstream  | -p PORT               | rstream  | -p PORT",
+                "rstream  | -b ADDRESS -p PORT    | rstream  | -p PORT",
+                "rstream  | -p PORT               | stream   | -b 0.0.0.0 -p PORT",
+            })
+    void aPortThatIsTaken(String program, String theirs, String ourProgram, String ours, FabricDevice device)
+            throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
+            server.awaitListening();
+
+            run(device, ourProgram, ours, port).requireFailure(ourProgram, ExitStatus.HOST_NOT_READY, "port", "in use");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -C 1",
+                "ucmatose | -s ADDRESS",
+                "udaddy   | -s ADDRESS",
+            })
+    void aGidOfAnotherFamilyThanTheServer(String program, String options, FabricDevice device) {
+        int index;
+        try (DeviceContext context = device.open()) {
+            index = context.gidTable(device.port()).stream()
+                    .filter(entry -> entry.type() == GidType.ROCE_V2)
+                    .filter(entry ->
+                            entry.gid().isIpv4Mapped() != device.gid().gid().isIpv4Mapped())
+                    .findFirst()
+                    .orElseThrow()
+                    .index();
+        }
+        run(device, program, options + " --gid-index " + index, Ports.next())
+                .requireFailure(program, ExitStatus.NO_ROUTE, "GID " + index, "family");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a ADDRESS -I 127.0.0.1 -C 1",
+                "rping    | -s -a 127.0.0.1",
+                "ucmatose | -s ADDRESS -b 127.0.0.1",
+                "udaddy   | -b 127.0.0.1",
+            })
+    void anAddressThatIsNoneOfTheDeviceAskedFor(String program, String options, FabricDevice device) {
+        String name = device.device().name();
+        run(device, program, options + " --device " + name, Ports.next())
+                .requireFailure(program, ExitStatus.NO_ROUTE, "127.0.0.1", name);
+    }
+
+    // ---- other programs ----
+
+    @Test
+    void anRstreamClientAtAServerOfAnotherProgram(FabricDevice device) throws Exception {
+        int port = Ports.next();
+        try (CProgram server =
+                CProgram.start(STEP, "rping", (Object[]) words("-s -P -a ADDRESS -p PORT", device, port))) {
+            server.awaitListening();
+
+            run(device, "rstream", "-s ADDRESS -p PORT", port)
+                    .requireFailure("rstream", ExitStatus.REJECTED, "no server of rsockets");
+        }
+    }
+
+    @Test
+    void aStreamServerThatAClientOfAnotherProgramComesToGoesOn(FabricDevice device) throws Exception {
+        int port = Ports.next();
+        String options = "-p PORT -S 100 -C 3 --timeout 60s";
+        CompletableFuture<Ended> serving = inBackground(() -> run(device, "stream", "-b ADDRESS " + options, port));
+        await(
+                "our server listens",
+                serving,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+        try (CProgram stranger =
+                CProgram.start(STEP, "rping", (Object[]) words("-c -a ADDRESS -p PORT -C 1", device, port))) {
+            int ignored = stranger.awaitEnd();
+        }
+
+        Ended client = run(device, "stream", "-s ADDRESS " + options, port);
+
+        assertThat(client.status()).as(client.err()).isZero();
+        assertThat(serving.get(END.toSeconds(), TimeUnit.SECONDS).status()).isZero();
     }
 
     // ---- sizes ----
