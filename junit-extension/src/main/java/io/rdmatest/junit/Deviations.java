@@ -20,7 +20,10 @@ import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** The deviations that are known of a run's device: read once, from the user's files and then the project's own. */
+/**
+ * The deviations that are known of a device: from the files that the configuration of the test names and then the project's
+ * own, each list of files read once in a run.
+ */
 final class Deviations {
 
     private static final String NONE = "none";
@@ -37,18 +40,20 @@ final class Deviations {
         if (device.failure().isPresent()) {
             return new Deviations(List.of());
         }
-        record Key(String device) {}
+        // Of each class, since a builder may name other files than the run does.
+        record Key(String device, String files) {}
+        String files =
+                Configuration.of(context).value(RdmaConfiguration.DEVIATIONS).orElse("");
         return Life.ofRun(context)
                 .provide(
-                        new Key(device.name()),
+                        new Key(device.name(), files),
                         Deviations.class,
-                        () -> new Deviations(read(Configuration.of(context), device.driver()).stream()
+                        () -> new Deviations(read(files, device.driver()).stream()
                                 .filter(deviation -> deviation.isOf(device.platform()))
                                 .toList()));
     }
 
-    private static List<Deviation> read(Configuration configuration, String driver) {
-        String files = configuration.value(RdmaConfiguration.DEVIATIONS).orElse("");
+    private static List<Deviation> read(String files, String driver) {
         if (files.equals(NONE)) {
             return List.of();
         }

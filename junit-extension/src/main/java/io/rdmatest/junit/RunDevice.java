@@ -40,7 +40,8 @@ final class RunDevice {
     /** What was asked for; fabric and device are those of the configuration. */
     private record Request(String fabric, String device, Selection selection) {}
 
-    private record Resolved(String device, int port, int gidIndex) {}
+    /** A device that was found before, in a fabric that the configuration of the test names. */
+    private record Resolved(Request request, String device, int port, int gidIndex) {}
 
     private record ContextOf(String device) {}
 
@@ -126,9 +127,9 @@ final class RunDevice {
 
     static RunDevice of(ExtensionContext context, FabricDevice device) {
         Life run = Life.ofRun(context);
-        Resolved key =
-                new Resolved(device.device().name(), device.port(), device.gid().index());
         Request request = request(context, Selection.OF_RUN);
+        Resolved key = new Resolved(
+                request, device.device().name(), device.port(), device.gid().index());
         return run.provide(key, RunDevice.class, () -> new RunDevice(run, fabric(request), device));
     }
 

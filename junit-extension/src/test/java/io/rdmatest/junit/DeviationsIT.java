@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -176,6 +177,29 @@ class DeviationsIT {
         assertThat(Run.of(BundledTestCase.class, RdmaConfiguration.DEVIATIONS, "none")
                         .failure("tooShort"))
                 .isExactlyInstanceOf(AssertionError.class);
+    }
+
+    @RdmaTest
+    static class NothingKnownTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA = RdmaExtension.builder()
+                .configuration(RdmaConfiguration.DEVIATIONS, "none")
+                .build();
+
+        @RdmaTest
+        @DeviationKey("rc-short-receive")
+        void unknown() {
+            throw new AssertionError("expected: <LOC_LEN_ERR> but was: <LOC_QP_OP_ERR>");
+        }
+    }
+
+    @Test
+    void theFilesOfOneClassAreNotThoseOfTheNext() {
+        Run run = Run.ofAll(NothingKnownTestCase.class, BundledTestCase.class);
+        assertThat(run.failure("unknown")).isExactlyInstanceOf(AssertionError.class);
+        assertThat(run.failure("tooShort"))
+                .isInstanceOf(TestAbortedException.class)
+                .hasMessageContaining("bundled:rdma_rxe.yaml:3");
     }
 
     @Test

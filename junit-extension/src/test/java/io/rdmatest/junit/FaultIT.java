@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of the network for the time of a test, on soft-RoCE. */
 @RdmaTest
@@ -101,6 +102,37 @@ class FaultIT {
         assertThat(run.failure("elsewhere()"))
                 .hasMessageContaining("@Fault(nodes) on method WrongTestCase.elsewhere: fabric microvm")
                 .hasMessageContaining("has no node 'z'; allowed: a");
+    }
+
+    @RdmaTest
+    static class ForbiddenTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA =
+                RdmaExtension.builder().fabric("loopback").build();
+
+        @RdmaParameterizedTest
+        void before(@EachDevice("rxe0") FabricDevice device) {
+            assertThat(device.node().fabric()).isEqualTo("loopback");
+        }
+    }
+
+    @RdmaTest
+    static class AllowedTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA =
+                RdmaExtension.builder().fabric("microvm").build();
+
+        @RdmaParameterizedTest
+        @Fault(loss = 1)
+        void afterwards(@EachDevice("rxe0") FabricDevice device) throws IOException {
+            assertThat(device.node().fabric()).isEqualTo("microvm");
+            assertThat(disciplines()).contains("loss 1%");
+        }
+    }
+
+    @RdmaTest
+    void aChosenDeviceIsOfTheFabricOfItsClass(FabricDevice device) {
+        Run.ofAll(ForbiddenTestCase.class, AllowedTestCase.class).allSucceeded(2);
     }
 
     @RdmaTest
