@@ -4,8 +4,13 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.GidEntry;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Executable;
+import java.lang.reflect.Method;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.ClassTemplate;
+import org.junit.jupiter.api.TestTemplate;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.params.ParameterInfo;
 import org.junit.jupiter.params.support.ParameterDeclaration;
@@ -79,6 +84,32 @@ record Choice(@Nullable FabricDevice device, @Nullable ConnectionMode mode) {
             }
         }
         return choice;
+    }
+
+    /**
+     * Tells whether the invocations of a test or class choose the device, each its own: then nothing that depends on the device
+     * can be said of all of them at once.
+     */
+    static boolean isOfInvocations(ExtensionContext context) {
+        AnnotatedElement element = context.getElement().orElse(null);
+        boolean template = element instanceof Method && AnnotationSupport.isAnnotated(element, TestTemplate.class)
+                || element instanceof Class && AnnotationSupport.isAnnotated(element, ClassTemplate.class);
+        // An invocation is of the same element as what it is an invocation of.
+        return template
+                && context.getParent()
+                        .flatMap(ExtensionContext::getElement)
+                        .filter(element::equals)
+                        .isEmpty()
+                && isDeviceChosen(element);
+    }
+
+    private static boolean isDeviceChosen(AnnotatedElement template) {
+        Stream<? extends Executable> executables = template instanceof Class<?> type
+                ? Stream.of(type.getDeclaredConstructors())
+                : Stream.of((Method) template);
+        return Stream.concat(Stream.of(template), executables.flatMap(each -> Stream.of(each.getParameters())))
+                .anyMatch(element -> AnnotationSupport.isAnnotated(element, EachDevice.class)
+                        || AnnotationSupport.isAnnotated(element, EachGid.class));
     }
 
     /** JUnit's own parameterised tests know arguments only; what they stand for shows in where they come from. */

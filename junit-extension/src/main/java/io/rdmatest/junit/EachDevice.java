@@ -16,6 +16,9 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
  * <p>Stands on a parameter of an {@link RdmaParameterizedTest @RdmaParameterizedTest}, on such a method, or on a
  * {@code @ParameterizedTest} or {@code @ParameterizedClass}; several sources make the product of their values.
  * On an {@code @RdmaParameterizedTest} method it needs no parameter.
+ *
+ * <p>Conditions such as {@link RequiresDevice @RequiresDevice} beside it skip those invocations whose device does not meet
+ * them. One on the class of such a method is asked of the class's own device as well, before any of its tests.
  */
 @Target({ElementType.PARAMETER, ElementType.METHOD, ElementType.TYPE, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)

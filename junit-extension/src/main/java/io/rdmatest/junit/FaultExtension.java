@@ -61,10 +61,10 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     }
 
     @Override
-    List<Lack> lacks(Fault fault, ExtensionContext context) {
-        Fabric fabric = RunDevice.of(context).fabric();
-        read(fault, context);
-        nodes(fault, fabric, context);
+    List<Lack> lacks(Fault fault, ExtensionContext place, ExtensionContext test) {
+        Fabric fabric = RunDevice.of(test).fabric();
+        read(fault, place);
+        nodes(fault, fabric, place);
         return fabric.faultsAllowed() ? List.of() : List.of(Lack.of(SkipReason.NOT_PERMITTED, Faults.refusal(fabric)));
     }
 

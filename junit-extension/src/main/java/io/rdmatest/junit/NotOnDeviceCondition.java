@@ -12,19 +12,19 @@ final class NotOnDeviceCondition extends RequirementCondition<NotOnDevice> {
     }
 
     @Override
-    List<Lack> lacks(NotOnDevice excluded, ExtensionContext context) {
+    List<Lack> lacks(NotOnDevice excluded, ExtensionContext place, ExtensionContext test) {
         if (excluded.name().isEmpty() && excluded.driver().length == 0 && excluded.transport().length == 0) {
-            throw wrong(context, "", "it names no device; give name, driver or transport");
+            throw wrong(place, "", "it names no device; give name, driver or transport");
         }
         if (excluded.because().isBlank()) {
-            throw wrong(context, "because", "the reason is empty; say what would be wrong with the test there");
+            throw wrong(place, "because", "the reason is empty; say what would be wrong with the test there");
         }
-        RunDevice device = RunDevice.of(context);
+        RunDevice device = RunDevice.of(test);
         DeviceTransport transport = device.transport();
-        boolean meant = (excluded.name().isEmpty() || matches(context, "name", excluded.name(), device.name()))
+        boolean meant = (excluded.name().isEmpty() || matches(place, "name", excluded.name(), device.name()))
                 && (excluded.driver().length == 0
                         || Arrays.stream(excluded.driver())
-                                .anyMatch(text -> matches(context, "driver", text, device.driver())))
+                                .anyMatch(text -> matches(place, "driver", text, device.driver())))
                 && (excluded.transport().length == 0
                         || Arrays.stream(excluded.transport()).anyMatch(other -> other.includes(transport)));
         return meant

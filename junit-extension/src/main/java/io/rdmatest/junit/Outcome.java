@@ -17,7 +17,7 @@ final class Outcome {
 
     /** Returns why a test is not run because of a deviation; empty if it is. */
     static Optional<ConditionEvaluationResult> condition(ExtensionContext context) {
-        if (context.getTestMethod().isEmpty()) {
+        if (context.getTestMethod().isEmpty() || Choice.isOfInvocations(context)) {
             return Optional.empty();
         }
         Optional<Deviation> found = Deviations.of(context).concerning(context).stream()

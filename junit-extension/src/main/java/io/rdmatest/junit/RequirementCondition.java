@@ -60,23 +60,41 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
      * Finds out what is lacking.
      *
      * @param required the annotation
-     * @param context the test or class that it is on
+     * @param place the test or class that it is on, for messages
+     * @param test the test or class that is to run, whose device is asked; the same, or inside of it
      * @return in the order in which they are told; empty if the test can run
      * @throws ExtensionConfigurationException if the annotation makes no sense
      */
-    abstract List<Lack> lacks(A required, ExtensionContext context);
+    abstract List<Lack> lacks(A required, ExtensionContext place, ExtensionContext test);
 
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
         if (Configuration.of(context).skips() == Skips.FAIL) {
             return ConditionEvaluationResult.enabled(RdmaConfiguration.SKIPS + "=fail");
         }
-        List<Lack> lacks = lacks(context);
-        // What was promised fails the test, in beforeEach.
-        if (!lacks.isEmpty() && lacks.stream().noneMatch(Lack::promised)) {
-            return SkipLog.disabled(lacks.getFirst().reason(), lacks.getFirst().detail(), context);
+        if (ofDevice && Choice.isOfInvocations(context)) {
+            return ConditionEvaluationResult.enabled("each invocation is asked, of the device that it chooses");
+        }
+        for (ExtensionContext place : places(context)) {
+            List<Lack> lacks = lacks(place, context);
+            // What was promised fails the test, in beforeEach.
+            if (!lacks.isEmpty() && lacks.stream().noneMatch(Lack::promised)) {
+                return SkipLog.disabled(
+                        lacks.getFirst().reason(), lacks.getFirst().detail(), context);
+            }
         }
         return ConditionEvaluationResult.enabled("nothing that " + name() + " wants is lacking, or there is no device");
+    }
+
+    /** Classes have been asked of their own device; the one that a test or its invocation chose may be another. */
+    private static List<ExtensionContext> places(ExtensionContext context) {
+        List<ExtensionContext> places = new ArrayList<>(List.of(context));
+        for (Optional<ExtensionContext> above = context.getParent();
+                context.getTestMethod().isPresent() && above.isPresent();
+                above = above.get().getParent()) {
+            places.add(above.get());
+        }
+        return places;
     }
 
     /** Only here can a test fail that was to be skipped: a condition can disable and nothing else. */
@@ -86,10 +104,8 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
             RunDevice.of(context).require();
         }
         boolean fail = Configuration.of(context).skips() == Skips.FAIL;
-        for (Optional<ExtensionContext> current = Optional.of(context);
-                current.isPresent();
-                current = current.get().getParent()) {
-            List<Lack> lacks = lacks(current.get());
+        for (ExtensionContext place : places(context)) {
+            List<Lack> lacks = lacks(place, context);
             Optional<Lack> broken = lacks.stream().filter(Lack::promised).findFirst();
             if (broken.isPresent()) {
                 throw new AssertionFailedError(RunDevice.of(context).fabric() + " breaks its promise: "
@@ -103,14 +119,14 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
         }
     }
 
-    private List<Lack> lacks(ExtensionContext context) {
-        List<A> required = context.getElement().map(this::annotations).orElse(List.of());
+    private List<Lack> lacks(ExtensionContext place, ExtensionContext test) {
+        List<A> required = place.getElement().map(this::annotations).orElse(List.of());
         // Without a device beforeEach fails each test by name.
-        if (required.isEmpty() || ofDevice && RunDevice.of(context).failure().isPresent()) {
+        if (required.isEmpty() || ofDevice && RunDevice.of(test).failure().isPresent()) {
             return List.of();
         }
         return required.stream()
-                .flatMap(annotation -> lacks(annotation, context).stream())
+                .flatMap(annotation -> lacks(annotation, place, test).stream())
                 .toList();
     }
 

@@ -17,12 +17,12 @@ final class RequiresCapabilityCondition extends RequirementCondition<RequiresCap
     }
 
     @Override
-    List<Lack> lacks(RequiresCapability required, ExtensionContext context) {
-        checkRange(context, "minInline", required.minInline(), 0, MOST_INLINE);
-        checkRange(context, "minSge", required.minSge(), 0, Integer.MAX_VALUE);
-        checkRange(context, "minQueueDepth", required.minQueueDepth(), 0, Integer.MAX_VALUE);
-        checkRange(context, "minReadAtomic", required.minReadAtomic(), 0, Integer.MAX_VALUE);
-        RunDevice device = RunDevice.of(context);
+    List<Lack> lacks(RequiresCapability required, ExtensionContext place, ExtensionContext test) {
+        checkRange(place, "minInline", required.minInline(), 0, MOST_INLINE);
+        checkRange(place, "minSge", required.minSge(), 0, Integer.MAX_VALUE);
+        checkRange(place, "minQueueDepth", required.minQueueDepth(), 0, Integer.MAX_VALUE);
+        checkRange(place, "minReadAtomic", required.minReadAtomic(), 0, Integer.MAX_VALUE);
+        RunDevice device = RunDevice.of(test);
         List<Lack> lacks = new ArrayList<>();
         for (DeviceCapability capability : required.value()) {
             lack(device, capability).ifPresent(lacks::add);

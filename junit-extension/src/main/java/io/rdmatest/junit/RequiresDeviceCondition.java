@@ -15,18 +15,18 @@ final class RequiresDeviceCondition extends RequirementCondition<RequiresDevice>
     }
 
     @Override
-    List<Lack> lacks(RequiresDevice required, ExtensionContext context) {
-        checkMtu(context, required.minMtu());
-        RunDevice device = RunDevice.of(context);
+    List<Lack> lacks(RequiresDevice required, ExtensionContext place, ExtensionContext test) {
+        checkMtu(place, required.minMtu());
+        RunDevice device = RunDevice.of(test);
         String name = device.name();
-        if (!required.name().isEmpty() && !matches(context, "name", required.name(), name)) {
+        if (!required.name().isEmpty() && !matches(place, "name", required.name(), name)) {
             return List.of(Lack.of(
                     SkipReason.NOT_SELECTED,
                     "the run is on " + name + ", and the test on a device matching " + required.name()));
         }
         String driver = device.driver();
         if (required.driver().length > 0
-                && Arrays.stream(required.driver()).noneMatch(text -> matches(context, "driver", text, driver))) {
+                && Arrays.stream(required.driver()).noneMatch(text -> matches(place, "driver", text, driver))) {
             return List.of(Lack.of(
                     SkipReason.NOT_SELECTED,
                     "the driver of " + name + " is " + driver + ", and the test is for "

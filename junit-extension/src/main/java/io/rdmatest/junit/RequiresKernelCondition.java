@@ -12,14 +12,14 @@ final class RequiresKernelCondition extends RequirementCondition<RequiresKernel>
     }
 
     @Override
-    List<Lack> lacks(RequiresKernel required, ExtensionContext context) {
+    List<Lack> lacks(RequiresKernel required, ExtensionContext place, ExtensionContext test) {
         if (required.min().isEmpty() && required.max().isEmpty()) {
-            throw wrong(context, "", "it names no release; give min or max");
+            throw wrong(place, "", "it names no release; give min or max");
         }
-        Optional<Release> min = release(context, "min", required.min());
-        Optional<Release> max = release(context, "max", required.max());
+        Optional<Release> min = release(place, "min", required.min());
+        Optional<Release> max = release(place, "max", required.max());
         if (min.isPresent() && max.isPresent() && min.get().compareTo(max.get()) > 0) {
-            throw wrong(context, "min", "\"" + required.min() + "\" is newer than max \"" + required.max() + "\"");
+            throw wrong(place, "min", "\"" + required.min() + "\" is newer than max \"" + required.max() + "\"");
         }
         String running = System.getProperty("os.version", "");
         Release kernel = Release.leading(running);

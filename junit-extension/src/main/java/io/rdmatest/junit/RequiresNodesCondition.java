@@ -16,9 +16,9 @@ final class RequiresNodesCondition extends RequirementCondition<RequiresNodes> {
     }
 
     @Override
-    List<Lack> lacks(RequiresNodes required, ExtensionContext context) {
-        checkRange(context, "value", required.value(), 1, MOST);
-        Fabric fabric = RunDevice.of(context).fabric();
+    List<Lack> lacks(RequiresNodes required, ExtensionContext place, ExtensionContext test) {
+        checkRange(place, "value", required.value(), 1, MOST);
+        Fabric fabric = RunDevice.of(test).fabric();
         List<Node> nodes = fabric.nodes();
         return nodes.size() >= required.value()
                 ? List.of()

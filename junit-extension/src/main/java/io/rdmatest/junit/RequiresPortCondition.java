@@ -13,14 +13,14 @@ final class RequiresPortCondition extends RequirementCondition<RequiresPort> {
     }
 
     @Override
-    List<Lack> lacks(RequiresPort required, ExtensionContext context) {
-        checkMtu(context, required.minMtu());
-        checkRange(context, "minPorts", required.minPorts(), 0, 255);
+    List<Lack> lacks(RequiresPort required, ExtensionContext place, ExtensionContext test) {
+        checkMtu(place, required.minMtu());
+        checkRange(place, "minPorts", required.minPorts(), 0, 255);
         double wanted = required.minRate();
         if (!(wanted >= 0) || Double.isInfinite(wanted)) {
-            throw wrong(context, "minRate", wanted + " is no rate; allowed: Gb/s from 0");
+            throw wrong(place, "minRate", wanted + " is no rate; allowed: Gb/s from 0");
         }
-        RunDevice device = RunDevice.of(context);
+        RunDevice device = RunDevice.of(test);
         List<Lack> lacks = new ArrayList<>();
         double rate = device.portAttributes().rateGbps();
         if (rate < wanted) {

@@ -12,16 +12,16 @@ final class RequiresPrivilegeCondition extends RequirementCondition<RequiresPriv
     }
 
     @Override
-    List<Lack> lacks(RequiresPrivilege required, ExtensionContext context) {
+    List<Lack> lacks(RequiresPrivilege required, ExtensionContext place, ExtensionContext test) {
         if (required.value().length == 0 && required.lockedMemory().isEmpty()) {
-            throw wrong(context, "", "it names no privilege; give some, or lockedMemory");
+            throw wrong(place, "", "it names no privilege; give some, or lockedMemory");
         }
         long bytes = 0;
         if (!required.lockedMemory().isEmpty()) {
             try {
                 bytes = Quantity.bytes(required.lockedMemory());
             } catch (IllegalArgumentException e) {
-                throw wrong(context, "lockedMemory", e.getMessage());
+                throw wrong(place, "lockedMemory", e.getMessage());
             }
         }
         ProcessRights rights = ProcessRights.ofThisProcess();

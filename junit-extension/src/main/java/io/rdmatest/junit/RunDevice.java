@@ -193,7 +193,15 @@ final class RunDevice {
             if (!entry.gid().isZero()) {
                 Node node = base.node();
                 GidSelector index = new GidSelector(OptionalInt.of(entry.index()), null, null);
-                devices.add(new Node(node.fabric(), node.name(), name(), base.port(), index, null, node.launch())
+                devices.add(new Node(
+                                node.fabric(),
+                                node.name(),
+                                name(),
+                                base.port(),
+                                index,
+                                null,
+                                node.launch(),
+                                node.promises())
                         .resolve());
             }
         }

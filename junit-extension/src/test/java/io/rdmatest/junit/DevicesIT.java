@@ -11,6 +11,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 
 /** Tests on a device of their choice, where the machine has two. */
@@ -170,6 +172,128 @@ class DevicesIT {
                 .isEmpty();
         assertThat(SEEN).contains("rxe0", "rxe1", "junit rxe0", "junit rxe1", "gid of rxe0", "gid of rxe1", "cm");
         assertThat(run.succeeded()).hasSize(SEEN.size());
+    }
+
+    @RdmaTest
+    @NotOnDevice(name = "rxe2", because = "the class has a condition as well")
+    static class ConditionsTestCase {
+        @RdmaParameterizedTest
+        @RequiresDevice(name = "rxe1")
+        void second(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) {
+            SEEN.add("second " + device.device().name());
+        }
+
+        @ParameterizedTest
+        @RequiresDevice(name = "rxe1")
+        @EachDevice
+        void secondByJUnit(FabricDevice device) {
+            SEEN.add("junit " + device.device().name());
+        }
+
+        @RdmaParameterizedTest
+        @NotOnDevice(name = "rxe0", because = "it is the run's own")
+        @EachDevice
+        void notFirst(DeviceContext context) {
+            SEEN.add("not first " + context.deviceName());
+        }
+
+        @RdmaParameterizedTest
+        @RequiresDevice(gidType = GidType.ROCE_V2)
+        @EachGid
+        void version2(GidEntry gid) {
+            assertThat(gid.type()).isEqualTo(GidType.ROCE_V2);
+            SEEN.add("version 2");
+        }
+
+        @RdmaTest
+        @RequiresDevice(name = "rxe1")
+        void ofTheRun() {}
+    }
+
+    @RdmaTest
+    @NotOnDevice(name = "rxe1", because = "the class is for the first")
+    static class ConditionOfClassTestCase {
+        @RdmaParameterizedTest
+        void first(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) {
+            SEEN.add("first " + device.device().name());
+        }
+
+        @RdmaTest
+        @OnDevice("rxe1")
+        void moved() {}
+    }
+
+    @ParameterizedClass
+    @EachDevice
+    @RdmaTest
+    @RequiresDevice(name = "rxe1")
+    record ConditionOfEachClassTestCase(FabricDevice device) {
+        @RdmaTest
+        void each() {
+            SEEN.add("class " + device.device().name());
+        }
+    }
+
+    @Test
+    void aConditionIsAskedOfTheDeviceThatAnInvocationChooses() {
+        SEEN.clear();
+        Run run = onFirst(ConditionsTestCase.class);
+        assertThat(SEEN).contains("version 2");
+        SEEN.removeIf("version 2"::equals);
+        assertThat(SEEN).containsExactlyInAnyOrder("second rxe1", "junit rxe1", "not first rxe1");
+        assertThat(run.results().testEvents().failed().count()).isZero();
+        assertThat(run.skipReason("[1] device = rxe0/1"))
+                .isEqualTo("not selected: the run is on rxe0, and the test on a device matching rxe1");
+        assertThat(run.skipReason("ofTheRun")).startsWith("not selected: the run is on rxe0");
+    }
+
+    @Test
+    void aConditionOfAClassIsAskedOfTheDeviceThatATestChooses() {
+        SEEN.clear();
+        Run run = onFirst(ConditionOfClassTestCase.class);
+        assertThat(SEEN).containsExactly("first rxe0");
+        assertThat(run.skipReason("[2] device = rxe1/1"))
+                .isEqualTo("not selected: the test is not for rxe1 (rdma_rxe, RoCE v2): the class is for the first");
+        assertThat(run.skipReason("moved")).startsWith("not selected: the test is not for rxe1");
+        Run failing = Run.of(
+                ConditionOfClassTestCase.class, FabricConfiguration.DEVICE, "rxe0", RdmaConfiguration.SKIPS, "fail");
+        assertThat(failing.failed()).containsExactly("[2] device = rxe1/1", "moved()");
+
+        SEEN.clear();
+        run = onFirst(ConditionOfEachClassTestCase.class);
+        assertThat(run.results().allEvents().failed().count()).isZero();
+        assertThat(SEEN).containsExactly("class rxe1");
+    }
+
+    @RdmaTest
+    static class DeviatingTestCase {
+        @RdmaParameterizedTest
+        @DeviationKey("each")
+        void each(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) {
+            SEEN.add(device.device().name());
+        }
+    }
+
+    @Test
+    void aDeviationIsLookedForWithTheDeviceThatAnInvocationChooses(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("lab.yaml"), """
+                deviations:
+                  - key: each
+                    provider: rdma_rxe
+                    expect: skip
+                    reason: not there
+                    link: https://example.org/1
+                """);
+        SEEN.clear();
+        Run run = Run.of(
+                DeviatingTestCase.class,
+                FabricConfiguration.DEVICE,
+                "rxe0",
+                RdmaConfiguration.DEVIATIONS,
+                file.toString());
+        assertThat(SEEN).isEmpty();
+        assertThat(run.skipReason("[1] device = rxe0/1")).startsWith("known deviation: not there");
+        assertThat(run.skipReason("[2] device = rxe1/1")).startsWith("known deviation: not there");
     }
 
     @RdmaTest
