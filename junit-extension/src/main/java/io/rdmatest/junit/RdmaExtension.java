@@ -270,8 +270,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("test", invocationContext), context, true);
-        Outcome.passed(context);
+        test(invocation, name("test", invocationContext), context);
     }
 
     @Override
@@ -280,8 +279,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("test", invocationContext) + " " + context.getDisplayName(), context, true);
-        Outcome.passed(context);
+        test(invocation, name("test", invocationContext) + " " + context.getDisplayName(), context);
     }
 
     @Override
@@ -297,13 +295,20 @@ public final class RdmaExtension
             DynamicTestInvocationContext invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, "test " + context.getDisplayName(), context, true);
-        Outcome.passed(context);
+        test(invocation, "test " + context.getDisplayName(), context);
     }
 
     private static String name(String role, ReflectiveInvocationContext<Method> invocation) {
         return role + " " + invocation.getTargetClass().getSimpleName() + "."
                 + invocation.getExecutable().getName();
+    }
+
+    private void test(Invocation<@Nullable Void> invocation, String what, ExtensionContext context) throws Throwable {
+        run(invocation, what, context, true);
+        // Once: where both register the extension, one is around the other, and would take its verdict for the test's.
+        if (!isIdle(context)) {
+            Outcome.passed(context);
+        }
     }
 
     private <T extends @Nullable Object> T run(

@@ -150,6 +150,52 @@ class DeviationsIT {
         assertThat(run.failure("known")).isInstanceOf(TestAbortedException.class);
     }
 
+    @RdmaTest
+    static class FieldBesideAnnotationTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA = RdmaExtension.builder().build();
+
+        @RdmaTest
+        @DeviationKey("stale")
+        void passes() {}
+
+        @ParameterizedTest(name = "size {0}")
+        @ValueSource(ints = 1)
+        @DeviationKey("stale")
+        void passesWith(int size) {}
+
+        @TestFactory
+        @DeviationKey("stale")
+        List<DynamicTest> made() {
+            return List.of(dynamicTest("good", () -> {}));
+        }
+    }
+
+    @Test
+    void judgesOnceWhatTwoRegistrationsLookAt(@TempDir Path folder) throws IOException {
+        // Its message is in its reason too, which the failure of a stale one repeats.
+        String file = Files.writeString(folder.resolve("lab.yaml"), """
+                        deviations:
+                          - key: stale
+                            provider: rdma_rxe
+                            expect: failure
+                            message: differs
+                            reason: the status differs
+                            link: https://example.org/6
+                        """).toString();
+        Run run = Run.of(FieldBesideAnnotationTestCase.class, RdmaConfiguration.DEVIATIONS, file)
+                .allSucceeded(3);
+        assertThat(run.entries().stream().filter(entry -> entry.containsKey(ReportKeys.DEVIATION)))
+                .hasSize(3);
+        run = Run.of(
+                FieldBesideAnnotationTestCase.class,
+                RdmaConfiguration.DEVIATIONS,
+                file,
+                RdmaConfiguration.STALE_DEVIATIONS,
+                "fail");
+        assertThat(run.failed()).containsExactly("good", "passes()", "size 1");
+    }
+
     @Test
     void countsThemAsSkipsWhereNothingMayBeSkipped(@TempDir Path folder) throws IOException {
         Run run = Run.of(
