@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import io.rdmatest.fabric.Promises;
 import java.lang.annotation.Annotation;
+import java.lang.annotation.Inherited;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -145,17 +146,36 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
             return;
         }
         for (Annotation annotation : element.getAnnotations()) {
-            Class<? extends Annotation> its = annotation.annotationType();
-            if (its == type) {
-                found.add(type.cast(annotation));
-            } else if (!its.getName().startsWith("java.lang.annotation.")) {
-                collect(its, found, seen);
-            }
+            collect(annotation, found, seen);
         }
         if (element instanceof Class<?> declared && !declared.isAnnotation()) {
-            for (Class<?> implemented : declared.getInterfaces()) {
-                collect(implemented, found, seen);
+            collectInherited(declared, found, seen);
+        }
+    }
+
+    private void collect(Annotation annotation, List<A> found, Set<AnnotatedElement> seen) {
+        Class<? extends Annotation> its = annotation.annotationType();
+        if (its == type) {
+            found.add(type.cast(annotation));
+        } else if (!its.getName().startsWith("java.lang.annotation.")) {
+            collect(its, found, seen);
+        }
+    }
+
+    /** Goes where JUnit looks for what registers this condition: to superclasses and all that they implement. */
+    private void collectInherited(Class<?> declared, List<A> found, Set<AnnotatedElement> seen) {
+        for (Class<?> implemented : declared.getInterfaces()) {
+            collect(implemented, found, seen);
+        }
+        Class<?> superclass = declared.getSuperclass();
+        if (superclass != null && seen.add(superclass)) {
+            for (Annotation annotation : superclass.getDeclaredAnnotations()) {
+                // The subclass has it from Java, or one of its own in its place.
+                if (!annotation.annotationType().isAnnotationPresent(Inherited.class)) {
+                    collect(annotation, found, seen);
+                }
             }
+            collectInherited(superclass, found, seen);
         }
     }
 

@@ -3,7 +3,11 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What conditions decide without a device. */
 class ConditionsTests {
@@ -113,6 +117,62 @@ class ConditionsTests {
                 .contains("@RequiresPrivilege on method PlainTestCase.noPrivilege: it names no privilege");
         assertThat(cause(run, "noSize"))
                 .contains("@RequiresPrivilege(lockedMemory) on method PlainTestCase.noSize: \"much\" is no size");
+    }
+
+    @RequiresKernel(min = "999")
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Future {}
+
+    @RequiresKernel(min = "2.6", max = "998")
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Present {}
+
+    @Future
+    static class ComposedTestCase {
+        @Test
+        void one() {}
+    }
+
+    static class BelowComposedTestCase extends ComposedTestCase {}
+
+    @RequiresKernel(min = "999")
+    interface OfTheFuture {}
+
+    static class ImplementingTestCase implements OfTheFuture {
+        @Test
+        void one() {}
+    }
+
+    static class BelowImplementingTestCase extends ImplementingTestCase {}
+
+    @RequiresKernel(min = "999")
+    static class DirectTestCase {
+        @Test
+        void one() {}
+    }
+
+    @RequiresKernel(min = "2.6")
+    static class ReplacingTestCase extends DirectTestCase {}
+
+    @Present
+    static class BesideTestCase extends DirectTestCase {}
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                BelowComposedTestCase.class,
+                BelowImplementingTestCase.class,
+                DirectTestCase.class,
+                BesideTestCase.class
+            })
+    void whatASuperclassSaysHolds(Class<?> fixture) {
+        assertThat(Run.of(fixture).skipReason("ConditionsTests$" + fixture.getSimpleName()))
+                .startsWith("unsupported by the kernel: the kernel is ");
+    }
+
+    @Test
+    void aClassOverridesTheAnnotationThatItInherits() {
+        Run.of(ReplacingTestCase.class).allSucceeded(1);
     }
 
     private static String cause(Run run, String method) {
