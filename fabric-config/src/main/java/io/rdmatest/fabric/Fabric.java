@@ -73,13 +73,40 @@ public final class Fabric {
     }
 
     /**
-     * Puts another device in the place of the local node's.
+     * Puts another device in the place of the local node's. The device that it has changes nothing, unless
+     * with another port.
      *
      * @param device {@code name}, {@code name/port} or {@code auto}
      * @return a fabric that is otherwise the same
-     * @throws FabricException if the device is of another form
+     * @throws FabricException if the device is of another form, or is to take the place of a node's rails
      */
     public Fabric withDevice(String device) {
+        Node old = local();
+        Node changed = localOn(device);
+        if (changed.equals(old)) {
+            return this;
+        }
+        if (!old.rails().isEmpty()) {
+            throw new FabricException(FabricConfiguration.DEVICE + "=" + device + " would leave node " + old.name()
+                    + " of fabric " + this + " without its rails ("
+                    + String.join(", ", old.rails().keySet())
+                    + "); leave the device to the file, or select a fabric without rails with -D"
+                    + FabricConfiguration.FABRIC);
+        }
+        List<Node> replaced = new ArrayList<>(nodes);
+        replaced.set(nodes.indexOf(old), changed);
+        return new Fabric(name, source, replaced, terms);
+    }
+
+    /**
+     * Returns the local node with another device. What the file says of the device that it has holds for that device only: its
+     * address, its rails, what it promises.
+     *
+     * @param device {@code name}, {@code name/port} or {@code auto}
+     * @return the local node as it is if this is its device, and no other port is named; else one with this device alone
+     * @throws FabricException if the device is of another form
+     */
+    public Node localOn(String device) {
         Matcher matcher = DEVICE.matcher(device);
         int port = !matcher.matches() ? -1 : matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
         if (port < 0 || port > 255 || (matcher.group(2) != null && port == 0)) {
@@ -88,14 +115,14 @@ public final class Fabric {
                             + " is not a device: expected a name such as rxe0, or name/port such as rxe0/1 with a port in 1 … 255");
         }
         Node old = local();
-        // An address belongs to the device it was written for, and
+        boolean same = old.device().equals(matcher.group(1));
+        if (same && (port == 0 || port == old.port())) {
+            return old;
+        }
+        // An address belongs to the device and port it was written for, and
         // so does what a named device is said to be able to do.
-        boolean same = old.device().equals(Node.AUTO) || old.device().equals(matcher.group(1));
-        Promises promises = same ? old.promises() : Promises.NONE;
-        Node changed = new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);
-        List<Node> replaced = new ArrayList<>(nodes);
-        replaced.set(nodes.indexOf(old), changed);
-        return new Fabric(name, source, replaced, terms);
+        Promises promises = same || old.device().equals(Node.AUTO) ? old.promises() : Promises.NONE;
+        return new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);
     }
 
     /** Returns the names that {@link #load(String)} finds from the working directory, sorted; never empty. */

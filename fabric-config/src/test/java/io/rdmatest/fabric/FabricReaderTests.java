@@ -192,7 +192,7 @@ class FabricReaderTests {
                 .containsExactly(Map.entry("LD_LIBRARY_PATH", "/opt/rdma/lib"), Map.entry("MLX5_SINGLE_THREADED", "1"));
         assertThat(fabric.node("c")).isEmpty();
         // Another device has no rails of its own.
-        assertThat(fabric.withDevice("rxe0").local().rails()).isEmpty();
+        assertThat(fabric.localOn("rxe0").rails()).isEmpty();
     }
 
     @Test

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -85,12 +86,41 @@ class FabricTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"rxe0,rxe0,0", "mlx5_1/2,mlx5_1,2", "auto,auto,0"})
+    @CsvSource({"rxe0,rxe0,1", "rxe1,rxe1,0", "mlx5_1/2,mlx5_1,2", "auto,auto,0"})
     void theDeviceCanBeOverridden(String override, String device, int port) {
         Node local = Fabric.load("rxe-ipv6").withDevice(override).local();
         assertThat(local.device()).isEqualTo(device);
         assertThat(local.port()).isEqualTo(port);
         assertThat(local.gid().family()).isEqualTo(GidSelector.Family.IPV6);
+    }
+
+    private static Fabric fabric(Path folder, String node) throws IOException {
+        return Fabric.load(Files.writeString(folder.resolve("lab.yaml"), "fabric: lab\nnodes: [" + node + "]\n")
+                .toString());
+    }
+
+    @Test
+    void theDeviceThatTheFileNamesKeepsWhatTheFileSaysOfIt(@TempDir Path folder) throws IOException {
+        Fabric fabric = fabric(folder, "{ name: a, device: mlx5_0, port: 2, address: 192.0.2.11 }");
+        Node local = fabric.local();
+        assertThat(fabric.withDevice("mlx5_0").nodes()).containsExactly(local);
+        assertThat(fabric.withDevice("mlx5_0/2").nodes()).containsExactly(local);
+        assertThat(fabric.withDevice("mlx5_0/1").local())
+                .isEqualTo(new Node("lab", "a", "mlx5_0", 1, local.gid(), null, List.of()));
+        assertThat(fabric.withDevice("mlx5_1").local())
+                .isEqualTo(new Node("lab", "a", "mlx5_1", 0, local.gid(), null, List.of()));
+    }
+
+    @Test
+    void anotherDeviceDoesNotTakeThePlaceOfRails(@TempDir Path folder) throws IOException {
+        Fabric fabric = fabric(folder, "{ name: a, rails: { one: { device: mlx5_0 }, two: { device: mlx5_1 } } }");
+        assertThat(fabric.withDevice("mlx5_0").rails()).containsExactly("one", "two");
+        assertThatThrownBy(() -> fabric.withDevice("mlx5_2"))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("rdma.device=mlx5_2 would leave node a of fabric lab (" + folder.resolve("lab.yaml")
+                        + ") without its rails (one, two); leave the device to the file, or select a fabric without"
+                        + " rails with -Drdma.fabric");
+        assertThat(fabric.localOn("mlx5_2").rails()).isEmpty();
     }
 
     @ParameterizedTest

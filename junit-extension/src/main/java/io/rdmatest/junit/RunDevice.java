@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -92,10 +93,13 @@ final class RunDevice {
 
     /** What the fabric's file says about the device holds wherever the device is meant. */
     private static Node nodeOn(Fabric fabric, String name) {
-        return fabric.nodes().stream()
-                .filter(node -> node.isLocal() && node.device().equals(name))
+        List<Node> local = fabric.nodes().stream().filter(Node::isLocal).toList();
+        Stream<Node> onRails =
+                local.stream().flatMap(node -> node.rails().keySet().stream().map(node::onRail));
+        return Stream.concat(local.stream(), onRails)
+                .filter(node -> node.device().equals(name))
                 .findFirst()
-                .orElseGet(() -> fabric.withDevice(name).local());
+                .orElseGet(() -> fabric.localOn(name));
     }
 
     /**

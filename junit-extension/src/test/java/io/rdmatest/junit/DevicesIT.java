@@ -330,6 +330,29 @@ class DevicesIT {
     }
 
     @RdmaTest
+    static class RailsTestCase {
+        @RdmaTest
+        void each(@OnDevice("rxe0") FabricDevice first, @OnDevice("rxe1") FabricDevice second, FabricDevice ofTheRun) {
+            assertThat(first.node().rails()).containsOnlyKeys("one");
+            assertThat(ofTheRun.device()).isEqualTo(first.device());
+            assertThat(second.device().name()).isEqualTo("rxe1");
+            assertThat(second.node().rails()).isEmpty();
+        }
+    }
+
+    @Test
+    void aResourceMayBeOfADeviceBesideTheRails(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("rails.yaml"), """
+                fabric: rails
+                nodes:
+                  - name: a
+                    rails:
+                      one: { device: rxe0 }
+                """);
+        Run.of(RailsTestCase.class, FabricConfiguration.FABRIC, file.toString()).allSucceeded(1);
+    }
+
+    @RdmaTest
     static class BuilderTestCase {
         @RegisterExtension
         static final RdmaExtension RDMA = RdmaExtension.builder().device("rxe1").build();
