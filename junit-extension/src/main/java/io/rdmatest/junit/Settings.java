@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +32,15 @@ record Settings(
     private static final ClassValue<List<Field>> FIELDS = new ClassValue<>() {
         @Override
         protected List<Field> computeValue(Class<?> type) {
+            // JUnit's order within a class depends on the names; an instance's field comes before a static one.
             return AnnotationSupport.findAnnotatedFields(
-                    type,
-                    RegisterExtension.class,
-                    field -> RdmaExtension.class.isAssignableFrom(field.getType()),
-                    HierarchyTraversalMode.BOTTOM_UP);
+                            type,
+                            RegisterExtension.class,
+                            field -> RdmaExtension.class.isAssignableFrom(field.getType()),
+                            HierarchyTraversalMode.BOTTOM_UP)
+                    .stream()
+                    .sorted(Comparator.comparing((Field field) -> Modifier.isStatic(field.getModifiers())))
+                    .toList();
         }
     };
 
@@ -49,7 +54,8 @@ record Settings(
                 continue;
             }
             for (Field field : FIELDS.get(type)) {
-                Object owner = Modifier.isStatic(field.getModifiers()) ? null : instance(current.get(), type);
+                // Of the test's own context: those of its classes have no instances where each test has one of its own.
+                Object owner = Modifier.isStatic(field.getModifiers()) ? null : instance(context, type);
                 if (owner != null || Modifier.isStatic(field.getModifiers())) {
                     Object value = ReflectionSupport.tryToReadFieldValue(field, owner)
                             .toOptional()
