@@ -114,7 +114,8 @@ final class Life implements AutoCloseable {
 
     static Life ofClass(ExtensionContext context) {
         ExtensionContext current = context;
-        while (current.getTestMethod().isPresent()) {
+        // A dynamic test or container has neither method nor class: what made it is further up.
+        while (!(current.getElement().orElse(null) instanceof Class)) {
             current = current.getParent().orElseThrow();
         }
         return of(current);

@@ -2,6 +2,8 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.DynamicContainer.dynamicContainer;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
@@ -9,6 +11,7 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import java.time.Duration;
@@ -17,11 +20,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicNode;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 @ExclusiveDevice
@@ -163,6 +169,36 @@ class ProgrammaticIT {
     @Test
     void aFieldBesideTheAnnotation() {
         passes(BothTestCase.class, 2, RdmaConfiguration.TIMEOUT, "20 s");
+    }
+
+    static class FactoryTestCase {
+        @RegisterExtension
+        static final RdmaExtension RDMA = RdmaExtension.builder().build();
+
+        @TestFactory
+        Stream<DynamicNode> made() {
+            return Stream.of(
+                    dynamicTest("first", this::look),
+                    dynamicContainer("inside", Stream.of(dynamicTest("second", this::look))));
+        }
+
+        @Test
+        void plain() {
+            look();
+        }
+
+        private void look() {
+            ProtectionDomain ofClass = RDMA.in(ResourceScope.CLASS).protectionDomain();
+            assertThat(ofClass.isClosed()).isFalse();
+            assertThat(ofClass).isNotSameAs(RDMA.protectionDomain());
+            SEEN.add(ofClass);
+        }
+    }
+
+    @Test
+    void theClassOfADynamicTestIsThatOfItsFactory() {
+        passes(FactoryTestCase.class, 3);
+        assertThat(SEEN).hasSize(3).containsOnly(SEEN.getFirst());
     }
 
     static class AuditedTestCase {
