@@ -13,7 +13,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * soft-RoCE that the nodes send. The one on the method takes the place of the one on the class.
  *
  * <p>It lasts from before the {@code @BeforeEach} methods until after the {@code @AfterEach} methods, and ends also when the
- * test fails or its process is killed. What was injected is a parameter of the test in the report, and what the kernel counted
+ * test fails or its process is killed. A test that takes longer than a fault can last, half an hour or, with a time limit of
+ * more than ten minutes, an hour, fails. What was injected is a parameter of the test in the report, and what the kernel counted
  * is in the file {@code fault-statistics.txt}. Error counters of the device may grow. On a fabric that does not allow faults
  * the test is skipped with a reason that begins with {@code not permitted}.
  *

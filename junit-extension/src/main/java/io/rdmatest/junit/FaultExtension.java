@@ -26,8 +26,8 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
 
     private static final String FILE = "fault-statistics.txt";
 
-    /** Longer than any test: it ends by itself only if nobody is left who could end it. */
-    private static final Duration MOST = Duration.ofMinutes(30);
+    private static final Duration LEAST = Duration.ofMinutes(30);
+    private static final Duration MOST = Duration.ofHours(1);
 
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(FaultExtension.class);
 
@@ -80,8 +80,9 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         context.getStore(NAMESPACE).put(Injected.class, injected);
         Fabric fabric = RunDevice.of(context).fabric();
         NetworkFault fault = read(wanted, context);
+        Duration time = time(Configuration.of(context).timeout());
         for (Node node : nodes(wanted, fabric, context)) {
-            injected.faults.push(Faults.on(fabric).network(node, fault, MOST));
+            injected.faults.push(Faults.on(fabric).network(node, fault, time));
             context.publishReportEntry(
                     Map.of(ReportKeys.PARAMETER, "fault on " + node.name(), ReportKeys.VALUE, fault.toString()));
         }
@@ -103,6 +104,14 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
                     .toList();
             publish(context, lines);
         }
+    }
+
+    /**
+     * Returns after which time a fault ends by itself: only if nobody is left who could end it. Set-up, test and clean-up have
+     * the time limit each.
+     */
+    static Duration time(Duration limit) {
+        return limit.compareTo(LEAST.dividedBy(3)) <= 0 ? LEAST : MOST;
     }
 
     private static void publish(ExtensionContext context, List<String> lines) {

@@ -38,6 +38,10 @@ public final class ActiveFault implements AutoCloseable {
     private final Node node;
     private final String what;
     private final Duration most;
+
+    /** Whether what happens until it is closed is meant to happen with the fault; of others the end may be waited for. */
+    private final boolean lasting;
+
     private final Process process;
     private final Thread reader;
 
@@ -49,10 +53,11 @@ public final class ActiveFault implements AutoCloseable {
     private boolean closed;
     private long began;
 
-    private ActiveFault(Node node, String what, Duration most) {
+    private ActiveFault(Node node, String what, Duration most, boolean lasting) {
         this.node = node;
         this.what = what;
         this.most = most;
+        this.lasting = lasting;
         List<String> command = new ArrayList<>(node.launch());
         command.addAll(List.of("setsid", "-w", "sh"));
         try {
@@ -74,7 +79,7 @@ public final class ActiveFault implements AutoCloseable {
             case "address" -> "address " + with + " removed";
             default -> "device removed";
         };
-        ActiveFault fault = new ActiveFault(node, what, most);
+        ActiveFault fault = new ActiveFault(node, what, most, kind.equals("network"));
         fault.reader.start();
         try {
             // Numbers, a device's name, netem's words or an address: nothing that a shell would read as anything else.
@@ -168,7 +173,7 @@ public final class ActiveFault implements AutoCloseable {
      */
     public void awaitEnd() {
         await("removed", rest());
-        close();
+        close(false);
     }
 
     /**
@@ -187,15 +192,22 @@ public final class ActiveFault implements AutoCloseable {
      * Ends the fault, and waits until everything is good again. Closing twice does nothing.
      *
      * @throws FabricException if the node says that it is not, or says nothing until the time of the fault is over and a minute
-     *     more; or if it never was broken
+     *     more; if it never was broken; or if a fault of the network had ended by itself before: what was to be tried with it was
+     *     tried in part without
      */
     @Override
     public void close() {
+        close(lasting);
+    }
+
+    private void close(boolean untilNow) {
+        boolean over;
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
+            over = find("removed") != null;
         }
         try {
             closeInput();
@@ -203,6 +215,11 @@ public final class ActiveFault implements AutoCloseable {
             await("removed", rest());
         } finally {
             abandon();
+        }
+        if (over && untilNow) {
+            throw new FabricException(where() + ": it ended by itself after " + most.toSeconds()
+                    + " s, before it was closed, so what came then met a good network; give it more time, of which it can"
+                    + " have " + Faults.MOST.toSeconds() + " s, or do less meanwhile");
         }
     }
 

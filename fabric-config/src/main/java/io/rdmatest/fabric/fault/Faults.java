@@ -17,6 +17,9 @@ import java.time.temporal.ChronoUnit;
  */
 public final class Faults {
 
+    /** How long a fault can last. */
+    static final Duration MOST = Duration.ofHours(1);
+
     private final Fabric fabric;
 
     private Faults(Fabric fabric) {
@@ -53,7 +56,7 @@ public final class Faults {
      *
      * @param node where; a node of the fabric
      * @param fault what
-     * @param most after which time it ends by itself, 1 second … 1 hour, of which whole seconds count
+     * @param most after which time it ends by itself, 1 second … 1 hour, of which whole seconds count; closing it later fails
      * @return the fault, which works now
      * @throws FabricException if it could not be done; says why
      * @throws IllegalArgumentException if the fault does nothing, or the node is not of this fabric
@@ -129,7 +132,7 @@ public final class Faults {
         if (fabric.nodes().stream().noneMatch(each -> each.name().equals(node.name()))) {
             throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
         }
-        if (most.toSeconds() < 1 || most.compareTo(Duration.ofHours(1)) > 0) {
+        if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
             throw new IllegalArgumentException("A fault lasts at most " + most + ": allowed are 1 second to 1 hour");
         }
         return ActiveFault.start(node, kind, with, most.truncatedTo(ChronoUnit.SECONDS));

@@ -3,6 +3,7 @@ package io.rdmatest.fabric.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
@@ -73,6 +74,42 @@ class FaultsTests {
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
                         "fault 'address fe80:0:0:0:0:0:0:1 removed' on node a: no active port of device none_0");
+    }
+
+    /** A node whose shell says that the time is over as soon as it has begun. */
+    private Fabric hasty() throws IOException {
+        String shell = "while read -r line && [ \"$line\" != go ]; do"
+                + " [ \"$line\" != '}' ] || echo rdmatest-fault ready eth0; done;"
+                + " for word in applied removed 'statistics at the end'; do echo rdmatest-fault $word; done; cat";
+        return fabric("  - { name: a }\n  - { name: b, launch: [sh, -c, '" + shell.replace("'", "''") + "', --] }\n");
+    }
+
+    @Test
+    void aFaultOfTheNetworkThatEndedBeforeItWasClosedIsTold() throws IOException {
+        Fabric fabric = hasty();
+        Node b = fabric.nodeNamed("b");
+
+        ActiveFault loss = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);
+        await().until(() -> !loss.statistics().isEmpty());
+        assertThatThrownBy(loss::close)
+                .isInstanceOf(FabricException.class)
+                .hasMessage(
+                        "fault 'loss 1%' on node b: it ended by itself after 60 s, before it was closed, so what came then"
+                                + " met a good network; give it more time, of which it can have 3600 s, or do less meanwhile");
+        loss.close();
+
+        ActiveFault awaited = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);
+        awaited.awaitEnd();
+        awaited.close();
+    }
+
+    @Test
+    void theEndOfAnotherFaultMayBeWaitedFor() throws IOException {
+        Fabric fabric = hasty();
+
+        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE);
+        await().until(() -> !down.statistics().isEmpty());
+        down.close();
     }
 
     @Test
