@@ -32,7 +32,8 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(FaultExtension.class);
 
     /** The faults of one test; the store closes them if the test did not get as far. */
-    private static final class Injected implements AutoCloseable {
+    @SuppressWarnings("deprecation") // as with Life
+    private static final class Injected implements AutoCloseable, ExtensionContext.Store.CloseableResource {
 
         private final Deque<ActiveFault> faults = new ArrayDeque<>();
 

@@ -32,8 +32,12 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * then audits: what the test made itself and left behind is named, and closed, so that one leak fails one test and not all
  * that follow. One object per context instead of one store entry per resource: the audit has to come after the last
  * release.
+ *
+ * <p>It is closeable in two ways: {@code junit.jupiter.extensions.store.close.autocloseable.enabled=false} leaves to stores
+ * only the older one. Whichever a store knows, it closes once.
  */
-final class Life implements AutoCloseable {
+@SuppressWarnings("deprecation") // see above
+final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResource {
 
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(Life.class);
 

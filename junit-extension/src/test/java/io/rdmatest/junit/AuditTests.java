@@ -79,6 +79,19 @@ class AuditTests {
     }
 
     @Test
+    void auditsAlsoWhereStoresDoNotCloseWhatIsAutoCloseable() {
+        RELEASED.clear();
+        List<NativeResource> before = Ledger.live();
+        Run run = Run.withoutDevice(
+                LeakingTestCase.class, "junit.jupiter.extensions.store.close.autocloseable.enabled", "false");
+        assertThat(run.failure("aLeaks"))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("aLeaks() left 2 native objects behind: pd none/1, mr none/2");
+        assertThat(RELEASED).containsExactly("mr none/2", "pd none/1", "pd none/3", "cq none/4");
+        assertThat(Ledger.live()).isEqualTo(before);
+    }
+
+    @Test
     void keepsTheTestsOwnFailureFirst() {
         Throwable failure = Run.withoutDevice(LeakingTestCase.class).failure("cLeaksAndFails");
         assertThat(failure).hasMessage("the test's own failure");
