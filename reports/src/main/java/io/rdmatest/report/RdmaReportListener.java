@@ -32,6 +32,9 @@ public final class RdmaReportListener implements TestExecutionListener {
 
     private static final Logger LOGGER = Logger.getLogger(RdmaReportListener.class.getName());
 
+    static final String SET_UP = "Set-up of the run";
+    static final String CLEAN_UP = "Clean-up of the run";
+
     private interface Work {
         void run() throws IOException;
     }
@@ -43,6 +46,9 @@ public final class RdmaReportListener implements TestExecutionListener {
     private final AtomicInteger open = new AtomicInteger();
     private @Nullable Journal journal;
     private @Nullable TestPlan plan;
+
+    /** Whether anything of the plan has started: what fails outside of it afterwards is the clean-up. */
+    private volatile boolean begun;
 
     /** Creates a listener with the configuration of {@link ReportConfiguration}. */
     public RdmaReportListener() {
@@ -61,6 +67,7 @@ public final class RdmaReportListener implements TestExecutionListener {
             journal = new Journal(directory, progress);
             expected.set(0);
             open.set(0);
+            begun = false;
             testPlan.getRoots().forEach(root -> testPlan.getDescendants(root).forEach(this::count));
             write(JournalEvent.of(Kind.RUN_STARTED).withExpected(expected.get(), open.get()));
             for (TestIdentifier root : testPlan.getRoots()) {
@@ -93,6 +100,7 @@ public final class RdmaReportListener implements TestExecutionListener {
     public void executionStarted(TestIdentifier identifier) {
         guarded(() -> {
             if (identifier.getSource().isPresent()) {
+                begun = true;
                 write(event(Kind.STARTED, identifier));
             }
         });
@@ -104,12 +112,19 @@ public final class RdmaReportListener implements TestExecutionListener {
             if (isTemplate(identifier)) {
                 open.decrementAndGet();
             }
+            Optional<Throwable> failure = result.getThrowable();
             if (identifier.getSource().isPresent()) {
-                Optional<Throwable> failure = result.getThrowable();
                 write(event(Kind.FINISHED, identifier)
                         .withOutcome(
                                 Verdict.of(result),
                                 failure.map(RdmaReportListener::message).orElse(null),
+                                failure.map(RdmaReportListener::trace).orElse(null)));
+            } else if (result.getStatus() != TestExecutionResult.Status.SUCCESSFUL) {
+                // The engine itself: it fails when what lives as long as the run can't be released.
+                write(event(Kind.FINISHED, identifier)
+                        .withOutcome(
+                                Verdict.of(result),
+                                failure.map(RdmaReportListener::messages).orElse(null),
                                 failure.map(RdmaReportListener::trace).orElse(null)));
             }
         });
@@ -186,7 +201,9 @@ public final class RdmaReportListener implements TestExecutionListener {
                 .about(
                         identifier.getUniqueId(),
                         identifier.isTest(),
-                        ScenarioNames.name(plan, identifier),
+                        source.isEmpty() && identifier.getParentIdObject().isEmpty()
+                                ? begun ? CLEAN_UP : SET_UP
+                                : ScenarioNames.name(plan, identifier),
                         className,
                         method)
                 .withExpected(expected.get(), open.get());
@@ -215,6 +232,17 @@ public final class RdmaReportListener implements TestExecutionListener {
     private static String message(Throwable failure) {
         String message = failure.getMessage();
         return message == null || message.isBlank() ? failure.getClass().getName() : message;
+    }
+
+    /** The engine's own message says only where it was; what went wrong is in the causes. */
+    private static String messages(Throwable failure) {
+        String message = message(failure);
+        Throwable cause = failure.getCause();
+        if (cause == null) {
+            return message;
+        }
+        String why = messages(cause);
+        return message.contains(why) ? message : message + ": " + why;
     }
 
     private static String trace(Throwable failure) {

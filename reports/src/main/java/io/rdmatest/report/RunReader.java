@@ -79,8 +79,10 @@ final class RunReader {
         } else {
             // Its set-up failed and its tests never started, or its tear-down failed after they ended.
             boolean any = false;
+            // What the engine does for the run is no class's set-up: tests that were not begun have other reasons.
+            boolean ofTests = event.className() != null;
             for (JournalEvent test : List.copyOf(planned.values())) {
-                if (isWithin(test.id(), id)) {
+                if (ofTests && isWithin(test.id(), id)) {
                     any = true;
                     planned.remove(test.id());
                     Scenario lost = scenario(test);

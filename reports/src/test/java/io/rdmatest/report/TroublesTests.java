@@ -1,0 +1,84 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a run tells in which everything but its tests fails. One run makes all that is looked at. */
+class TroublesTests {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    @TempDir
+    private static Path project;
+
+    private static String said = "";
+
+    @BeforeAll
+    static void run() throws Exception {
+        int ignored = qualify(project, project.resolve("said"));
+        said = Files.readString(project.resolve("said"));
+    }
+
+    private static int qualify(Path project, Path said, String... arguments) throws Exception {
+        Path target = Files.createDirectories(project.resolve("reports/target"));
+        Files.createSymbolicLink(
+                target.resolve("allure-commandline"), Path.of(System.getProperty("rdma.test.allure.commandline")));
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        List<String> command = new ArrayList<>(List.of(
+                java,
+                "-Drdma.project=" + project,
+                "-Drdma.java=" + java,
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.troubled",
+                "-Dstdout.encoding=US-ASCII",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Qualify.class.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        builder.environment().keySet().removeAll(List.of("RDMA_VM", "RDMA_VM_NODES", "RDMA_NODE"));
+        Process process = builder.start();
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        return process.exitValue();
+    }
+
+    private static Map<String, JsonNode> scenarios() throws Exception {
+        Map<String, JsonNode> scenarios = new LinkedHashMap<>();
+        for (JsonNode scenario : MAPPER.readTree(
+                        project.resolve("reports/target/qualification.json").toFile())
+                .path("scenarios")) {
+            scenarios.put(scenario.path("name").asText(), scenario);
+        }
+        return scenarios;
+    }
+
+    @Test
+    void aCleanUpThatFailsIsBroken() throws Exception {
+        JsonNode cleanUp = scenarios().get(RdmaReportListener.CLEAN_UP);
+
+        assertThat(cleanUp).as(said).isNotNull();
+        assertThat(cleanUp.path("verdict").asText()).isEqualTo("broken");
+        assertThat(cleanUp.path("reason").asText()).contains("ibv_close_device failed: EBUSY");
+        assertThat(said).contains(RdmaReportListener.CLEAN_UP);
+    }
+
+    @Test
+    void aCleanUpThatFailsIsEnoughForTheRunToFail(@TempDir Path folder) throws Exception {
+        Path output = folder.resolve("said");
+
+        assertThat(qualify(folder, output, "--scenario", "RunScoped*")).isEqualTo(1);
+        assertThat(Files.readString(output)).contains("2 scenarios: 1 passed, 0 failed, 1 broken, 0 skipped");
+    }
+}
