@@ -136,6 +136,7 @@ public final class Qualify implements Callable<Integer> {
     private boolean verbose;
 
     private final Path project = Path.of(System.getProperty("rdma.project", "")).toAbsolutePath();
+    private final Path target = project.resolve("reports").resolve("target");
     private final boolean unicode =
             String.valueOf(System.getProperty("stdout.encoding")).startsWith("UTF-8");
     private final boolean terminal =
@@ -219,14 +220,13 @@ public final class Qualify implements Callable<Integer> {
         if (setUp != 0) {
             return 3;
         }
-        Path target = project.resolve("reports").resolve("target");
         Path reports = output == null ? target : output.toAbsolutePath();
         try {
             Files.createDirectories(reports);
         } catch (IOException e) {
             return usage("--output " + reports + " cannot be written to: " + e);
         }
-        // In the project folder even with --output: only that is shared with the virtual machine.
+        // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
         Path results = target.resolve("qualify-results");
         ReportGenerator.deleteRecursively(journal);
@@ -398,6 +398,9 @@ public final class Qualify implements Callable<Integer> {
         }
         ProcessBuilder builder = inMachines(new ProcessBuilder(command)).redirectInput(new File("/dev/null"));
         leftovers.mark(builder.environment());
+        // The machine may write to the project only if it is started from there, and the journal has to get out of it.
+        builder.environment()
+                .merge("RDMA_VM_RW", target.toString(), (given, own) -> given.isBlank() ? own : given + ":" + own);
         Process started = builder.start();
         child = started;
         if (timedOut) {
@@ -416,7 +419,7 @@ public final class Qualify implements Callable<Integer> {
         List<String> command = new ArrayList<>(List.of(
                 java.toString(),
                 "--enable-native-access=ALL-UNNAMED",
-                "-XX:ErrorFile=" + project.resolve("reports/target") + "/hs_err_pid%p.log",
+                "-XX:ErrorFile=" + target + "/hs_err_pid%p.log",
                 "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
                 "-D" + ReportConfiguration.PROGRESS + "=true",
                 "-Dallure.results.directory=" + results));

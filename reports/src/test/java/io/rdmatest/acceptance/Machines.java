@@ -100,8 +100,14 @@ final class Machines {
     /** Runs a command in the project's folder, which starts its machines itself. */
     static Ended run(List<String> command, Path said, Duration limit, Map<String, String> environment)
             throws Exception {
+        return run(PROJECT, command, said, limit, environment);
+    }
+
+    /** Runs a command in a folder. */
+    static Ended run(Path folder, List<String> command, Path said, Duration limit, Map<String, String> environment)
+            throws Exception {
         ProcessBuilder builder = new ProcessBuilder(command)
-                .directory(PROJECT.toFile())
+                .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile());
         builder.environment().putAll(environment);

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -67,6 +68,24 @@ class QualifyAcrossNodesTests {
         // Five programs, in either role.
         requirePassed(said, 2 + 2 + 1 + 10, "node b", "node a");
         assertThat(Files.readString(folder.resolve("qualification.json"))).contains("on-node b rping -s");
+    }
+
+    /** The machines can write only to some folders of this host, and the one that a run is started from is none of them here. */
+    @Test
+    void aRunMayBeStartedFromAnotherFolder(@TempDir Path elsewhere) throws Exception {
+        List<String> command = new ArrayList<>(Machines.qualify());
+        command.addAll(List.of("--fabric", "microvm-2", "--scenario", "PingPongScenarios.inline"));
+        command.addAll(List.of("--output", elsewhere.toString()));
+
+        Ended ended = Machines.run(elsewhere, command, folder.resolve("said"), Duration.ofMinutes(6), Map.of());
+
+        assertThat(ended.status()).as(ended.output()).isZero();
+        assertThat(new ObjectMapper()
+                        .readTree(elsewhere.resolve("qualification.json").toFile())
+                        .path("scenarios")
+                        .findValuesAsText("verdict"))
+                .isNotEmpty()
+                .containsOnly("passed");
     }
 
     @Test

@@ -1,0 +1,72 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How {@code ./qualify} starts the JVM of the scenarios, which here only says how, and runs nothing. */
+class QualifyCommandTests {
+
+    @TempDir
+    private Path project;
+
+    private Path java = Path.of("");
+    private Path target = Path.of("");
+    private Path asked = Path.of("");
+
+    private record Ended(int status, String output) {}
+
+    @BeforeEach
+    void makeAProject() throws IOException {
+        target = Files.createDirectories(project.resolve("reports/target"));
+        asked = project.resolve("asked");
+        java = Files.writeString(
+                project.resolve("java"),
+                "#!/bin/sh\n{ echo \"RDMA_VM_NODES=$RDMA_VM_NODES\"; echo \"RDMA_VM_RW=$RDMA_VM_RW\"; printf '%s\\n' \"$@\"; } >"
+                        + asked + "\necho 'nothing is run here' >&2\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+    }
+
+    private Ended qualify(Map<String, String> environment, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Drdma.project=" + project,
+                "-Drdma.java=" + java,
+                "-cp",
+                System.getProperty("java.class.path"),
+                Qualify.class.getName()));
+        command.addAll(List.of(arguments));
+        Path said = project.resolve("said");
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_"));
+        builder.environment().putAll(environment);
+        Process process = builder.start();
+        assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        return new Ended(process.exitValue(), Files.readString(said));
+    }
+
+    private List<String> asked() throws IOException {
+        return Files.readAllLines(asked);
+    }
+
+    /** The machine lets nothing out of it but what is written to such a folder. */
+    @Test
+    void theJournalLeavesTheMachineFromWhereverTheRunIsStarted() throws Exception {
+        qualify(Map.of());
+        assertThat(asked()).contains("RDMA_VM_RW=" + target);
+
+        qualify(Map.of("RDMA_VM_RW", "/var/tmp"));
+        assertThat(asked()).contains("RDMA_VM_RW=/var/tmp:" + target);
+    }
+}
