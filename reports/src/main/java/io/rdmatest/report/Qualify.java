@@ -209,35 +209,41 @@ public final class Qualify implements Callable<Integer> {
                 return 0;
             }
         }
-        // A wrong file is told before anything is installed or booted.
-        Fabric read = fabric == null ? null : Fabric.load(fabric);
-        String wrong = wrongNodes(read);
-        if (wrong != null) {
-            return usage(wrong);
-        }
-        machines = read == null ? 0 : read.microvms();
-        int setUp = setUp();
-        if (setUp != 0) {
-            return 3;
-        }
         Path reports = output == null ? target : output.toAbsolutePath();
-        try {
-            Files.createDirectories(reports);
-        } catch (IOException e) {
-            return usage("--output " + reports + " cannot be written to: " + e);
-        }
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
         Path results = target.resolve("qualify-results");
-        ReportGenerator.deleteRecursively(journal);
-        ReportGenerator.deleteRecursively(results);
         ReportGenerator generator = new ReportGenerator(
                 journal,
                 results,
                 target.resolve("allure-commandline"),
                 reports,
                 project.resolve("scenarios").resolve("target").resolve("bench.json"));
-
+        // A wrong file is told before anything is installed or booted.
+        Fabric read;
+        try {
+            read = fabric == null ? null : Fabric.load(fabric);
+        } catch (FabricException e) {
+            generator.discard();
+            throw e;
+        }
+        String wrong = wrongNodes(read);
+        if (wrong != null) {
+            return usage(wrong);
+        }
+        machines = read == null ? 0 : read.microvms();
+        try {
+            Files.createDirectories(reports);
+        } catch (IOException e) {
+            return usage("--output " + reports + " cannot be written to: " + e);
+        }
+        // Before anything can fail: whoever collects the summary must not take an earlier run's for this one's.
+        generator.discard();
+        ReportGenerator.deleteRecursively(journal);
+        ReportGenerator.deleteRecursively(results);
+        if (setUp() != 0) {
+            return 3;
+        }
         List<String> command = command(journal, results);
         // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
         Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");

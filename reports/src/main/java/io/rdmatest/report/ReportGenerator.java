@@ -91,6 +91,7 @@ public final class ReportGenerator implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         Run run = Run.of(Journal.read(journal));
         if (run.scenarios().isEmpty()) {
+            discard();
             System.out.println("rdmatest: no report: no test has left a journal in " + journal);
             return allowEmpty ? 0 : 3;
         }
@@ -107,6 +108,12 @@ public final class ReportGenerator implements Callable<Integer> {
 
     Path summary() {
         return output.resolve("qualification.json");
+    }
+
+    /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
+    void discard() throws IOException {
+        Files.deleteIfExists(summary());
+        deleteRecursively(report().getParent());
     }
 
     void generate(Run run) throws IOException, InterruptedException {

@@ -69,4 +69,26 @@ class QualifyCommandTests {
         qualify(Map.of("RDMA_VM_RW", "/var/tmp"));
         assertThat(asked()).contains("RDMA_VM_RW=/var/tmp:" + target);
     }
+
+    @Test
+    void anEarlierVerdictDoesNotOutliveARunThatCameToNothing() throws Exception {
+        Path summary = target.resolve("qualification.json");
+        Path report = target.resolve("allure-report/index.html");
+        for (List<String> arguments : List.of(List.of("--fabric", "no-such-fabric"), List.<String>of())) {
+            Files.writeString(summary, "{}");
+            Files.createDirectories(report.getParent());
+            Files.writeString(report, "<html></html>");
+
+            // What is not understood at all is no run.
+            assertThat(qualify(Map.of(), "--restarts", "-1").status()).isEqualTo(2);
+            assertThat(summary).exists();
+            assertThat(report).exists();
+
+            Ended ended = qualify(Map.of(), arguments.toArray(String[]::new));
+            assertThat(ended.status()).isEqualTo(3);
+            assertThat(ended.output()).containsPattern("no-such-fabric|nothing is run here");
+            assertThat(summary).doesNotExist();
+            assertThat(report.getParent()).doesNotExist();
+        }
+    }
 }
