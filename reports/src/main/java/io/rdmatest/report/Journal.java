@@ -3,6 +3,7 @@ package io.rdmatest.report;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,7 +24,7 @@ final class Journal implements AutoCloseable {
     /** No channel: an interrupt, as at a test's time limit, would close that, and the rest of the run would go unrecorded. */
     private final FileOutputStream out;
 
-    private final @Nullable FileOutputStream progress;
+    private @Nullable OutputStream progress;
 
     /**
      * Creates a journal of this JVM in a directory, and the directory if it is not there.
@@ -33,24 +34,34 @@ final class Journal implements AutoCloseable {
      * @throws IOException if the directory cannot be written to
      */
     Journal(Path directory, boolean progress) throws IOException {
+        // The descriptor itself, because tests and build plugins replace System.out.
+        this(directory, progress ? new FileOutputStream(FileDescriptor.out) : null);
+    }
+
+    Journal(Path directory, @Nullable OutputStream progress) throws IOException {
         Files.createDirectories(directory);
         // Process ids repeat from one virtual machine to the next, so they do not tell JVMs apart.
         Path file = directory.resolve("%d-%s%s"
                 .formatted(
                         System.currentTimeMillis(), UUID.randomUUID().toString().substring(0, 8), SUFFIX));
         out = new FileOutputStream(file.toFile());
-        // The descriptor itself, because tests and build plugins replace System.out.
-        this.progress = progress ? new FileOutputStream(FileDescriptor.out) : null;
+        this.progress = progress;
     }
 
     /** Writes a line; when this returns, it is on the disk. */
     synchronized void write(JournalEvent event) throws IOException {
         String line = event.toLine() + "\n";
-        if (progress != null && event.event() != JournalEvent.Kind.PLANNED) {
-            progress.write((ReportConfiguration.PROGRESS_PREFIX + line).getBytes(StandardCharsets.UTF_8));
-        }
         out.write(line.getBytes(StandardCharsets.UTF_8));
         out.getFD().sync();
+        OutputStream shown = progress;
+        if (shown != null && event.event() != JournalEvent.Kind.PLANNED) {
+            try {
+                shown.write((ReportConfiguration.PROGRESS_PREFIX + line).getBytes(StandardCharsets.UTF_8));
+            } catch (IOException e) {
+                // Nobody reads it any more. The file is what counts, and it goes on.
+                progress = null;
+            }
+        }
     }
 
     @Override

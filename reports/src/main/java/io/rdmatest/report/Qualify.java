@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.junit.RunSeed;
@@ -463,9 +464,9 @@ public final class Qualify implements Callable<Integer> {
     private void read(BufferedReader lines) {
         try (lines) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                int at = line.indexOf(ReportConfiguration.PROGRESS_PREFIX);
-                if (at >= 0) {
-                    show(JournalEvent.parse(line.substring(at + ReportConfiguration.PROGRESS_PREFIX.length())));
+                JournalEvent event = progress(line);
+                if (event != null) {
+                    show(event);
                 } else {
                     synchronized (display) {
                         childSaid.add(line);
@@ -480,6 +481,19 @@ public final class Qualify implements Callable<Integer> {
             synchronized (display) {
                 childSaid.add("output ended: " + e.getMessage());
             }
+        }
+    }
+
+    /** Returns what a line tells of the run; null if it is ordinary output, or output that fell into such a line. */
+    private static @Nullable JournalEvent progress(String line) {
+        int at = line.indexOf(ReportConfiguration.PROGRESS_PREFIX);
+        if (at < 0) {
+            return null;
+        }
+        try {
+            return JournalEvent.parse(line.substring(at + ReportConfiguration.PROGRESS_PREFIX.length()));
+        } catch (JsonProcessingException e) {
+            return null;
         }
     }
 

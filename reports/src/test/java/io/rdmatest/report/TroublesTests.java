@@ -81,4 +81,12 @@ class TroublesTests {
         assertThat(qualify(folder, output, "--scenario", "RunScoped*")).isEqualTo(1);
         assertThat(Files.readString(output)).contains("2 scenarios: 1 passed, 0 failed, 1 broken, 0 skipped");
     }
+
+    @Test
+    void aLineOfProgressThatIsGarbledIsOutput() throws Exception {
+        assertThat(said).doesNotContain("Going on with what is left").containsPattern("passed .* Garbled: isShown");
+        assertThat(scenarios().get("Garbled: garbles").path("verdict").asText()).isEqualTo("passed");
+        assertThat(scenarios().get("Garbled: isShownAllTheSame").path("verdict").asText())
+                .isEqualTo("passed");
+    }
 }
