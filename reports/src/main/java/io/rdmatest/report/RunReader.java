@@ -69,7 +69,7 @@ final class RunReader {
     }
 
     private void finished(String id, JournalEvent event) {
-        openContainers.remove(id);
+        JournalEvent started = openContainers.remove(id);
         if (event.isTest()) {
             Scenario ended = scenario(event);
             ended.end(event);
@@ -91,7 +91,9 @@ final class RunReader {
                 }
             }
             if (!any) {
-                scenario(event).end(event);
+                Scenario own = scenario(event);
+                own.startMillis = started == null ? event.time() : started.time();
+                own.end(event);
             }
         }
     }

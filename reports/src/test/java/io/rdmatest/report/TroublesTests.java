@@ -83,6 +83,14 @@ class TroublesTests {
     }
 
     @Test
+    void aTearDownThatFailsTookAsLongAsItsClass() throws Exception {
+        JsonNode tearDown = scenarios().get("Tear down fails");
+
+        assertThat(tearDown.path("verdict").asText()).isEqualTo("failed");
+        assertThat(tearDown.path("durationMillis").asLong()).isBetween(0L, TimeUnit.MINUTES.toMillis(2));
+    }
+
+    @Test
     void aLineOfProgressThatIsGarbledIsOutput() throws Exception {
         assertThat(said).doesNotContain("Going on with what is left").containsPattern("passed .* Garbled: isShown");
         assertThat(scenarios().get("Garbled: garbles").path("verdict").asText()).isEqualTo("passed");
