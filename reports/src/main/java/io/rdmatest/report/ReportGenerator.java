@@ -16,15 +16,18 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -125,9 +128,11 @@ public final class ReportGenerator implements Callable<Integer> {
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
         dropResultsOfOtherJvms();
-        nameResults(run);
+        dropStandIns(run);
+        Set<String> named = nameResults(run);
+        // As many results as the summary has scenarios: Allure has none of a test that did not start, or did not end.
         for (Run.Scenario scenario : run.scenarios()) {
-            if (scenario.isUnfinished() || scenario.notRun) {
+            if (scenario.isUnfinished() || scenario.notRun || !named.contains(scenario.id)) {
                 writeSyntheticResult(scenario);
             }
         }
@@ -160,33 +165,60 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
+    /** Deletes what Allure has written about a class instead of its tests, where the run has the tests. */
+    private void dropStandIns(Run run) throws IOException {
+        Set<String> ids = run.scenarios().stream().map(scenario -> scenario.id).collect(Collectors.toSet());
+        for (Path file : resultFiles()) {
+            for (String id : uniqueIds(MAPPER.readTree(file.toFile()))) {
+                if (!ids.contains(id) && ids.stream().anyMatch(test -> RunReader.isWithin(test, id))) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        }
+    }
+
+    private static List<String> uniqueIds(JsonNode result) {
+        List<String> ids = new ArrayList<>();
+        for (JsonNode label : result.path("labels")) {
+            if (label.path("name").asText().equals("junit.platform.uniqueid")) {
+                ids.add(label.path("value").asText());
+            }
+        }
+        return ids;
+    }
+
     /** How objects of the harness show themselves: by class and hash, as a record, or as device, port and GID. */
     private static final Pattern INJECTED =
             Pattern.compile("^[a-z]\\w*(\\.\\w+)+@[0-9a-f]+$|^[A-Z]\\w*\\[.*]$|^\\S+/\\d+ GID \\d+ ");
 
-    /** Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters. */
-    private void nameResults(Run run) throws IOException {
+    /**
+     * Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters.
+     *
+     * @return the ids of the scenarios that have a result
+     */
+    private Set<String> nameResults(Run run) throws IOException {
+        Set<String> named = new HashSet<>();
         Map<String, String> names = new LinkedHashMap<>();
         run.scenarios().forEach(scenario -> names.put(scenario.id, nameInClass(scenario)));
         for (Path file : resultFiles()) {
             JsonNode result = MAPPER.readTree(file.toFile());
-            for (JsonNode label : result.path("labels")) {
-                String name = label.path("name").asText().equals("junit.platform.uniqueid")
-                        ? names.get(label.path("value").asText())
-                        : null;
-                if (name != null && result instanceof ObjectNode named) {
+            for (String id : uniqueIds(result)) {
+                String name = names.get(id);
+                if (name != null && result instanceof ObjectNode written) {
+                    named.add(id);
                     // What the extension injects is no parameter of the
                     // scenario, and neither is what only repeats its name.
-                    for (Iterator<JsonNode> it = named.withArray("parameters").elements(); it.hasNext(); ) {
+                    for (Iterator<JsonNode> it = written.withArray("parameters").elements(); it.hasNext(); ) {
                         String value = it.next().path("value").asText();
                         if (INJECTED.matcher(value).find() || value.equals(name)) {
                             it.remove();
                         }
                     }
-                    MAPPER.writeValue(file.toFile(), named.put("name", name));
+                    MAPPER.writeValue(file.toFile(), written.put("name", name));
                 }
             }
         }
+        return named;
     }
 
     private static String nameInClass(Run.Scenario scenario) {
@@ -252,7 +284,8 @@ public final class ReportGenerator implements Callable<Integer> {
         result.put("uuid", uuid);
         result.put("historyId", uuid);
         result.put("name", name);
-        result.put("fullName", scenario.className + "." + (scenario.method == null ? name : scenario.method));
+        String test = scenario.method == null ? name : scenario.method;
+        result.put("fullName", scenario.className.isEmpty() ? test : scenario.className + "." + test);
         result.put("status", scenario.verdict.toString());
         result.put("stage", "finished");
         ObjectNode details = result.putObject("statusDetails").put("message", scenario.reason);
@@ -263,9 +296,11 @@ public final class ReportGenerator implements Callable<Integer> {
         result.put("stop", scenario.startMillis + scenario.durationMillis);
         ArrayNode labels = result.putArray("labels");
         Map<String, String> pairs = new LinkedHashMap<>();
-        pairs.put("suite", simpleName);
-        pairs.put("testClass", scenario.className);
-        pairs.put("package", scenario.className);
+        pairs.put("suite", simpleName.isEmpty() ? name : simpleName);
+        if (!scenario.className.isEmpty()) {
+            pairs.put("testClass", scenario.className);
+            pairs.put("package", scenario.className);
+        }
         pairs.put("framework", "junit-platform");
         pairs.putAll(scenario.labels);
         pairs.forEach((key, value) -> labels.addObject().put("name", key).put("value", value));

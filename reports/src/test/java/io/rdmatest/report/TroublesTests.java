@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,6 +65,17 @@ class TroublesTests {
         return scenarios;
     }
 
+    private static List<JsonNode> results() throws Exception {
+        List<JsonNode> results = new ArrayList<>();
+        try (Stream<Path> files = Files.list(project.resolve("reports/target/qualify-results"))) {
+            for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))
+                    .toList()) {
+                results.add(MAPPER.readTree(file.toFile()));
+            }
+        }
+        return results;
+    }
+
     @Test
     void aCleanUpThatFailsIsBroken() throws Exception {
         JsonNode cleanUp = scenarios().get(RdmaReportListener.CLEAN_UP);
@@ -96,5 +108,32 @@ class TroublesTests {
         assertThat(scenarios().get("Garbled: garbles").path("verdict").asText()).isEqualTo("passed");
         assertThat(scenarios().get("Garbled: isShownAllTheSame").path("verdict").asText())
                 .isEqualTo("passed");
+    }
+
+    @Test
+    void theReportHasWhatTheSummaryHas() throws Exception {
+        Map<String, JsonNode> scenarios = scenarios();
+
+        assertThat(scenarios)
+                .as(said)
+                .containsOnlyKeys(
+                        "Garbled: garbles",
+                        "Garbled: isShownAllTheSame",
+                        "Gives up: five",
+                        "Gives up: four",
+                        "Run scoped: passes",
+                        "Set up fails: one",
+                        "Set up fails: two",
+                        "Set up fails: three",
+                        "Tear down fails: six",
+                        "Tear down fails",
+                        RdmaReportListener.CLEAN_UP);
+        assertThat(results())
+                .extracting(result -> result.path("name").asText() + " "
+                        + result.path("status").asText())
+                .containsExactlyInAnyOrderElementsOf(scenarios.values().stream()
+                        .map(scenario -> scenario.path("name").asText().replaceFirst(".*: ", "") + " "
+                                + scenario.path("verdict").asText())
+                        .toList());
     }
 }

@@ -2,9 +2,11 @@ package io.rdmatest.summary;
 
 import java.io.PrintStream;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
@@ -42,6 +44,10 @@ public final class RunSummary implements TestExecutionListener {
     private final PrintStream out;
     private final Map<String, List<String>> skipped = new TreeMap<>();
     private final List<String> stale = new ArrayList<>();
+
+    /** What has started or was skipped: the tests of a class that gave up are the others. */
+    private final Set<String> begun = new HashSet<>();
+
     private @Nullable TestPlan plan;
 
     /** Creates a listener that prints on the error stream. */
@@ -63,6 +69,7 @@ public final class RunSummary implements TestExecutionListener {
         plan = testPlan;
         skipped.clear();
         stale.clear();
+        begun.clear();
     }
 
     @Override
@@ -71,21 +78,19 @@ public final class RunSummary implements TestExecutionListener {
         if (tests == null) {
             return;
         }
-        // A class that is skipped takes its tests with it, and JUnit reports only the class.
-        List<TestIdentifier> below = tests.getDescendants(identifier).stream()
-                .filter(descendant ->
-                        descendant.isTest() || descendant.getSource().orElse(null) instanceof MethodSource)
-                .toList();
-        for (TestIdentifier test : below.isEmpty() ? List.of(identifier) : below) {
-            add(tests, test, reason);
-        }
+        addWithTests(tests, identifier, reason);
+    }
+
+    @Override
+    public synchronized void executionStarted(TestIdentifier identifier) {
+        begun.add(identifier.getUniqueId());
     }
 
     @Override
     public synchronized void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
         TestPlan tests = plan;
         if (tests != null && result.getStatus() == TestExecutionResult.Status.ABORTED) {
-            add(
+            addWithTests(
                     tests,
                     identifier,
                     result.getThrowable().map(Throwable::getMessage).orElse(""));
@@ -141,6 +146,19 @@ public final class RunSummary implements TestExecutionListener {
             out.flush();
         }
         plan = null;
+    }
+
+    /** A class that is skipped takes its tests with it, and JUnit reports only the class; also if its set-up gives up. */
+    private void addWithTests(TestPlan tests, TestIdentifier identifier, @Nullable String message) {
+        begun.add(identifier.getUniqueId());
+        List<TestIdentifier> below = tests.getDescendants(identifier).stream()
+                .filter(descendant ->
+                        descendant.isTest() || descendant.getSource().orElse(null) instanceof MethodSource)
+                .filter(descendant -> begun.add(descendant.getUniqueId()))
+                .toList();
+        for (TestIdentifier test : below.isEmpty() ? List.of(identifier) : below) {
+            add(tests, test, message);
+        }
     }
 
     private void add(TestPlan tests, TestIdentifier test, @Nullable String message) {
