@@ -2,6 +2,7 @@ package io.rdmatest.report;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
@@ -59,6 +60,11 @@ public final class Qualify implements Callable<Integer> {
     private static final int ONLY_WORDS = 15;
 
     private static final String PAIRS = "PairScenarios.roundTrips";
+
+    private static final String PAIRS_SETTING = "rdma.pairs";
+    private static final String WIRE_SETTING = "rdma.wire";
+    private static final String SERVER_SETTING = "rdma.scenario.server";
+    private static final String CLIENT_SETTING = "rdma.scenario.client";
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
 
@@ -210,6 +216,11 @@ public final class Qualify implements Callable<Integer> {
                 return 0;
             }
         }
+        // What an option and a setting say is the same, and the option wins.
+        String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
+        setting(FabricConfiguration.DEVICE, device);
+        setting(PAIRS_SETTING, pairs ? "true" : null);
+        setting(WIRE_SETTING, wire ? "true" : null);
         Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
@@ -228,7 +239,7 @@ public final class Qualify implements Callable<Integer> {
             generator.discard();
             throw e;
         }
-        String wrong = wrongNodes(read);
+        String wrong = wrongNodes(read, setting(SERVER_SETTING, server), setting(CLIENT_SETTING, client));
         if (wrong != null) {
             return usage(wrong);
         }
@@ -353,8 +364,17 @@ public final class Qualify implements Callable<Integer> {
         return start(command);
     }
 
+    /** Returns what the scenarios are told of a key, by its option or else by -D; null if they are told nothing. */
+    private @Nullable String setting(String key, @Nullable String option) {
+        if (option != null) {
+            settings.put(key, option);
+        }
+        return settings.get(key);
+    }
+
     /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
-    private @Nullable String wrongNodes(@Nullable Fabric read) {
+    private @Nullable String wrongNodes(@Nullable Fabric read, @Nullable String server, @Nullable String client) {
+        // As settings, these have no effect on one node.
         String across = pairs ? "--pairs" : wire ? "--wire" : null;
         if (read == null) {
             if (server != null || client != null) {
@@ -434,24 +454,6 @@ public final class Qualify implements Callable<Integer> {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
             }
-        }
-        if (fabric != null) {
-            command.add("-Drdma.fabric=" + fabric);
-        }
-        if (device != null) {
-            command.add("-Drdma.device=" + device);
-        }
-        if (pairs) {
-            command.add("-Drdma.pairs=true");
-        }
-        if (wire) {
-            command.add("-Drdma.wire=true");
-        }
-        if (server != null) {
-            command.add("-Drdma.scenario.server=" + server);
-        }
-        if (client != null) {
-            command.add("-Drdma.scenario.client=" + client);
         }
         command.add("-D" + RunSeed.PROPERTY + "=" + RunSeed.draw());
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));

@@ -28,14 +28,20 @@ class QualifyUsageTests {
                 "--pairs --fabric loopback      | --pairs takes two nodes, and the fabric loopback (",
                 "--server b                     | --server and --client are nodes of a fabric: name it with --fabric",
                 "--client z --fabric microvm-2  | has no node 'z'; allowed: a, b",
+                "-Drdma.scenario.server=b       | --server and --client are nodes of a fabric: name it with --fabric",
+                "--client z -Drdma.fabric=microvm-2         | has no node 'z'; allowed: a, b",
                 "--timeout 0                    | --timeout 0 is not a number of seconds above 0",
                 "--restarts -1                  | --restarts -1 is not a number of restarts, 0 or more",
                 "--scenario NoSuchScenario      | no scenario matches NoSuchScenario",
                 "--no-such-option               | Unknown option: '--no-such-option'",
             })
     void isToldAtOnce(String options, String message) throws Exception {
+        requireTold(List.of(options.split(" ")), message);
+    }
+
+    private void requireTold(List<String> options, String message) throws Exception {
         List<String> command = new ArrayList<>(Machines.qualify());
-        command.addAll(List.of(options.split(" ")));
+        command.addAll(options);
 
         Ended ended = Machines.run(command, folder.resolve("said"), Duration.ofMinutes(1), Map.of());
 

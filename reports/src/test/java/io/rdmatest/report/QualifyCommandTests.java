@@ -60,6 +60,33 @@ class QualifyCommandTests {
         return Files.readAllLines(asked);
     }
 
+    @Test
+    void aSettingIsTheSameAsItsOption() throws Exception {
+        Ended ended = qualify(Map.of(), "-Drdma.fabric=microvm-2", "-Drdma.scenario.client=b", "-Drdma.wire=true");
+
+        assertThat(ended.status()).as(ended.output()).isEqualTo(3);
+        assertThat(asked())
+                .contains("RDMA_VM_NODES=2", "-Drdma.fabric=microvm-2", "-Drdma.scenario.client=b", "-Drdma.wire=true");
+    }
+
+    @Test
+    void anOptionWinsAgainstASetting() throws Exception {
+        Ended ended = qualify(
+                Map.of(),
+                "-Drdma.fabric=no-such-fabric",
+                "--fabric",
+                "microvm-2",
+                "--device",
+                "rxe7",
+                "-Drdma.device=x");
+
+        assertThat(ended.status()).as(ended.output()).isEqualTo(3);
+        assertThat(asked())
+                .contains("RDMA_VM_NODES=2")
+                .filteredOn(argument -> argument.matches("-Drdma\\.(fabric|device)=.*"))
+                .containsExactlyInAnyOrder("-Drdma.fabric=microvm-2", "-Drdma.device=rxe7");
+    }
+
     /** The machine lets nothing out of it but what is written to such a folder. */
     @Test
     void theJournalLeavesTheMachineFromWhereverTheRunIsStarted() throws Exception {
