@@ -3,11 +3,13 @@ package io.rdmatest.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.acceptance.Machines.Ended;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,6 +32,7 @@ class QualifyUsageTests {
                 "--client z --fabric microvm-2  | has no node 'z'; allowed: a, b",
                 "-Drdma.scenario.server=b       | --server and --client are nodes of a fabric: name it with --fabric",
                 "--client z -Drdma.fabric=microvm-2         | has no node 'z'; allowed: a, b",
+                "-Drdma.wire=true --server a --client a --fabric microvm-2 | servers and clients are both to be on a",
                 "--timeout 0                    | --timeout 0 is not a number of seconds above 0",
                 "--restarts -1                  | --restarts -1 is not a number of restarts, 0 or more",
                 "--scenario NoSuchScenario      | no scenario matches NoSuchScenario",
@@ -37,6 +40,20 @@ class QualifyUsageTests {
             })
     void isToldAtOnce(String options, String message) throws Exception {
         requireTold(List.of(options.split(" ")), message);
+    }
+
+    @Test
+    void isToldIfTheWireCannotBeWatched() throws Exception {
+        Path fabric = Files.writeString(folder.resolve("three.yaml"), """
+                fabric: three
+                nodes:
+                  - { name: a, device: rxe0 }
+                  - { name: b, device: rxe0, launch: [ssh, b] }
+                  - { name: c, device: rxe0, launch: [ssh, c] }
+                """);
+        String why = "--wire captures on this host, node a: the server is to be on b and the client on c";
+        requireTold(List.of("--wire", "--fabric", fabric.toString(), "--server", "b", "--client", "c"), why);
+        requireTold(List.of("-Drdma.wire=true", "-Drdma.fabric=" + fabric, "--server", "b", "--client", "c"), why);
     }
 
     private void requireTold(List<String> options, String message) throws Exception {

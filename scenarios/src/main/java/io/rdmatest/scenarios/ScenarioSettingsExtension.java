@@ -55,7 +55,7 @@ public final class ScenarioSettingsExtension
         if (ScenarioSettings.read(context::getConfigurationParameter).wire()) {
             Nodes nodes = nodes(context);
             if (!nodes.isOne()) {
-                WireWatch.begin(context, stage(context, nodes).here().local().orElseThrow());
+                WireWatch.begin(context, stage(context, nodes));
             }
         }
     }

@@ -25,19 +25,31 @@ final class WireWatch implements AutoCloseable {
 
     private final WireCapture capture;
     private final Path file;
+    private final String networkInterface;
+    private final Stage stage;
 
-    private WireWatch(WireCapture capture, Path file) {
+    private WireWatch(WireCapture capture, Path file, String networkInterface, Stage stage) {
         this.capture = capture;
         this.file = file;
+        this.networkInterface = networkInterface;
+        this.stage = stage;
     }
 
-    /** Begins, for the test of a context; the store ends it if nothing else does. */
-    static void begin(ExtensionContext context, FabricDevice device) {
+    /**
+     * Begins, for the test of a context; the store ends it if nothing else does.
+     *
+     * @throws IllegalStateException if nothing of the stage can be seen from this host
+     */
+    static void begin(ExtensionContext context, Stage stage) {
+        requireInSight(
+                stage.here().name(), stage.server().name(), stage.client().name());
+        FabricDevice device = stage.here().local().orElseThrow();
         String networkInterface = WireCapture.interfaceOf(device.device().name());
         try {
             Path file = Files.createTempFile("rdmatest-", ".pcap");
             try {
-                WireWatch watch = new WireWatch(WireCapture.start(networkInterface, file), file);
+                WireWatch watch =
+                        new WireWatch(WireCapture.start(networkInterface, file), file, networkInterface, stage);
                 context.getStore(NAMESPACE).put(WireWatch.class, watch);
             } catch (IOException | RuntimeException | Error e) {
                 Files.deleteIfExists(file);
@@ -52,6 +64,7 @@ final class WireWatch implements AutoCloseable {
      * Ends and judges it, if it was begun.
      *
      * @throws AssertionError if packets break the rules, in a test that would have passed
+     * @throws IllegalStateException if there were no packets, in such a test: then nothing was judged
      */
     static void end(ExtensionContext context) {
         WireWatch watch = context.getStore(NAMESPACE).remove(WireWatch.class, WireWatch.class);
@@ -77,10 +90,33 @@ final class WireWatch implements AutoCloseable {
             }
             // A test that failed says why by itself, and its packets may well be a consequence.
             if (!failed) {
+                requireSeen(
+                        report,
+                        watch.networkInterface,
+                        watch.stage.server().name(),
+                        watch.stage.client().name());
                 report.requireClean();
             }
         } catch (IOException e) {
             throw new UncheckedIOException("The packets on the wire can't be judged", e);
+        }
+    }
+
+    /** Of what passes between two other nodes, this one sees nothing, and would call it clean. */
+    static void requireInSight(String here, String server, String client) {
+        if (!here.equals(server) && !here.equals(client)) {
+            throw new IllegalStateException(
+                    "The wire between the server on node %s and the client on node %s can't be watched: packets are captured on node %s"
+                            .formatted(server, client, here));
+        }
+    }
+
+    /** What passes between two nodes without a packet took another way than the one that was watched. */
+    static void requireSeen(WireReport report, String networkInterface, String server, String client) {
+        if (report.packets() == 0 && !server.equals(client)) {
+            throw new IllegalStateException(
+                    "Not one packet was captured on %s between the server on node %s and the client on node %s: nothing was judged"
+                            .formatted(networkInterface, server, client));
         }
     }
 
