@@ -46,8 +46,9 @@ build_if_stale() {
     fi
     command -v mvn >/dev/null || complain 'Maven (mvn) is needed to build the project and is not on the PATH'
     mkdir -p "$target" || complain "cannot write to $target"
-    # Two commands that find the same thing missing must not both build it.
-    exec 8>"$target/build.lock" || complain "cannot write to $target"
+    # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
+    mkdir -p "$project/target" || complain "cannot write to $project/target"
+    exec 8>"$project/target/build.lock" || complain "cannot write to $project/target"
     flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }
     if ! built "$@"; then
         echo 'Building (the first time this downloads the dependencies) ...' >&2

@@ -1,0 +1,102 @@
+package io.rdmatest.acceptance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What {@code ./qualify} and {@code ./rdmatest} have in common, in a project whose Maven and JDK only say how they are called. */
+class LaunchScriptTests {
+
+    @TempDir
+    private Path folder;
+
+    private Path project = Path.of("");
+
+    private record Run(int status, String output) {}
+
+    @BeforeEach
+    void makeAProject() throws IOException {
+        project = Files.createDirectories(folder.resolve("project"));
+        for (String script : new String[] {"qualify", "rdmatest"}) {
+            Files.copy(Machines.PROJECT.resolve(script), project.resolve(script));
+        }
+        copy("lib");
+        copy("fabric-config/rdma-jdk");
+        Files.writeString(project.resolve("pom.xml"), "<project/>");
+        for (String module :
+                new String[] {"harness-core", "fabric-config", "run-summary", "junit-extension", "scenarios", "reports"
+                }) {
+            Files.createDirectories(project.resolve(module).resolve("src/main"));
+            Files.createDirectories(project.resolve(module).resolve("target"));
+            Files.writeString(project.resolve(module).resolve("pom.xml"), "<project/>");
+        }
+        // While it builds, nobody else may.
+        script(
+                "bin/mvn",
+                "flock -n " + project.resolve("target/build.lock") + " true && echo alone || echo locked",
+                "echo built >>" + folder.resolve("builds"),
+                "echo class-path | tee " + project.resolve("reports/target/qualify.classpath") + " >"
+                        + project.resolve("scenarios/target/rdmatest.classpath"),
+                "touch " + project.resolve("reports/target/qualify.stamp") + " "
+                        + project.resolve("scenarios/target/rdmatest.stamp"));
+        script("jdk/bin/java", "case $* in *AOTCacheOutput=*) ;; *) echo \"LC_ALL=$LC_ALL\" ;; esac");
+        Files.writeString(folder.resolve("jdk/release"), "JAVA_VERSION=\"25.0.3\"\n");
+    }
+
+    private void copy(String tree) throws IOException {
+        Files.createDirectories(project.resolve(tree).getParent());
+        try (Stream<Path> files = Files.walk(Machines.PROJECT.resolve(tree))) {
+            for (Path file : files.toList()) {
+                Files.copy(
+                        file,
+                        project.resolve(Machines.PROJECT.relativize(file).toString()),
+                        StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+    }
+
+    private void script(String name, String... lines) throws IOException {
+        Path file = folder.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "#!/bin/bash\n" + String.join("\n", lines) + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private Run run(Map<String, String> environment, String... command) throws Exception {
+        Path said = folder.resolve("said");
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_") || name.startsWith("LC_"));
+        builder.environment()
+                .put("PATH", folder.resolve("bin") + ":" + builder.environment().get("PATH"));
+        builder.environment().put("RDMA_JAVA_HOME", folder.resolve("jdk").toString());
+        builder.environment().put("RDMA_VM", "never");
+        builder.environment().putAll(environment);
+        Process process = builder.start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        return new Run(process.exitValue(), Files.readString(said));
+    }
+
+    private Run launch(String script, Map<String, String> environment) throws Exception {
+        return run(environment, "bash", project.resolve(script).toString(), "--version");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"qualify, reports", "rdmatest, scenarios"})
+    void noTwoCommandsBuildAtOnce(String script, String module) throws Exception {
+        assertThat(launch(script, Map.of()).status()).isZero();
+
+        assertThat(project.resolve(module).resolve("target/build.log")).hasContent("locked");
+    }
+}
