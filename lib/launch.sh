@@ -6,6 +6,10 @@
 # shellcheck source=../fabric-config/rdma-jdk/lib/common.sh
 . "$project/fabric-config/rdma-jdk/lib/common.sh"
 
+# The path of this folder may have any letters. In a locale that knows only ASCII a JVM finds no file with others in its name;
+# with this one, which every Debian has, it does, and all that changes is that such letters are shown as well.
+[ "$(locale charmap 2>/dev/null)" != ANSI_X3.4-1968 ] || export LC_ALL=C.UTF-8
+
 # Exit status for "this host cannot run it".
 readonly HOST_NOT_READY=3
 

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@code ./qualify} and {@code ./rdmatest} have in common, in a project whose Maven and JDK only say how they are called. */
 class LaunchScriptTests {
@@ -98,5 +99,13 @@ class LaunchScriptTests {
         assertThat(launch(script, Map.of()).status()).isZero();
 
         assertThat(project.resolve(module).resolve("target/build.log")).hasContent("locked");
+    }
+
+    /** In the locale C a JVM does not find its own class path if that has a letter which ASCII has not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"qualify", "rdmatest"})
+    void theJvmKnowsMoreLettersThanAscii(String script) throws Exception {
+        assertThat(launch(script, Map.of("LC_ALL", "C")).output()).endsWith("LC_ALL=C.UTF-8\n");
+        assertThat(launch(script, Map.of("LANG", "C.UTF-8")).output()).endsWith("LC_ALL=\n");
     }
 }
