@@ -23,7 +23,12 @@ die "$input is compressed in a way that is not known here\n" if !$format;
 # The kernel's build appends the uncompressed size to all formats but gzip, which has it already.
 substr($payload, -4) = '' if $format->[1] !~ /gzip/;
 
-open my $out, '|-', "$format->[1] >'$output'" or die "$format->[1]: $!\n";
+# Without a shell, to which a quote in the path would mean something.
+my $program = open(my $out, '|-') // die "fork: $!\n";
+if (!$program) {
+    open STDOUT, '>:raw', $output or die "$output: $!\n";
+    exec split / /, $format->[1] or die "$format->[1]: $!\n";
+}
 binmode $out;
 print {$out} $payload;
 close $out or die "$format->[1] failed\n";

@@ -342,7 +342,7 @@ sub make_template {
     open my $lock, '>', "$templates/lock" or die "$templates/lock: $!\n";
     flock $lock, LOCK_EX;
     return if whole($folder);    # another process was faster
-    my ($free) = qx(LC_ALL=C df -Pm '$templates') =~ /\n\S+\s+\d+\s+\d+\s+(\d+)/;
+    my $free = free_megabytes($templates);
     die "only $free MB are free for $templates\n" if defined $free && $free < 400;
     remove($folder);
     mkdir $folder or die "$folder: $!\n";
@@ -382,6 +382,17 @@ sub make_template {
     close $fh or die "$folder: $!\n";
     rename "$folder/facts.new", "$folder/facts";
     return;
+}
+
+# Undef where that is not to be found out.
+sub free_megabytes {
+    my ($folder) = @_;
+    local $ENV{LC_ALL} = 'C';
+    # Without a shell, to which a quote in the path would mean something.
+    open my $df, '-|', 'df', '-Pm', $folder or return undef;
+    my ($free) = join('', <$df>) =~ /\n\S+\s+\d+\s+\d+\s+(\d+)/;
+    close $df;
+    return $free;
 }
 
 sub remove {

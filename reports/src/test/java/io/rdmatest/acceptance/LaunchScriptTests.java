@@ -2,7 +2,11 @@ package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -10,7 +14,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -107,5 +113,47 @@ class LaunchScriptTests {
     void theJvmKnowsMoreLettersThanAscii(String script) throws Exception {
         assertThat(launch(script, Map.of("LC_ALL", "C")).output()).endsWith("LC_ALL=C.UTF-8\n");
         assertThat(launch(script, Map.of("LANG", "C.UTF-8")).output()).endsWith("LC_ALL=\n");
+    }
+
+    @Test
+    void theKernelIsTakenOutOfItsImageIntoAnyFolder() throws Exception {
+        byte[] kernel = "\177ELF and what else a kernel is made of".getBytes(StandardCharsets.ISO_8859_1);
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+            gzip.write(kernel);
+        }
+        // See the kernel's Documentation/arch/x86/boot.rst: one sector of set-up, and where the payload is.
+        ByteBuffer image = ByteBuffer.allocate(1024 + packed.size()).order(ByteOrder.LITTLE_ENDIAN);
+        image.put(0x1f1, (byte) 1).put(0x202, "HdrS".getBytes(StandardCharsets.US_ASCII));
+        image.putInt(0x248, 0).putInt(0x24c, packed.size()).put(1024, packed.toByteArray());
+        Path boot = Files.write(folder.resolve("vmlinuz"), image.array());
+        Path output = Files.createDirectories(folder.resolve("o'brien $HOME")).resolve("vmlinux");
+
+        Run run = run(
+                Map.of(),
+                "perl",
+                project.resolve("fabric-config/rdma-jdk/lib/vmlinux.pl").toString(),
+                boot.toString(),
+                output.toString());
+
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(output).hasBinaryContent(kernel);
+    }
+
+    @Test
+    void theRoomForASnapshotIsKnownOfAnyFolder() throws Exception {
+        Path templates = Files.createDirectories(folder.resolve("o'brien $HOME"));
+
+        Run run = run(
+                Map.of(),
+                "perl",
+                "-I" + project.resolve("fabric-config/rdma-jdk/lib"),
+                "-MRdmaVm::Machine",
+                "-e",
+                "print RdmaVm::Machine::free_megabytes(shift)",
+                templates.toString());
+
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(run.output()).matches("\\d+");
     }
 }
