@@ -1,10 +1,14 @@
 package io.rdmatest.report;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.TestDescriptor;
+import org.junit.platform.engine.TestSource;
 import org.junit.platform.engine.support.descriptor.ClassSource;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
@@ -14,19 +18,46 @@ final class ScenarioNames {
 
     private ScenarioNames() {}
 
+    /** A test, or what it is in. */
+    private record Level(String shown, @Nullable TestSource source) {
+
+        static Level of(TestIdentifier identifier) {
+            return new Level(identifier.getDisplayName(), identifier.getSource().orElse(null));
+        }
+    }
+
     static String name(@Nullable TestPlan plan, TestIdentifier identifier) {
-        Deque<String> parts = new ArrayDeque<>();
+        List<Level> levels = new ArrayList<>();
         Optional<TestIdentifier> current = Optional.of(identifier);
-        String scenario = "";
         while (current.isPresent()) {
-            TestIdentifier here = current.get();
-            if (here.getSource().orElse(null) instanceof ClassSource source) {
+            levels.add(Level.of(current.get()));
+            current = plan == null ? Optional.empty() : plan.getParent(current.get());
+        }
+        return name(levels);
+    }
+
+    /** Returns the name that a test has in a plan that is still to be made of its descriptor. */
+    static String name(TestDescriptor descriptor) {
+        List<Level> levels = new ArrayList<>();
+        Optional<TestDescriptor> current = Optional.of(descriptor);
+        while (current.isPresent()) {
+            levels.add(Level.of(TestIdentifier.from(current.get())));
+            current = current.get().getParent();
+        }
+        return name(levels);
+    }
+
+    /** The innermost first. */
+    private static String name(List<Level> levels) {
+        Deque<String> parts = new ArrayDeque<>();
+        String scenario = "";
+        for (Level here : levels) {
+            String shown = here.shown();
+            if (here.source() instanceof ClassSource source) {
                 String simple = simpleName(source.getClassName());
-                String shown = here.getDisplayName();
                 String title = shown.equals(simple) ? humanized(simple) : shown;
                 scenario = scenario.isEmpty() ? title : title + ", " + scenario;
-            } else if (here.getSource().isPresent()) {
-                String shown = here.getDisplayName();
+            } else if (here.source() != null) {
                 String withoutTypes = withoutParameterTypes(shown);
                 // An invocation that has a name of its own says more than the method that it repeats.
                 boolean repeats = !withoutTypes.equals(shown)
@@ -36,11 +67,10 @@ final class ScenarioNames {
                     parts.addFirst(withoutTypes);
                 }
             }
-            current = plan == null ? Optional.empty() : plan.getParent(here);
         }
         String test = String.join(" ", parts);
         if (scenario.isEmpty()) {
-            return test.isEmpty() ? identifier.getDisplayName() : test;
+            return test.isEmpty() ? levels.getFirst().shown() : test;
         }
         return test.isEmpty() ? scenario : scenario + ": " + test;
     }

@@ -100,10 +100,12 @@ final class ScenarioRunner {
             if (wanted.isEmpty() || !(descriptor.getSource().orElse(null) instanceof MethodSource source)) {
                 return FilterResult.included("no method");
             }
-            String name = ScenarioNames.simpleName(source.getClassName()) + "." + source.getMethodName() + " "
+            String inCode = ScenarioNames.simpleName(source.getClassName()) + "." + source.getMethodName() + " "
                     + descriptor.getDisplayName();
-            return FilterResult.includedIf(
-                    wanted.stream().anyMatch(pattern -> pattern.matcher(name).find()));
+            String shown = ScenarioNames.name(descriptor);
+            return FilterResult.includedIf(wanted.stream()
+                    .anyMatch(pattern -> pattern.matcher(inCode).find()
+                            || pattern.matcher(shown).find()));
         };
         return LauncherDiscoveryRequestBuilder.request()
                 .selectors(DiscoverySelectors.selectPackage(System.getProperty(PACKAGE, SCENARIOS)))

@@ -146,6 +146,17 @@ class ReportTests {
     }
 
     @Test
+    void aScenarioIsFoundByTheNameThatTheListGivesIt() {
+        for (String pattern : List.of("Connection: port without a listener", "ConnectionScenarios.noListener")) {
+            assertThat(ScenarioRunner.list(List.of(pattern)))
+                    .as(pattern)
+                    .singleElement()
+                    .asString()
+                    .matches("ConnectionScenarios\\.noListener +Connection: port without a listener");
+        }
+    }
+
+    @Test
     void wrongUsageIsOneMessage() throws Exception {
         for (List<String> arguments : List.of(
                 List.of("--nonsense"),
