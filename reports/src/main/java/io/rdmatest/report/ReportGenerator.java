@@ -124,7 +124,6 @@ public final class ReportGenerator implements Callable<Integer> {
         Files.createDirectories(results);
         // The summary first: it must be there even if Allure's generator fails.
         writeSummary(run);
-        writeEnvironment(run);
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
         dropResultsOfOtherJvms();
@@ -137,9 +136,7 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
-        if (bench != null && Files.isRegularFile(bench)) {
-            BenchPage.read(bench).addTo(results);
-        }
+        writeEnvironment(run, addBench());
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
         // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
@@ -185,6 +182,22 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         return ids;
+    }
+
+    /** Adds what was measured, if anything was; returns why it is left out, or null. */
+    private @Nullable String addBench() {
+        if (bench == null || !Files.isRegularFile(bench)) {
+            return null;
+        }
+        try {
+            BenchPage.read(bench).addTo(results);
+            return null;
+        } catch (IOException | RuntimeException e) {
+            // Measured at another time, by another command: it takes no part in what this run is to tell.
+            String why = "left out of the report: " + (e.getMessage() == null ? e : e.getMessage());
+            System.err.println("rdmatest: the bench is " + why);
+            return why;
+        }
     }
 
     /** How objects of the harness show themselves: by class and hash, as a record, or as device, port and GID. */
@@ -239,7 +252,7 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
-    private void writeEnvironment(Run run) throws IOException {
+    private void writeEnvironment(Run run, @Nullable String benchTrouble) throws IOException {
         Properties properties = new Properties();
         properties.putAll(run.environment());
         properties.put("scenarios", run.scenarios().size() + ": " + run.counts());
@@ -248,6 +261,9 @@ public final class ReportGenerator implements Callable<Integer> {
                 Units.bytes(run.scenarios().stream()
                         .mapToLong(scenario -> scenario.bytesVerified)
                         .sum()));
+        if (benchTrouble != null) {
+            properties.put("bench", benchTrouble);
+        }
         try (Writer writer =
                 Files.newBufferedWriter(results.resolve("environment.properties"), StandardCharsets.UTF_8)) {
             properties.store(writer, null);

@@ -24,11 +24,15 @@ class TroublesTests {
     @TempDir
     private static Path project;
 
+    private static int status;
     private static String said = "";
 
     @BeforeAll
     static void run() throws Exception {
-        int ignored = qualify(project, project.resolve("said"));
+        Path bench =
+                Files.createDirectories(project.resolve("scenarios/target")).resolve("bench.json");
+        Files.writeString(bench, "{\"rows\": [{\"name\": \"send-l");
+        status = qualify(project, project.resolve("said"));
         said = Files.readString(project.resolve("said"));
     }
 
@@ -135,5 +139,14 @@ class TroublesTests {
                         .map(scenario -> scenario.path("name").asText().replaceFirst(".*: ", "") + " "
                                 + scenario.path("verdict").asText())
                         .toList());
+    }
+
+    @Test
+    void aBenchThatCannotBeReadCostsNoReport() throws Exception {
+        assertThat(status).as(said).isEqualTo(1);
+        assertThat(project.resolve("reports/target/allure-report/index.html")).isNotEmptyFile();
+        assertThat(said).contains("rdmatest: the bench is left out of the report: ", "is not the JSON of a bench");
+        assertThat(Files.readString(project.resolve("reports/target/qualify-results/environment.properties")))
+                .contains("bench=left out of the report");
     }
 }
