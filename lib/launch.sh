@@ -25,13 +25,15 @@ find_jdk() {
 }
 
 # Whether a module is as its sources are: built MODULE STAMP MODULES...; STAMP has the time at which the last build began,
-# and MODULES are those that MODULE is made of, itself included. A deleted source is newer through its folder.
+# and MODULES are those that MODULE is made of, itself included. A deleted source is newer through its folder. What else is
+# packaged, like the fabrics that have names, counts as a source.
 built() {
     local stamp=$1 module sources=("$project/pom.xml")
     shift
     [ -e "$stamp" ] || return 1
     for module; do
         sources+=("$project/$module/pom.xml" "$project/$module/src/main")
+        [ ! -d "$project/$module/fabrics" ] || sources+=("$project/$module/fabrics")
     done
     [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)" ]
 }

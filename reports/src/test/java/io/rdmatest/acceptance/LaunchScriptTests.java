@@ -10,7 +10,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -99,12 +101,41 @@ class LaunchScriptTests {
         return run(environment, "bash", project.resolve(script).toString(), "--version");
     }
 
+    private int builds() throws IOException {
+        Path builds = folder.resolve("builds");
+        return Files.exists(builds) ? Files.readAllLines(builds).size() : 0;
+    }
+
     @ParameterizedTest
     @CsvSource({"qualify, reports", "rdmatest, scenarios"})
     void noTwoCommandsBuildAtOnce(String script, String module) throws Exception {
         assertThat(launch(script, Map.of()).status()).isZero();
 
         assertThat(project.resolve(module).resolve("target/build.log")).hasContent("locked");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "qualify, fabric-config/fabrics/lab.yaml",
+        "qualify, run-summary/src/main/Changed.java",
+        "rdmatest, fabric-config/fabrics/lab.yaml",
+        "rdmatest, run-summary/src/main/Changed.java"
+    })
+    void whateverIsPackagedIsBuiltAgainWhenItChanged(String script, String changed) throws Exception {
+        Path source = project.resolve(changed);
+        Files.createDirectories(source.getParent());
+        assertThat(launch(script, Map.of()).status()).isZero();
+        for (String stamp : new String[] {"reports/target/qualify.stamp", "scenarios/target/rdmatest.stamp"}) {
+            Files.setLastModifiedTime(
+                    project.resolve(stamp), FileTime.from(Instant.now().plusSeconds(3600)));
+        }
+        assertThat(launch(script, Map.of()).status()).isZero();
+        assertThat(builds()).isEqualTo(1);
+
+        Files.setLastModifiedTime(
+                Files.writeString(source, ""), FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(launch(script, Map.of()).status()).isZero();
+        assertThat(builds()).isEqualTo(2);
     }
 
     /** In the locale C a JVM does not find its own class path if that has a letter which ASCII has not. */
