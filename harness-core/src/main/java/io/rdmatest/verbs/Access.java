@@ -6,7 +6,10 @@ import java.util.Set;
 
 /** What may be done to a memory region or through a queue pair (enum ibv_access_flags; ibv_reg_mr(3)). */
 public enum Access {
-    /** The local device may write: needed for receives, reads and atomics, and for every remote write or atomic. */
+    /**
+     * The local device may write: needed for receives, reads and atomics, and for every remote write or atomic. On iWARP what is
+     * read into needs {@link #REMOTE_WRITE} as well: an answer to a read is a write there.
+     */
     LOCAL_WRITE(1),
     /** The peer may RDMA WRITE. */
     REMOTE_WRITE(1 << 1),
