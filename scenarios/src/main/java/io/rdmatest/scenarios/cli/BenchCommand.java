@@ -100,6 +100,7 @@ final class BenchCommand extends ReportingCommand {
     @Option(
             names = "--device",
             paramLabel = "<name[/port]>",
+            converter = CommonOptions.DeviceConverter.class,
             description = "The RDMA device of both sides (default: the first active port).")
     private @Nullable String device;
 

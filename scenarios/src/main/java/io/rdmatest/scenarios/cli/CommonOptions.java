@@ -38,12 +38,14 @@ public final class CommonOptions {
         @Option(
                 names = "--device",
                 paramLabel = "<name[/port]>",
+                converter = DeviceConverter.class,
                 description = "The RDMA device, as in mlx5_0 or mlx5_0/1 (default: the first active port).")
         private @Nullable String device;
 
         @Option(
                 names = "--gid-index",
                 paramLabel = "<n>",
+                converter = GidIndexConverter.class,
                 description =
                         "The entry of the port's GID table, 0 to 255 (default: the first RoCE v2 entry, IPv4 before"
                                 + " IPv6). './rdmatest devices' lists them.")
@@ -117,6 +119,41 @@ public final class CommonOptions {
                 throw new TypeConversionException("'" + text + "' is out of range: allowed are 1us to 24h");
             }
             return duration;
+        }
+    }
+
+    /** Refuses what can't be a device, before a machine is booted to look for it. */
+    static final class DeviceConverter implements ITypeConverter<String> {
+
+        private static final Pattern NAME_AND_PORT = Pattern.compile("[^/\\s]+(?:/(\\d{1,3}))?");
+
+        @Override
+        public String convert(String text) {
+            Matcher matcher = NAME_AND_PORT.matcher(text);
+            String port = matcher.matches() ? matcher.group(1) : "0";
+            if (port != null && (Integer.parseInt(port) < 1 || Integer.parseInt(port) > 255)) {
+                throw new TypeConversionException("'" + text
+                        + "' is not a device: write a name such as mlx5_0, or name and port such as mlx5_0/1 with a port"
+                        + " of 1 to 255");
+            }
+            return text;
+        }
+    }
+
+    /** Reads an index of a port's GID table, which has at most 256 entries. */
+    static final class GidIndexConverter implements ITypeConverter<Integer> {
+
+        @Override
+        public Integer convert(String text) {
+            try {
+                int index = Integer.parseInt(text);
+                if (index >= 0 && index <= 255) {
+                    return index;
+                }
+            } catch (NumberFormatException e) {
+                // Said below.
+            }
+            throw new TypeConversionException("'" + text + "' is not an index of a GID table: allowed are 0 to 255");
         }
     }
 

@@ -172,6 +172,32 @@ class RdmatestTests {
         assertThat(out.toString()).isEmpty();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "rxe0/", "rxe0/x", "rxe0/0", "rxe0/-1", "rxe0/256", "rxe0/99999999999", "a/b/c", "a b"})
+    void aDeviceThatCanBeNoneIsWrongUsage(String device) {
+        assertThat(run(null, false, true, "echo", "--device", device)).isEqualTo(2);
+        assertThat(err.toString()).contains("'--device'", "1 to 255").hasLineCount(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rxe0", "mlx5_0/1", "rocep1s0f0/255", "auto"})
+    void aDeviceIsANameAndAPort(String device) {
+        assertThat(run(null, false, true, "echo", "--device", device)).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "256", "x", ""})
+    void anIndexThatNoGidTableHasIsWrongUsage(String index) {
+        assertThat(run(null, false, true, "echo", "--gid-index", index)).isEqualTo(2);
+        assertThat(err.toString()).contains("'--gid-index'", "0 to 255").hasLineCount(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "255"})
+    void everyIndexOfAGidTableIsTaken(String index) {
+        assertThat(run(null, false, true, "echo", "--gid-index", index)).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
+
     @Test
     void wrongUsageIsAnObjectTooWhereOneIsAskedFor() throws Exception {
         assertThat(run("echo", "-S", "0", "--json")).isEqualTo(2);
