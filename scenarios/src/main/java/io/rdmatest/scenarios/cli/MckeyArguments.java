@@ -1,8 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.role.MckeyOptions;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ITypeConverter;
@@ -114,9 +112,9 @@ public class MckeyArguments implements Arguments<MckeyOptions> {
     @Override
     public MckeyOptions toOptions(CommonOptions common) {
         return new MckeyOptions(
-                group == null ? null : address("-m", group),
+                AddressOptions.resolve("-m", group),
                 mgid == null ? null : MckeyOptions.mgid(mgid),
-                bind == null ? null : address("-b", bind),
+                AddressOptions.resolve("-b", bind),
                 queuePairs,
                 messages,
                 size,
@@ -128,14 +126,6 @@ public class MckeyArguments implements Arguments<MckeyOptions> {
                 common.timeout(),
                 common.givenTimeout().orElse(null),
                 common.fault());
-    }
-
-    private static InetAddress address(String option, String text) {
-        try {
-            return InetAddress.getByName(text);
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(option + " " + text + " is neither an address nor a known host name", e);
-        }
     }
 
     /** A duration that may be zero. */

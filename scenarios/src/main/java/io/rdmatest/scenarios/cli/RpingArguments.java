@@ -2,8 +2,6 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.RpingOptions;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -112,8 +110,8 @@ public final class RpingArguments implements Arguments<RpingOptions> {
     @Override
     public RpingOptions toOptions(CommonOptions common) {
         RpingOptions options = RpingOptions.defaults()
-                .withAddress(resolve("-a", address))
-                .withSource(resolve("-I", source))
+                .withAddress(AddressOptions.resolve("-a", address))
+                .withSource(AddressOptions.resolve("-I", source))
                 .withPort(port)
                 .withCount(count)
                 .withSize(size)
@@ -136,16 +134,5 @@ public final class RpingArguments implements Arguments<RpingOptions> {
             options = options.by(BringUp.EXTERNAL_QP);
         }
         return common.givenTimeout().isPresent() ? options : options.withUnlimitedListening();
-    }
-
-    private static @Nullable InetAddress resolve(String option, @Nullable String text) {
-        if (text == null) {
-            return null;
-        }
-        try {
-            return InetAddress.getByName(text);
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(option + " " + text + ": no such address or host name", e);
-        }
     }
 }

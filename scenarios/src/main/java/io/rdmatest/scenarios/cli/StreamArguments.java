@@ -3,8 +3,6 @@ package io.rdmatest.scenarios.cli;
 import io.rdmatest.scenarios.role.RmaStreamOptions;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -122,7 +120,7 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
                 queueDepth,
                 mode);
         return RmaStreamOptions.defaults()
-                .withAddress(address(server != null ? server : bind))
+                .withAddress(server != null ? AddressOptions.resolve("-s", server) : AddressOptions.resolve("-b", bind))
                 .withPort(port)
                 .withTransfers(size, transfers, iterations)
                 .withBothAtOnce(bothAtOnce)
@@ -131,16 +129,5 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
                 .withVerify(verify || !tests.isEmpty())
                 .withFault(common.fault())
                 .withTimeout(common.timeout(), common.givenTimeout().orElse(null));
-    }
-
-    private static @Nullable InetAddress address(@Nullable String text) {
-        if (text == null) {
-            return null;
-        }
-        try {
-            return InetAddress.getByName(text);
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException("'" + text + "' is no address and no host that is known here", e);
-        }
     }
 }

@@ -98,6 +98,15 @@ public record RstreamOptions(
 
     /** Checks the ranges. */
     public RstreamOptions {
+        // Other figures are asked for where they are resolved; for a GID the library would take any.
+        AddressInfo.Format checked =
+                addressFormat == AddressInfo.Format.GID ? AddressInfo.Format.GID : AddressInfo.Format.NAME;
+        if (serverAddress != null) {
+            AddressTexts.check("The server address (-s)", checked, serverAddress);
+        }
+        if (bindAddress != null) {
+            AddressTexts.check("The local address (-b)", checked, bindAddress);
+        }
         require(port >= 0 && port <= 65535, "The port (-p) is 0 to 65535, not %s", port);
         require(
                 iterations >= 1 && iterations <= LARGEST_COUNT,

@@ -46,7 +46,7 @@ final class StreamAddresses {
         String bind = options.bindAddress();
         String node = bind != null
                 ? bind
-                : options.onDevice() ? context.device().address().getHostAddress() : null;
+                : options.onDevice() ? ofDevice() : null;
         return lookup(node, options.port(), true);
     }
 
@@ -83,6 +83,12 @@ final class StreamAddresses {
         return options.onDevice() && options.addressFormat() != Format.GID
                 ? lookup(context.device().address().getHostAddress(), 0, true)
                 : null;
+    }
+
+    private String ofDevice() {
+        return options.addressFormat() == Format.GID
+                ? context.device().gid().gid().toString()
+                : context.device().address().getHostAddress();
     }
 
     private AddressInfo lookup(@Nullable String node, int port, boolean passive) {

@@ -56,10 +56,10 @@ public record UcmatoseOptions(
     /** Checks the ranges. */
     public UcmatoseOptions {
         if (serverAddress != null) {
-            AddressTexts.check("The server address", addressFormat, serverAddress);
+            AddressTexts.check("The server address (-s)", addressFormat, serverAddress);
         }
         if (bindAddress != null) {
-            AddressTexts.check("The bind address", addressFormat, bindAddress);
+            AddressTexts.check("The bind address (-b)", addressFormat, bindAddress);
         }
         if (portSpace != PortSpace.TCP && portSpace != PortSpace.IB) {
             throw new IllegalArgumentException("The port space is " + portSpace + ": allowed are TCP and IB");

@@ -45,10 +45,10 @@ public record UdaddyOptions(
     /** Checks the ranges. */
     public UdaddyOptions {
         if (serverAddress != null) {
-            AddressTexts.check("The server address", addressFormat, serverAddress);
+            AddressTexts.check("The server address (-s)", addressFormat, serverAddress);
         }
         if (bindAddress != null) {
-            AddressTexts.check("The bind address", addressFormat, bindAddress);
+            AddressTexts.check("The bind address (-b)", addressFormat, bindAddress);
         }
         if (!portSpace.isDatagram()) {
             throw new IllegalArgumentException("The port space is " + portSpace + ": allowed are UDP and IPOIB");
