@@ -103,6 +103,7 @@ public class MckeyArguments implements Arguments<MckeyOptions> {
         if (mgid != null && bind == null) {
             throw new IllegalArgumentException("-M needs the local address, too (-b), for an MGID leads to no device");
         }
+        AddressOptions.requireOneFamily("-b", bind, "-m", group);
         if (sendOnly && !sender && messages > 0) {
             throw new IllegalArgumentException(
                     "A send-only member (-o) receives nothing: send (-s), or only join and leave (-C 0)");

@@ -134,6 +134,7 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
 
     @Override
     public RstreamOptions toOptions(CommonOptions common) {
+        AddressOptions.requireOneFamily("-b", bind, "-s", server);
         RstreamOptions options = RstreamOptions.defaults()
                 .withServerAddress(server)
                 .withBindAddress(bind)

@@ -93,6 +93,7 @@ public final class UcmatoseArguments implements Arguments<UcmatoseOptions> {
 
     @Override
     public UcmatoseOptions toOptions(CommonOptions common) {
+        AddressOptions.requireOneFamily("-b", bind, "-s", server);
         return UcmatoseOptions.defaults()
                 .withServerAddress(server)
                 .withBindAddress(bind)

@@ -77,6 +77,7 @@ public final class UdaddyArguments implements Arguments<UdaddyOptions> {
 
     @Override
     public UdaddyOptions toOptions(CommonOptions common) {
+        AddressOptions.requireOneFamily("-b", bind, "-s", server);
         return UdaddyOptions.defaults()
                 .withServerAddress(server)
                 .withBindAddress(bind)

@@ -8,6 +8,7 @@ import io.rdmatest.cm.AddressInfo.Hints;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -54,7 +55,30 @@ final class AddressTexts {
     static AddressInfo active(
             Format format, PortSpace portSpace, String address, int port, @Nullable String source, Duration timeout) {
         String from = source == null ? null : withoutScope(source);
-        return find(address, port, Hints.active(figures(format), portSpace).withSource(from), timeout);
+        AddressInfo found =
+                find(address, port, Hints.active(figures(format), portSpace).withSource(from), timeout);
+        if (source != null && found.source().isPresent() && found.destination().isPresent()) {
+            requireOneFamily(
+                    source,
+                    found.source().get().getAddress(),
+                    address,
+                    found.destination().get().getAddress());
+        }
+        return found;
+    }
+
+    /** Requires both addresses to be of one family, which may show only when names are looked up. */
+    static void requireOneFamily(String own, InetAddress from, String peer, InetAddress to) {
+        if (from instanceof Inet4Address != to instanceof Inet4Address) {
+            throw new ScenarioException(
+                    Reason.NO_ROUTE,
+                    "The local address %s is of %s and the peer's, %s, of %s: give two of one family"
+                            .formatted(own, family(from), peer, family(to)));
+        }
+    }
+
+    private static String family(InetAddress address) {
+        return address instanceof Inet4Address ? "IPv4" : "IPv6";
     }
 
     /** The C programs take -f ipv6 for -f ip: figures of either family. */

@@ -96,6 +96,14 @@ final class RsocketEndpoint implements StreamEndpoint {
     }
 
     private StreamLink connect(AddressInfo target, @Nullable AddressInfo source, List<StreamRow> rows) {
+        if (source != null
+                && source.source().isPresent()
+                && target.destination().isPresent()) {
+            InetSocketAddress own = source.source().get();
+            InetSocketAddress peer = target.destination().get();
+            AddressTexts.requireOneFamily(
+                    StreamAddresses.text(own), own.getAddress(), StreamAddresses.text(peer), peer.getAddress());
+        }
         RSocket socket = RSocket.stream(target);
         return connected(socket, false, target.toString(), () -> {
             tune(socket, rows);

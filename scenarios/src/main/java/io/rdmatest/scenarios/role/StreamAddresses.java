@@ -44,9 +44,7 @@ final class StreamAddresses {
     /** Returns what librdmacm makes of the address to listen at. */
     AddressInfo lookupToListenAt() {
         String bind = options.bindAddress();
-        String node = bind != null
-                ? bind
-                : options.onDevice() ? ofDevice() : null;
+        String node = bind != null ? bind : options.onDevice() ? ofDevice() : null;
         return lookup(node, options.port(), true);
     }
 
@@ -66,7 +64,9 @@ final class StreamAddresses {
     InetSocketAddress toConnectFrom(InetSocketAddress target) {
         String bind = options.bindAddress();
         if (bind != null) {
-            return new InetSocketAddress(resolve(bind), target.getPort());
+            InetAddress own = resolve(bind);
+            AddressTexts.requireOneFamily(bind, own, text(target), target.getAddress());
+            return new InetSocketAddress(own, target.getPort());
         }
         return options.onDevice()
                 ? new InetSocketAddress(Addresses.ofFamily(context.device(), target.getAddress()), 0)

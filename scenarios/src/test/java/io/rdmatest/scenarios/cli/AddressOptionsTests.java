@@ -50,4 +50,55 @@ class AddressOptionsTests {
     void anEmptyAddressIsNotTheLoopback(String line, String option) {
         requireUsage(line, option, "is empty");
     }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "ucmatose -f gid -s zzz             | -s",
+                "ucmatose -f gid -b zzz             | -b",
+                "udaddy -f gid -s zzz               | -s",
+                "udaddy -f gid -b zzz               | -b",
+                "rstream -f gid -s zzz              | -s",
+                "rstream -f gid -s fe80::1 -b zzz   | -b",
+                "rstream -f gid -b 10.77.0.1.2      | -b",
+            })
+    void whatIsNoGidIsNotLookedUpAsOne(String line, String option) {
+        requireUsage(line, option, "is not a GID");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping -c -a 10.77.0.1 -I fd77::1       | -I fd77",
+                "rping -c -a fd77::1 -I 10.77.0.1       | -I 10.77.0.1",
+                "ucmatose -s 10.77.0.1 -b fd77::1       | -b fd77",
+                "ucmatose -f ip -s 10.77.0.1 -b ::      | -b 0:0",
+                "udaddy -s fd77::1 -b 10.77.0.1         | -b 10.77.0.1",
+                "mckey -m 239.77.0.18 -b fd77::1        | -b fd77",
+                "mckey -m ff0e::77:9 -b 10.77.0.1       | -b 10.77.0.1",
+                "rstream -s 10.77.0.1 -b fd77::1        | -b fd77",
+                "rstream -T s -s fd77::1 -b 10.77.0.1   | -b 10.77.0.1",
+            })
+    void addressesOfTwoFamiliesLeadNowhere(String line, String named) {
+        requireUsage(line, named, "one family");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "rping -c -a 10.77.0.1 -I 10.77.0.2",
+                "rping -s -a fd77::1 -I 10.77.0.2",
+                "ucmatose -s fd77::1 -b fd77::2",
+                "ucmatose -s host.example -b fd77::2",
+                "udaddy -s 10.77.0.1 -b 10.77.0.2",
+                "mckey -m 239.77.0.18 -b 10.77.0.1",
+                "mckey -M ff0e::77:9 -b 10.77.0.1",
+                "rstream -s 10.77.0.1 -b 10.77.0.2",
+                "rstream -s host.example -b 10.77.0.2",
+            })
+    void addressesThatMayGoTogetherAreTaken(String line) {
+        assertThat(check(line)).as(err.toString()).isEqualTo(Rdmatest.OPTIONS_ARE_RIGHT);
+    }
 }
