@@ -14,8 +14,12 @@ public enum ExitStatus {
     /** An option that does not exist, or a value out of its range. */
     USAGE(2, "wrong usage"),
 
-    /** No device, library, lockable memory or permission; also a defect of this program, whose stack trace is then shown. */
-    HOST_NOT_READY(3, "this host cannot run it: no device, library, lockable memory, or permission"),
+    /**
+     * No device, library, lockable memory, permission or room for the output; also a defect of this program, whose stack trace
+     * is then shown.
+     */
+    HOST_NOT_READY(
+            3, "this host cannot run it: no device, library, lockable memory, permission, or room for the output"),
 
     /** Nobody listens, or nobody came or answered before any data flowed. */
     PEER_ABSENT(4, "peer absent: nobody listens, came or answered before data flowed"),

@@ -11,6 +11,10 @@ import java.util.Map;
 /** Prints how a command ended: text, or with {@code --json} one object on standard output. */
 final class Printer {
 
+    /** What is wrong when standard output takes no more. */
+    static final String UNWRITTEN =
+            "standard output can't be written: its reader is gone, or there is no space for the file it goes to";
+
     private final String program;
     private final boolean json;
     private final PrintWriter out;
@@ -36,7 +40,18 @@ final class Printer {
                 err.flush();
             }
         }
-        return status;
+        return written(status);
+    }
+
+    /** A result that could not be written is none, even if the work was done. */
+    private ExitStatus written(ExitStatus status) {
+        if (!out.checkError()) {
+            return status;
+        }
+        ExitStatus told = status == ExitStatus.VERIFIED ? ExitStatus.HOST_NOT_READY : status;
+        err.println("./rdmatest " + program + ": " + told + ": " + UNWRITTEN);
+        err.flush();
+        return told;
     }
 
     /** Prints why a command failed. */

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -23,6 +24,7 @@ abstract class ReportingCommand implements Callable<Integer> {
 
     private BooleanSupplier cancelled = () -> false;
     private boolean checkOnly;
+    private volatile boolean outputBroken;
 
     /** Says who tells of an interruption, and whether only the options are to be checked. */
     final void prepare(BooleanSupplier cancelled, boolean checkOnly) {
@@ -65,8 +67,21 @@ abstract class ReportingCommand implements Callable<Integer> {
         return spec;
     }
 
+    /** Tells whether the work is to end: it was interrupted, or nobody takes what it prints any more. */
     final BooleanSupplier cancelled() {
-        return cancelled;
+        return () -> outputBroken || cancelled.getAsBoolean();
+    }
+
+    /**
+     * Prints a line on standard output while the work goes on. Once that is not possible the work is cancelled: a writer
+     * keeps its failures to itself, and nothing else would end what prints for a reader that is gone.
+     */
+    final void printNow(String line) {
+        PrintWriter out = spec.commandLine().getOut();
+        out.println(line);
+        if (out.checkError()) {
+            outputBroken = true;
+        }
     }
 
     final PrintWriter err() {
@@ -86,6 +101,12 @@ abstract class ReportingCommand implements Callable<Integer> {
             outcome = execute();
         } catch (ParameterException e) {
             throw e;
+        } catch (RoleCancelledException e) {
+            if (outputBroken && !cancelled.getAsBoolean()) {
+                printer.complain(ExitStatus.HOST_NOT_READY, Printer.UNWRITTEN);
+                return ExitStatus.HOST_NOT_READY.code();
+            }
+            return printer.failure(e, cancelled.getAsBoolean()).code();
         } catch (Throwable e) {
             // Whatever it is, the status of the process must not be one that means something else.
             return printer.failure(e, cancelled.getAsBoolean()).code();

@@ -53,8 +53,7 @@ final class RpingCommand extends ProgramCommand {
         RpingOptions options = arguments.toOptions(common);
         Consumer<String> traced = printer(err());
         // Standard output belongs to the one object.
-        Consumer<String> printed =
-                common.json() ? traced : printer(spec().commandLine().getOut());
+        Consumer<String> printed = common.json() ? traced : this::printNow;
         boolean asked = common.device().isPresent() || common.gidIndex().isPresent();
         if (arguments.side() == RpingArguments.Side.CLIENT) {
             RpingOptions from = asked ? from(context.device(), options) : options;

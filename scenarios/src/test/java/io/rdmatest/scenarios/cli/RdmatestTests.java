@@ -10,8 +10,10 @@ import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.Writer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -237,6 +239,84 @@ class RdmatestTests {
         assertThat(run("help", "echo")).isZero();
         assertThat(out.toString())
                 .contains("-S, --size", "--gid-index", "In every program:", "Exit status:", "peer absent", "130");
+    }
+
+    /** Where a reader is gone or a disk is full. */
+    private static PrintWriter broken() {
+        return new PrintWriter(new Writer() {
+            @Override
+            public void write(char[] text, int offset, int length) throws IOException {
+                throw new IOException("Broken pipe");
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"echo", "echo --json"})
+    void aResultThatCannotBeWrittenIsNone(String line) {
+        int status = Rdmatest.execute(
+                List.of(new EchoCommand(null)),
+                broken(),
+                new PrintWriter(err, true),
+                () -> false,
+                false,
+                line.split(" "));
+        assertThat(status).isEqualTo(3);
+        assertThat(err.toString()).contains("./rdmatest echo: host not ready: standard output can't be written");
+    }
+
+    @Test
+    void aFailureThatCannotBeWrittenKeepsItsStatus() {
+        int status = Rdmatest.execute(
+                List.of(new EchoCommand(new ScenarioException(Reason.PEER_LOST, "gone"))),
+                broken(),
+                new PrintWriter(err, true),
+                () -> false,
+                false,
+                "echo",
+                "--json");
+        assertThat(status).isEqualTo(8);
+        assertThat(err.toString()).contains("peer lost: gone");
+    }
+
+    /** Prints until it is cancelled. */
+    @Command(name = "chat")
+    static final class ChatCommand extends ProgramCommand {
+
+        @Option(names = "--report")
+        private boolean report;
+
+        @Override
+        protected Outcome run(RoleContext context) {
+            for (int i = 0; i < 100; i++) {
+                printNow("line " + i);
+                if (report && context.isCancelled()) {
+                    return new Outcome(List.of("said " + i), Map.of());
+                }
+                context.checkCancelled();
+            }
+            throw new AssertionError("it goes on although nobody listens");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"chat", "chat --report"})
+    void aCommandEndsWhenNobodyTakesWhatItPrints(String line) {
+        int status = Rdmatest.execute(
+                List.of(new ChatCommand()),
+                broken(),
+                new PrintWriter(err, true),
+                () -> false,
+                false,
+                line.split(" "));
+        assertThat(status).as(err.toString()).isEqualTo(3);
+        assertThat(err.toString()).contains("standard output can't be written").hasLineCount(1);
     }
 
     @Test
