@@ -733,6 +733,7 @@ final class ConnectionSet implements AutoCloseable {
                 Payload.verify(
                         connection.pool().received(connection.index, message),
                         PeerPlan.payload(connection.number, messages, message, !server),
+                        message,
                         connection.where);
                 bytesVerified += length;
             }

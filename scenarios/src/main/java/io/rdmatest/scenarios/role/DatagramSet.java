@@ -549,7 +549,7 @@ final class DatagramSet implements AutoCloseable {
                 payload.set(ValueLayout.JAVA_BYTE, i, Payload.at(expected, i));
             }
         }
-        Payload.verify(payload, expected, path.where);
+        Payload.verify(payload, expected, message, path.where);
     }
 
     // ---- the end ----

@@ -211,7 +211,11 @@ final class MulticastMessage {
      * @throws PayloadMismatchError at the first wrong byte, counted from the end of the header
      */
     void verify(MemorySegment body, String where) {
-        Payload.verify(body, pattern(form == Form.FULL ? program : 0, form == Form.FULL ? index : 0, sequence), where);
+        Payload.verify(
+                body,
+                pattern(form == Form.FULL ? program : 0, form == Form.FULL ? index : 0, sequence),
+                sequence,
+                where);
     }
 
     int program() {

@@ -54,8 +54,21 @@ public final class Payload {
      * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
      */
     public static void verify(MemorySegment buffer, long message, String where) {
+        verify(buffer, message, message, where);
+    }
+
+    /**
+     * Verifies every byte of a message that a person knows by another number than its data.
+     *
+     * @param buffer what arrived
+     * @param datum the number that it was filled with
+     * @param message its number in what it is a part of, for the message of a failure
+     * @param where the side and operation, for the same
+     * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
+     */
+    static void verify(MemorySegment buffer, long datum, long message, String where) {
         long size = buffer.byteSize();
-        long start = start(message);
+        long start = start(datum);
         for (long done = 0; done < size; done += PERIOD) {
             long length = Math.min(PERIOD, size - done);
             long wrong = MemorySegment.mismatch(TABLE, start, start + length, buffer, done, done + length);

@@ -205,13 +205,16 @@ class MulticastInboxTests {
 
     @Test
     void saysWhereTheFirstWrongByteIs() {
-        MulticastInbox inbox = inbox(100, 1);
-        MemorySegment message = message(100, PROGRAM, SENDER, 0, 1, 0, 1);
+        MulticastInbox inbox = inbox(100, 4);
+        for (int i : new int[] {0, 1, 2}) {
+            feed(inbox, 100, SENDER, i, 4);
+        }
+        MemorySegment message = message(100, PROGRAM, SENDER, 0, 1, 3, 4);
         flip(message, 8 * 70);
         feed(inbox, message, SENDER);
         assertThat(inbox.isComplete()).isTrue();
         assertThat(only(inbox).mismatches()).isEqualTo(1);
-        assertThat(inbox.problem()).contains("at QP 99, of QP 17").contains("wrong byte at offset 42");
+        assertThat(inbox.problem()).contains("at QP 99, of QP 17").contains("message 3: wrong byte at offset 42");
     }
 
     @Test
