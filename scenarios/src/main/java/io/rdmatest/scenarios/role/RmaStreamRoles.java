@@ -64,14 +64,15 @@ public final class RmaStreamRoles {
             InetAddress local = options.address() != null
                     ? options.address()
                     : context.device().address();
-            try (StreamEventQueue events = StreamEventQueue.create();
+            try (TransferBuffers buffers = TransferBuffers.allocate(options.sizeBytes());
+                    StreamEventQueue events = StreamEventQueue.create();
                     StreamListener listener = StreamListener.listen(
                             events, new InetSocketAddress(local, options.port()), 1, options.stream())) {
                 context.tell(Integer.toString(listener.localAddress().getPort()));
                 try (StreamEndpoint endpoint = awaitRequest(context, events).accept()) {
                     endpoint.awaitConnected(options.timeout());
                     context.trace(() -> "connected with " + endpoint.remoteAddress());
-                    Exchange exchange = new Exchange(context, options, endpoint, "server");
+                    Exchange exchange = new Exchange(context, options, endpoint, buffers, "server");
                     exchange.run(false);
                     exchange.awaitEnd();
                     return exchange.result();
@@ -131,12 +132,13 @@ public final class RmaStreamRoles {
                     ? options.port()
                     : Integer.parseInt(context.hear("port of the stream's server", options.timeout()));
             InetSocketAddress target = new InetSocketAddress(remote, port);
-            try (StreamEventQueue events = StreamEventQueue.create();
+            try (TransferBuffers buffers = TransferBuffers.allocate(options.sizeBytes());
+                    StreamEventQueue events = StreamEventQueue.create();
                     StreamEndpoint endpoint =
                             StreamEndpoint.connect(events, null, target, options.stream(), options.timeout())) {
                 awaitConnected(endpoint, target);
                 context.trace(() -> "connected with " + endpoint.remoteAddress());
-                Exchange exchange = new Exchange(context, options, endpoint, "client");
+                Exchange exchange = new Exchange(context, options, endpoint, buffers, "client");
                 exchange.run(true);
                 endpoint.shutdown(options.timeout());
                 return exchange.result();
@@ -190,15 +192,20 @@ public final class RmaStreamRoles {
         private long bytesReceived;
         private long nanos;
 
-        private Exchange(RoleContext context, RmaStreamOptions options, StreamEndpoint endpoint, String side) {
+        private Exchange(
+                RoleContext context,
+                RmaStreamOptions options,
+                StreamEndpoint endpoint,
+                TransferBuffers buffers,
+                String side) {
             this.context = context;
             this.options = options;
             this.endpoint = endpoint;
             this.side = side;
-            this.out = ByteBuffer.allocateDirect(options.sizeBytes());
-            this.in = ByteBuffer.allocateDirect(options.sizeBytes());
-            this.outBytes = MemorySegment.ofBuffer(out);
-            this.inBytes = MemorySegment.ofBuffer(in);
+            this.outBytes = buffers.out();
+            this.inBytes = buffers.in();
+            this.out = outBytes.asByteBuffer();
+            this.in = inBytes.asByteBuffer();
             this.units = (long) options.transfers() * options.iterations();
         }
 
