@@ -14,12 +14,19 @@ import java.util.Map;
  * @param lines the text for people; without {@code --json} these are the lines of standard output
  * @param json the same for machines, in the order in which it is to appear; values are strings, numbers, booleans, lists and
  *     maps. The names {@code program}, {@code status}, {@code exit} and {@code message} are added and must not be used
+ * @param endless whether an interruption is the only end that the command has, so that one does not take the place of another
+ *     status than {@link ExitStatus#VERIFIED}
  */
-record Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json) {
+record Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json, boolean endless) {
 
     Outcome {
         lines = List.copyOf(lines);
         json = Collections.unmodifiableMap(new LinkedHashMap<>(json));
+    }
+
+    /** The command came to an end of its own. */
+    Outcome(ExitStatus status, String message, List<String> lines, Map<String, Object> json) {
+        this(status, message, lines, json, false);
     }
 
     /** Everything went well; the first line sums it up. */

@@ -29,7 +29,8 @@ final class Printer {
 
     /** Prints what a command reports. One that was interrupted reports how far it came. */
     ExitStatus success(Outcome outcome, boolean interrupted) {
-        ExitStatus status = interrupted ? ExitStatus.INTERRUPTED : outcome.status();
+        boolean failed = outcome.endless() && outcome.status() != ExitStatus.VERIFIED;
+        ExitStatus status = interrupted && !failed ? ExitStatus.INTERRUPTED : outcome.status();
         if (json) {
             print(status, outcome.message(), outcome.json());
         } else {

@@ -10,6 +10,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import picocli.CommandLine;
@@ -77,14 +78,17 @@ public final class Rdmatest implements Callable<Integer> {
      */
     public static void main(String[] args) {
         AtomicBoolean interrupted = new AtomicBoolean();
+        AtomicInteger ended = new AtomicInteger(ExitStatus.INTERRUPTED.code());
         CountDownLatch done = new CountDownLatch(1);
-        Thread onSignal = new Thread(() -> endInterrupted(interrupted, done), "rdmatest-interrupted");
+        Thread onSignal = new Thread(() -> endInterrupted(interrupted, done, ended), "rdmatest-interrupted");
         Runtime.getRuntime().addShutdownHook(onSignal);
         PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
         PrintWriter err = new PrintWriter(System.err, true, StandardCharsets.UTF_8);
         int status;
         try {
             status = execute(out, err, interrupted::get, Boolean.getBoolean(CHECK), args);
+            // That of a server without end whose clients failed, else the one of an interruption.
+            ended.set(status);
         } catch (Throwable e) {
             status = new Printer("", false, out, err).failure(e, false).code();
         } finally {
@@ -101,7 +105,7 @@ public final class Rdmatest implements Callable<Integer> {
     }
 
     /** Lets the command stop by itself, release what it holds, and report how far it came. */
-    private static void endInterrupted(AtomicBoolean interrupted, CountDownLatch done) {
+    private static void endInterrupted(AtomicBoolean interrupted, CountDownLatch done, AtomicInteger ended) {
         interrupted.set(true);
         try {
             if (!done.await(GRACE_SECONDS, TimeUnit.SECONDS)) {
@@ -111,7 +115,7 @@ public final class Rdmatest implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Runtime.getRuntime().halt(ExitStatus.INTERRUPTED.code());
+        Runtime.getRuntime().halt(ended.get());
     }
 
     /**

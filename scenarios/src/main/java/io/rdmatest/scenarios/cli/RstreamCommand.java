@@ -30,17 +30,39 @@ final class RstreamCommand extends ProgramCommand {
     @Override
     protected Outcome run(RoleContext context) {
         RstreamOptions options = arguments.toOptions(common);
+        List<Throwable> failures = new ArrayList<>();
         StreamRoles.Result result = arguments.isClient()
                 ? new StreamRoles.Client(options).run(context)
-                : new StreamRoles.Server(options).run(context);
-        return new Outcome(lines(options, result), json(options, result));
+                : new StreamRoles.Server(options).run(context, failures::add);
+        if (failures.isEmpty()) {
+            return new Outcome(lines(options, result), json(options, result));
+        }
+        Verdicts.Verdict first = Verdicts.of(failures.getFirst());
+        return new Outcome(
+                first.status(),
+                failed(options, result) + "; the first: " + first.message(),
+                lines(options, result),
+                json(options, result),
+                true);
+    }
+
+    /** Each series of a client is a connection of its own. */
+    private static String failed(RstreamOptions options, StreamRoles.Result result) {
+        int failed = result.failures().size();
+        return "%d of %d %s failed"
+                .formatted(
+                        failed,
+                        result.connections() + failed,
+                        options.suite() == RstreamOptions.Suite.CUSTOM ? "clients" : "connections");
     }
 
     private static List<String> lines(RstreamOptions options, StreamRoles.Result result) {
         List<String> lines = new ArrayList<>();
         lines.add("%s: %d %s over %s, %d bytes received, %s"
                 .formatted(
-                        options.verify() ? "verified" : "done, not verified (-T v)",
+                        !result.failures().isEmpty()
+                                ? failed(options, result)
+                                : options.verify() ? "verified" : "done, not verified (-T v)",
                         result.timings().size(),
                         result.timings().size() == 1 ? "test" : "tests",
                         options.transport() == RstreamOptions.Transport.TCP ? "TCP" : "rsockets",

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,8 @@ public final class StreamRoles {
     private static final Duration GRACE = Duration.ofSeconds(12);
 
     private static final int LARGEST_BACKLOG = 128;
+
+    private static final Consumer<Throwable> NOBODY = failure -> {};
 
     private StreamRoles() {}
 
@@ -82,12 +85,21 @@ public final class StreamRoles {
 
         @Override
         public Result run(RoleContext context) {
+            return run(context, NOBODY);
+        }
+
+        /**
+         * Does the same for a caller that needs more of a failure than the sentence in the results.
+         *
+         * @param failed takes what went wrong with each client of a server that serves any number of them, before this returns
+         */
+        public Result run(RoleContext context, Consumer<Throwable> failed) {
             boolean workers = options.fork() || options.clients() != 1;
             int backlog = workers ? LARGEST_BACKLOG : 1;
             try (StreamEndpoint.Listener listener =
                     StreamEndpoint.of(context, options).listen(backlog)) {
                 context.tell(Integer.toString(listener.port()));
-                return workers ? new Workers(context, options, listener).serve() : serveOne(context, listener);
+                return workers ? new Workers(context, options, failed, listener).serve() : serveOne(context, listener);
             }
         }
 
@@ -178,6 +190,7 @@ public final class StreamRoles {
 
         private final RoleContext context;
         private final RstreamOptions options;
+        private final Consumer<Throwable> failed;
         private final StreamEndpoint.Listener listener;
         private final List<List<StreamRow>> series;
         private final List<Worker> workers = new ArrayList<>();
@@ -187,9 +200,14 @@ public final class StreamRoles {
         private long bytesVerified;
         private int served;
 
-        Workers(RoleContext context, RstreamOptions options, StreamEndpoint.Listener listener) {
+        Workers(
+                RoleContext context,
+                RstreamOptions options,
+                Consumer<Throwable> failed,
+                StreamEndpoint.Listener listener) {
             this.context = context;
             this.options = options;
+            this.failed = failed;
             this.listener = listener;
             this.series = options.series();
         }
@@ -223,6 +241,11 @@ public final class StreamRoles {
                 if (!endless) {
                     throw combined();
                 }
+                if (failure instanceof RoleCancelledException) {
+                    // The end of the server is how it ends, and no failure of the client that was just there.
+                    continue;
+                }
+                failed.accept(failure);
                 sentences.add(String.valueOf(failure.getMessage()));
             }
             return new Result(timings, bytesReceived, bytesVerified, served, sentences);
