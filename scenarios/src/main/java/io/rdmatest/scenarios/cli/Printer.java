@@ -37,7 +37,7 @@ final class Printer {
             outcome.lines().forEach(out::println);
             out.flush();
             if (status != ExitStatus.VERIFIED) {
-                err.println("./rdmatest " + program + ": " + status + ": " + outcome.message());
+                err.println(named() + ": " + status + ": " + outcome.message());
                 err.flush();
             }
         }
@@ -50,7 +50,7 @@ final class Printer {
             return status;
         }
         ExitStatus told = status == ExitStatus.VERIFIED ? ExitStatus.HOST_NOT_READY : status;
-        err.println("./rdmatest " + program + ": " + told + ": " + UNWRITTEN);
+        err.println(named() + ": " + told + ": " + UNWRITTEN);
         err.flush();
         return told;
     }
@@ -68,9 +68,14 @@ final class Printer {
         return verdict.status();
     }
 
+    /** Before a command is known there is none to name. */
+    private String named() {
+        return program.isEmpty() ? "./rdmatest" : "./rdmatest " + program;
+    }
+
     /** Prints one sentence on standard error, and the object. */
     void complain(ExitStatus status, String message) {
-        err.println("./rdmatest " + program + ": " + status + ": " + message);
+        err.println(named() + ": " + status + ": " + message);
         err.flush();
         if (json) {
             print(status, message, Map.of());

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +21,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, and how
@@ -211,12 +213,23 @@ public final class Rdmatest implements Callable<Integer> {
         boolean json = (option == null || option.arity().max() == 0)
                 && Arrays.asList(args).contains("--json");
         String name = name(line);
+        String help = "; ./rdmatest " + (name.isEmpty() ? "" : name + " ") + "--help lists the ";
         new Printer(name, json, line.getOut(), line.getErr())
                 .complain(
                         ExitStatus.USAGE,
-                        e.getMessage() + "; ./rdmatest " + (name.isEmpty() ? "" : name + " ")
-                                + "--help lists the options");
+                        unknownCommand(e)
+                                .map(word -> "there is no command '" + word + "'" + help + "commands")
+                                .orElseGet(() -> e.getMessage() + help + "options"));
         return ExitStatus.USAGE.code();
+    }
+
+    /** Returns the word that stands where a command is to be; picocli calls it an argument. */
+    private static Optional<String> unknownCommand(ParameterException e) {
+        return e instanceof UnmatchedArgumentException unmatched
+                        && !unmatched.isUnknownOption()
+                        && !e.getCommandLine().getSubcommands().isEmpty()
+                ? unmatched.getUnmatched().stream().findFirst()
+                : Optional.empty();
     }
 
     @Override

@@ -79,7 +79,7 @@ public final class RpingArguments implements Arguments<RpingOptions> {
             names = "--clients",
             paramLabel = "<n>",
             description = "Persistent server: how many clients at once, more are rejected (default: 256).")
-    private int clients = RpingOptions.defaults().clientLimit();
+    private @Nullable Integer clients;
 
     /** Creates the options with nothing given; picocli fills them in. */
     public RpingArguments() {}
@@ -102,6 +102,11 @@ public final class RpingArguments implements Arguments<RpingOptions> {
         }
     }
 
+    /** Whether the number of clients at once was given. */
+    boolean limitsClients() {
+        return clients != null;
+    }
+
     @Nullable
     Side side() {
         return side;
@@ -115,7 +120,7 @@ public final class RpingArguments implements Arguments<RpingOptions> {
                 .withPort(port)
                 .withCount(count)
                 .withSize(size)
-                .withClientLimit(clients)
+                .withClientLimit(clients == null ? RpingOptions.defaults().clientLimit() : clients)
                 .withTimeout(common.timeout())
                 .withFault(common.fault());
         if (verbose) {

@@ -43,6 +43,9 @@ final class RpingCommand extends ProgramCommand {
         if (side == RpingArguments.Side.CLIENT && options.port() == 0) {
             throw new IllegalArgumentException("A client (-c) needs the server's port (-p), 1 to 65535");
         }
+        if (side == RpingArguments.Side.CLIENT && arguments.limitsClients()) {
+            throw new IllegalArgumentException("--clients is for a server: a client (-c) is one");
+        }
         if (side == RpingArguments.Side.CLIENT) {
             AddressOptions.requireOneFamily("-I", options.source(), "-a", options.address());
         }

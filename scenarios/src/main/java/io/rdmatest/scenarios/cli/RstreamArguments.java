@@ -5,6 +5,7 @@ import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.RstreamOptions.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -88,8 +89,6 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
     @Option(
             names = {"-T", "--test"},
             paramLabel = "<option>",
-            split = ",",
-            converter = TestConverter.class,
             description = {
                 "May be repeated, or several joined by commas:",
                 "s, sockets: plain TCP sockets instead of rsockets",
@@ -100,15 +99,15 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
                 "r, resolve: let librdmacm resolve the addresses",
                 "v, verify: verify the data"
             })
-    private List<Test> tests = new ArrayList<>();
+    private List<String> tests = new ArrayList<>();
 
     @Option(
             names = "--clients",
             paramLabel = "<n>",
             description =
-                    "Serve so many clients at once, over TCP or rsockets; 0 serves until interrupted (default: 1). With"
-                            + " the two series, needs -T v.")
-    private int clients = 1;
+                    "Server: serve so many clients at once, over TCP or rsockets (default: 1); 0 serves until interrupted,"
+                            + " and ends with the status of the first that failed. With the two series, needs -T v.")
+    private @Nullable Integer clients;
 
     @Option(
             names = "--scale",
@@ -144,7 +143,7 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
                 .withPort(port)
                 .withInlineBytes(inline)
                 .withKeepAliveIdle(Duration.ofSeconds(keepalive))
-                .withClients(clients)
+                .withClients(clients == null ? 1 : clients)
                 .withScale(scale)
                 .withFirstWait(common.givenTimeout().orElse(ENDLESS))
                 .withTimeout(common.timeout())
@@ -164,7 +163,7 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
         if (transfers != null) {
             options = options.withTransfers(transfers);
         }
-        for (Test test : tests) {
+        for (Test test : tests()) {
             options = switch (test) {
                 case SOCKET -> options.withTransport(Transport.TCP);
                 case ASYNC -> options.withAsync(true);
@@ -177,6 +176,21 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
         }
         options.requireConsistent();
         return options;
+    }
+
+    /** Refuses what a command line must not have; an option line of a test is for both sides. */
+    void check() {
+        if (server != null && clients != null) {
+            throw new IllegalArgumentException("--clients is for a server: a client (-s) is one");
+        }
+    }
+
+    /** Here and not by picocli, which takes a lone comma for nothing. */
+    private List<Test> tests() {
+        return tests.stream()
+                .flatMap(given -> Arrays.stream(given.split(",", -1)))
+                .map(RstreamArguments::test)
+                .toList();
     }
 
     /** Whether this is the client: it was given a server. */
@@ -229,19 +243,15 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
     }
 
     /** Reads a test option as the C program does: a letter, or a word by its beginning. */
-    static final class TestConverter implements ITypeConverter<Test> {
-
-        @Override
-        public Test convert(String text) {
-            for (Test test : Test.values()) {
-                String letter = test.name().substring(0, 1).toLowerCase(Locale.ROOT);
-                if (text.equals(letter) || text.toUpperCase(Locale.ROOT).startsWith(test.name())) {
-                    return test;
-                }
+    private static Test test(String text) {
+        for (Test test : Test.values()) {
+            String letter = test.name().substring(0, 1).toLowerCase(Locale.ROOT);
+            if (text.equals(letter) || text.toUpperCase(Locale.ROOT).startsWith(test.name())) {
+                return test;
             }
-            throw new TypeConversionException("'" + text
-                    + "' is not a test option: allowed are socket, async, blocking, fork, nonblocking, resolve and verify, or"
-                    + " their first letters");
         }
+        throw new IllegalArgumentException("-T '" + text
+                + "' is not a test option: allowed are socket, async, blocking, fork, nonblocking, resolve and verify, or"
+                + " their first letters");
     }
 }

@@ -28,6 +28,11 @@ final class RstreamCommand extends ProgramCommand {
     private RstreamArguments arguments = new RstreamArguments();
 
     @Override
+    protected void checkCommandLine() {
+        arguments.check();
+    }
+
+    @Override
     protected Outcome run(RoleContext context) {
         RstreamOptions options = arguments.toOptions(common);
         List<Throwable> failures = new ArrayList<>();

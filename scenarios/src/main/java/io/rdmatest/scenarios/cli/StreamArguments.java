@@ -112,6 +112,11 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
         if (server != null && port == 0) {
             throw new IllegalArgumentException("A client needs the server's port: -p is 1 to 65535, not 0");
         }
+        range("-B", buffer, StreamOptions.LEAST_BUFFER_BYTES, StreamOptions.MOST_BUFFER_BYTES);
+        range("--send-buffer", sendBuffer, StreamOptions.LEAST_BUFFER_BYTES, StreamOptions.MOST_BUFFER_BYTES);
+        range("--receive-buffer", receiveBuffer, StreamOptions.LEAST_BUFFER_BYTES, StreamOptions.MOST_BUFFER_BYTES);
+        // Of both queues, so that the smaller one limits it.
+        range("--queue-depth", queueDepth, StreamOptions.LEAST_DEPTH, StreamOptions.MOST_RECEIVE_DEPTH);
         int both = buffer != null ? buffer : StreamOptions.defaults().sendBufferBytes();
         StreamOptions stream = new StreamOptions(
                 sendBuffer != null ? sendBuffer : both,
@@ -129,5 +134,12 @@ public final class StreamArguments implements Arguments<RmaStreamOptions> {
                 .withVerify(verify || !tests.isEmpty())
                 .withFault(common.fault())
                 .withTimeout(common.timeout(), common.givenTimeout().orElse(null));
+    }
+
+    /** The stream's own refusal names its record's components. */
+    private static void range(String option, @Nullable Integer value, int least, int most) {
+        if (value != null && (value < least || value > most)) {
+            throw new IllegalArgumentException("%s is %d to %d, not %d".formatted(option, least, most, value));
+        }
     }
 }

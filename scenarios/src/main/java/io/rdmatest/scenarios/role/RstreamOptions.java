@@ -132,7 +132,7 @@ public record RstreamOptions(
         require(
                 !keepAliveIdle.isNegative() && keepAliveIdle.getNano() == 0 && keepAliveIdle.toSeconds() <= 32767,
                 "The idle time before a keepalive probe (-k) is 0 to 32767 whole seconds, not %s",
-                keepAliveIdle);
+                keepAliveIdle.getNano() == 0 ? keepAliveIdle.toSeconds() : keepAliveIdle);
         require(clients >= 0, "The number of clients is positive, or 0 to serve until the end, not %s", clients);
         require(firstWait.isPositive(), "The wait for the first client is positive, not %s", firstWait);
         require(timeout.isPositive(), "The timeout is positive, not %s", timeout);

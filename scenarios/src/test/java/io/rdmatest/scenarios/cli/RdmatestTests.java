@@ -174,6 +174,23 @@ class RdmatestTests {
         assertThat(out.toString()).isEmpty();
     }
 
+    @Test
+    void aCommandThatDoesNotExistIsCalledOne() {
+        assertThat(run("nope")).isEqualTo(2);
+        assertThat(err.toString())
+                .isEqualTo("./rdmatest: usage: there is no command 'nope'; ./rdmatest --help lists the commands"
+                        + System.lineSeparator());
+    }
+
+    @Test
+    void aPartOfACommandThatDoesNotExistIsCalledACommand() {
+        assertThat(Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), "fabric", "nope"))
+                .isEqualTo(2);
+        assertThat(err.toString())
+                .isEqualTo("./rdmatest fabric: usage: there is no command 'nope';"
+                        + " ./rdmatest fabric --help lists the commands" + System.lineSeparator());
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "rxe0/", "rxe0/x", "rxe0/0", "rxe0/-1", "rxe0/256", "rxe0/99999999999", "a/b/c", "a b"})
     void aDeviceThatCanBeNoneIsWrongUsage(String device) {
@@ -309,12 +326,7 @@ class RdmatestTests {
     @ValueSource(strings = {"chat", "chat --report"})
     void aCommandEndsWhenNobodyTakesWhatItPrints(String line) {
         int status = Rdmatest.execute(
-                List.of(new ChatCommand()),
-                broken(),
-                new PrintWriter(err, true),
-                () -> false,
-                false,
-                line.split(" "));
+                List.of(new ChatCommand()), broken(), new PrintWriter(err, true), () -> false, false, line.split(" "));
         assertThat(status).as(err.toString()).isEqualTo(3);
         assertThat(err.toString()).contains("standard output can't be written").hasLineCount(1);
     }

@@ -27,6 +27,14 @@ class RstreamCommandTests {
     }
 
     @Test
+    void aClientHasNoClients() {
+        StringWriter err = new StringWriter();
+        assertThat(run(new StringWriter(), err, "-s 127.0.0.1 -T v --clients 2"))
+                .isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("--clients is for a server");
+    }
+
+    @Test
     void aServerOfManyEndsWithTheStatusOfAFailedClient() throws Exception {
         StringWriter out = new StringWriter();
         AtomicBoolean interrupted = new AtomicBoolean();
