@@ -73,19 +73,31 @@ final class RpingLink {
 
     /** Waits until all that was posted is done. */
     void awaitRequests() {
-        link.progress().awaitSends(requests);
+        try {
+            link.progress().awaitSends(requests);
+        } catch (WorkCompletionException e) {
+            throw explained(e);
+        }
     }
 
     /** Waits for the next message. */
     void awaitMessage(String what) {
-        link.progress().awaitReceive(what);
+        try {
+            link.progress().awaitReceive(what);
+        } catch (WorkCompletionException e) {
+            throw explained(e);
+        }
         requireLength();
     }
 
     /** Waits for the next message, or for the end of the connection: then false. */
     boolean awaitMessageOrEnd(String what) {
-        if (!link.progress().awaitReceiveOrEnd(what)) {
-            return false;
+        try {
+            if (!link.progress().awaitReceiveOrEnd(what)) {
+                return false;
+            }
+        } catch (WorkCompletionException e) {
+            throw explained(e);
         }
         requireLength();
         return true;
@@ -98,6 +110,28 @@ final class RpingLink {
                     "A message at the rping %s has %d bytes instead of %d: the peer speaks another protocol"
                             .formatted(side, length, RpingMessage.SIZE));
         }
+    }
+
+    private RuntimeException explained(WorkCompletionException failure) {
+        if (isTooLong(failure)) {
+            throw new AssertionError(
+                    "A message at the rping %s has more than its %d bytes: the peer speaks another protocol (%s)"
+                            .formatted(side, RpingMessage.SIZE, failure.getMessage()),
+                    failure);
+        }
+        return failure;
+    }
+
+    /**
+     * Tells whether a receive failed because the message did not fit.
+     *
+     * <p>The specification's status for that is the first; soft-RoCE finds that it can't copy the message, and says that the
+     * queue pair failed.
+     */
+    static boolean isTooLong(WorkCompletionException failure) {
+        return (failure.wrId() & Progress.RECEIVE) != 0
+                && (failure.statusName().equals("IBV_WC_LOC_LEN_ERR")
+                        || failure.statusName().equals("IBV_WC_LOC_QP_OP_ERR"));
     }
 
     /**
