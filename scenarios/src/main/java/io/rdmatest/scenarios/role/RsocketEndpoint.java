@@ -108,7 +108,7 @@ final class RsocketEndpoint implements StreamEndpoint {
         return connected(socket, false, target.toString(), () -> {
             tune(socket, rows);
             if (source != null) {
-                socket.reuseAddress(true).bind(source);
+                bind(source.toString(), () -> socket.reuseAddress(true).bind(source));
             }
             socket.route(target).connect(target, options.timeout());
         });
@@ -120,7 +120,9 @@ final class RsocketEndpoint implements StreamEndpoint {
             tune(socket, rows);
             InetSocketAddress source = addresses.toConnectFrom(target);
             if (source != null) {
-                socket.reuseAddress(true).bind(source);
+                bind(
+                        StreamAddresses.text(source),
+                        () -> socket.reuseAddress(true).bind(source));
             }
             socket.connect(target, options.timeout());
         });
@@ -140,6 +142,15 @@ final class RsocketEndpoint implements StreamEndpoint {
         } catch (RuntimeException e) {
             socket.close();
             throw e;
+        }
+    }
+
+    /** What fails here says nothing about the peer. */
+    private static void bind(String own, Runnable binding) {
+        try {
+            binding.run();
+        } catch (RdmaException e) {
+            throw StreamAddresses.unbound(own, e);
         }
     }
 

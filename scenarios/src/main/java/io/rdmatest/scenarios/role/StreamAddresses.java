@@ -180,6 +180,25 @@ final class StreamAddresses {
         };
     }
 
+    /** Says why a client can't be bound to its own address. */
+    static RuntimeException unbound(String own, RdmaException failure) {
+        return switch (failure.errnoName()) {
+            case "ENODEV", "EADDRNOTAVAIL" ->
+                new ScenarioException(
+                        Reason.NO_ROUTE,
+                        "No RDMA device of this host has the local address %s (%s): give one that does, './rdmatest devices' lists them"
+                                .formatted(own, failure.errnoName()),
+                        failure);
+            case "EADDRINUSE" ->
+                new ScenarioException(
+                        Reason.HOST_NOT_READY,
+                        "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave -b out, or use another port"
+                                .formatted(own),
+                        failure);
+            default -> failure;
+        };
+    }
+
     static ScenarioException broken(String peer, Throwable cause) {
         return new ScenarioException(
                 Reason.PEER_LOST,

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.role;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
@@ -104,11 +105,11 @@ final class TcpEndpoint implements StreamEndpoint {
         InetSocketAddress target = addresses.fromLibrary()
                 ? addresses.lookupToConnectTo(port).destination().orElseGet(() -> addresses.toConnectTo(port))
                 : addresses.toConnectTo(port);
+        InetSocketAddress source = addresses.toConnectFrom(target);
         boolean linked = false;
         try {
             SocketChannel channel = SocketChannel.open();
             try {
-                InetSocketAddress source = addresses.toConnectFrom(target);
                 channel.setOption(StandardSocketOptions.SO_RCVBUF, options.effectiveBufferBytes());
                 if (source != null) {
                     channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
@@ -128,6 +129,12 @@ final class TcpEndpoint implements StreamEndpoint {
             }
         } catch (java.net.SocketTimeoutException e) {
             throw StreamAddresses.noAnswer(StreamAddresses.text(target), options.timeout(), e);
+        } catch (BindException e) {
+            throw new ScenarioException(
+                    Reason.HOST_NOT_READY,
+                    "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an address of this host and a port that is free, or leave -b out"
+                            .formatted(source == null ? "a local port" : StreamAddresses.text(source), e.getMessage()),
+                    e);
         } catch (NoRouteToHostException e) {
             throw noRoute(target, e);
         } catch (ConnectException e) {

@@ -137,6 +137,31 @@ class CliFailuresIT {
     @CsvSource(
             delimiter = '|',
             value = {
+                "rstream  | -s ADDRESS -b 192.0.2.7",
+                "rstream  | -s ADDRESS -b 192.0.2.7 -T r",
+            })
+    void aLocalAddressThatNoDeviceHas(String program, String options, FabricDevice device) {
+        run(device, program, options, Ports.next())
+                .requireFailure(program, ExitStatus.NO_ROUTE, "local address", "192.0.2.7");
+    }
+
+    /** It sends at once, and more than a message of rping has. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = "rping | -c -a ADDRESS -p PORT -C 1")
+    void aPeerThatIsAnotherProgram(String program, String options, FabricDevice device) throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, "ucmatose", (Object[]) words("-b ADDRESS -p PORT", device, port))) {
+            server.awaitListening();
+
+            run(device, program, options, port)
+                    .requireFailure(program, ExitStatus.FABRIC_FAILED, "speaks another protocol");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
                 "rping    | -c -a ADDRESS -p PORT -C 1",
                 "ucmatose | -s ADDRESS -p PORT",
                 "stream   | -s ADDRESS -p PORT",

@@ -9,6 +9,8 @@ import java.io.PipedReader;
 import java.io.PipedWriter;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,6 +26,25 @@ class RstreamCommandTests {
     private static int run(StringWriter out, StringWriter err, String line) {
         return Rdmatest.execute(
                 new PrintWriter(out, true), new PrintWriter(err, true), ("rstream " + line).split(" +"));
+    }
+
+    /** The port of a client that is bound is that of the server, which may be here as well. */
+    @Test
+    void aLocalPortThatIsTakenIsNoMissingRoute() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
+            StringWriter err = new StringWriter();
+            int status = run(new StringWriter(), err, "-s 127.0.0.1 -b 127.0.0.1 -p " + taken.getLocalPort() + ROW);
+            assertThat(status).as(err.toString()).isEqualTo(ExitStatus.HOST_NOT_READY.code());
+            assertThat(err.toString()).contains("Can't bind to 127.0.0.1:" + taken.getLocalPort());
+        }
+    }
+
+    @Test
+    void aLocalAddressThatIsNotOfThisHostIsNamed() {
+        StringWriter err = new StringWriter();
+        int status = run(new StringWriter(), err, "-s 127.0.0.1 -b 192.0.2.7" + ROW);
+        assertThat(status).as(err.toString()).isEqualTo(ExitStatus.HOST_NOT_READY.code());
+        assertThat(err.toString()).contains("Can't bind to 192.0.2.7:7471");
     }
 
     @Test
@@ -59,7 +80,9 @@ class RstreamCommandTests {
         JsonNode json = new ObjectMapper().readTree(out.toString());
         assertThat(json.get("status").asText()).isEqualTo("fabric failed");
         assertThat(json.get("exit").asInt()).isEqualTo(1);
-        assertThat(json.get("message").asText()).contains("1 of 2 clients failed").contains("wrong byte");
+        assertThat(json.get("message").asText())
+                .contains("1 of 2 clients failed")
+                .contains("wrong byte");
         assertThat(json.get("failures")).hasSize(1);
     }
 }
