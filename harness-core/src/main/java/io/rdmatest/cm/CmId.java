@@ -14,6 +14,7 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rdma_ib_addr;
 import io.rdmatest.ffi.rdma_route;
 import io.rdmatest.ffi.sockaddr_storage;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.TakenPort;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
@@ -62,9 +63,6 @@ public final class CmId extends NativeResource {
 
     private static final AtomicLong NUMBERS = new AtomicLong();
     private static final AtomicLong TOKENS = new AtomicLong();
-
-    /** What calls end with when the device was removed. */
-    private static final Set<String> DEVICE_GONE = Set.of("ENXIO", "ENODEV", "EIO");
 
     /** Both addresses; as text only when somebody asks, which for most ids nobody does. */
     private record Ends(
@@ -243,14 +241,8 @@ public final class CmId extends NativeResource {
             Rdmacm.bind(id, sockaddr, operands);
             refresh();
         } catch (RdmaException e) {
-            boolean infiniband = CmAddresses.family(sockaddr) == rdma_h.AF_IB();
-            throw LinkLayers.explain(
-                    infiniband
-                            ? e
-                            : TakenPort.explain(e, CmAddresses.decode(sockaddr), describe() + ", " + operands.get()),
-                    this,
-                    infiniband,
-                    e.errno());
+            RdmaException told = TakenPort.explain(e, CmAddresses.decode(sockaddr), operands.get());
+            throw LinkLayers.explain(told, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
         }
     }
 
@@ -962,7 +954,7 @@ public final class CmId extends NativeResource {
             } catch (RdmaException e) {
                 // librdmacm forgets the group before it tells the kernel, which has forgotten it with a device that is
                 // gone.
-                if (!DEVICE_GONE.contains(e.errnoName())) {
+                if (!Errno.isDeviceGone(e.errno())) {
                     throw e;
                 }
             }

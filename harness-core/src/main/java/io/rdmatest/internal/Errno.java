@@ -84,6 +84,18 @@ public final class Errno {
     }
 
     /**
+     * Tells whether an errno value is what calls end with when their device was removed.
+     *
+     * @param errno the value, positive or negative
+     */
+    public static boolean isDeviceGone(int errno) {
+        return switch (name(errno)) {
+            case "ENXIO", "ENODEV", "EIO" -> true;
+            default -> false;
+        };
+    }
+
+    /**
      * Explains an errno value in the C library's words.
      *
      * @param errno the value, positive or negative

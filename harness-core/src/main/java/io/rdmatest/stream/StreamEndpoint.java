@@ -9,6 +9,7 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.internal.Cleanup;
 import io.rdmatest.internal.Descriptors;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.QueuePair;
@@ -21,7 +22,6 @@ import java.nio.ReadOnlyBufferException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -53,9 +53,6 @@ public final class StreamEndpoint implements AutoCloseable {
 
     /** How many calls that find nothing there are for one look at the clock, a power of two: few, for callers that call seldom. */
     private static final int VAIN_PER_LOOK = 8;
-
-    /** What disconnecting fails with where there is no connection any more. */
-    private static final Set<String> QUIET = Set.of("EINVAL", "ENXIO", "ENODEV", "EIO");
 
     private final DataPath path;
     /** Null for an endpoint that is connected without the connection manager. */
@@ -266,7 +263,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 return;
             }
             deadline.check("connection of " + this, () -> "");
-            sleep(deadline, () -> connected);
+            sleep(deadline, () -> connected || connectFailure != null);
         }
     }
 
@@ -555,7 +552,12 @@ public final class StreamEndpoint implements AutoCloseable {
                 requireSendable();
             }
             deadline.check(what + this, path::describe);
-            sleep(deadline, () -> readable && path.available() > 0 || writable && path.mayHaveRoom());
+            sleep(
+                    deadline,
+                    () -> over
+                            || path.failure() != null
+                            || readable && path.available() > 0
+                            || writable && path.mayHaveRoom());
         }
     }
 
@@ -755,7 +757,7 @@ public final class StreamEndpoint implements AutoCloseable {
             ours.disconnect();
         } catch (RdmaException e) {
             // Disconnected already, by both sides at once; or the device is gone.
-            if (!QUIET.contains(e.errnoName())) {
+            if (!e.errnoName().equals("EINVAL") && !Errno.isDeviceGone(e.errno())) {
                 throw e;
             }
         }
@@ -785,7 +787,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 break;
             }
             deadline.check("acknowledgement of all data by the peer of " + this, path::describe);
-            sleep(deadline, () -> path.outstanding() == 0);
+            sleep(deadline, () -> over || path.failure() != null || path.outstanding() == 0);
         }
         synchronized (this) {
             if (over || shutDown) {

@@ -6,6 +6,7 @@ import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.internal.Cleanup;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -125,8 +126,8 @@ public final class StreamListener implements AutoCloseable {
         try (id) {
             id.reject((REFUSAL + why).getBytes(StandardCharsets.US_ASCII));
         } catch (RdmaException e) {
-            // The peer went away meanwhile: there is nobody to tell.
-            if (!e.errnoName().equals("EINVAL")) {
+            // The peer went away meanwhile, or the device: there is nobody to tell.
+            if (!e.errnoName().equals("EINVAL") && !Errno.isDeviceGone(e.errno())) {
                 throw e;
             }
         }
