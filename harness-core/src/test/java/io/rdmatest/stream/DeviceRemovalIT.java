@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -66,6 +67,10 @@ class DeviceRemovalIT {
                 DeviceRemoval.class.getName(),
                 ADDRESS,
                 what);
+        // Its own waits are shorter: only a call that never returns outlives this, and then the reading below ends,
+        // too.
+        CompletableFuture<Void> watchdog = CompletableFuture.runAsync(
+                process::destroyForcibly, CompletableFuture.delayedExecutor(100, TimeUnit.SECONDS));
         List<String> said = new ArrayList<>();
         Process removal = null;
         try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
@@ -77,7 +82,8 @@ class DeviceRemovalIT {
             }
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
         } finally {
-            Process ignored = process.destroyForcibly();
+            boolean ignored = watchdog.cancel(false);
+            Process ended = process.destroyForcibly();
         }
         ends(removal == null ? start("rdma", "link", "delete", DEVICE) : removal);
         return said;
