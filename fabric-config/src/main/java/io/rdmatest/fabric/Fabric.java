@@ -11,9 +11,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The nodes and devices that tests run on.
@@ -25,8 +24,6 @@ import java.util.stream.Collectors;
  * says it all.
  */
 public final class Fabric {
-
-    private static final Pattern DEVICE = Pattern.compile("([^/\\s]+)(?:/(\\d{1,3}))?");
 
     private final String name;
     private final String source;
@@ -107,22 +104,21 @@ public final class Fabric {
      * @throws FabricException if the device is of another form
      */
     public Node localOn(String device) {
-        Matcher matcher = DEVICE.matcher(device);
-        int port = !matcher.matches() ? -1 : matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
-        if (port < 0 || port > 255 || (matcher.group(2) != null && port == 0)) {
-            throw new FabricException(
-                    FabricConfiguration.DEVICE + "=" + device
-                            + " is not a device: expected a name such as rxe0, or name/port such as rxe0/1 with a port in 1 … 255");
+        DeviceName wanted;
+        try {
+            wanted = DeviceName.parse(device);
+        } catch (IllegalArgumentException e) {
+            throw new FabricException(FabricConfiguration.DEVICE + "=" + e.getMessage());
         }
         Node old = local();
-        boolean same = old.device().equals(matcher.group(1));
-        if (same && (port == 0 || port == old.port())) {
+        boolean same = old.device().equals(wanted.name());
+        if (same && (wanted.port() == 0 || wanted.port() == old.port())) {
             return old;
         }
         // An address belongs to the device and port it was written for, and
         // so does what a named device is said to be able to do.
         Promises promises = same || old.device().equals(Node.AUTO) ? old.promises() : Promises.NONE;
-        return new Node(name, old.name(), matcher.group(1), port, old.gid(), null, old.launch(), promises);
+        return new Node(name, old.name(), wanted.name(), wanted.port(), old.gid(), null, old.launch(), promises);
     }
 
     /** Returns the names that {@link #load(String)} finds from the working directory, sorted; never empty. */
@@ -138,6 +134,28 @@ public final class Fabric {
     /** Returns where it was read from, for messages: a path, or {@code bundled:auto.yaml}. */
     public String source() {
         return source;
+    }
+
+    /**
+     * Returns where the two sides of something are: the client on this host and the server on the first other node, unless they
+     * are named.
+     *
+     * @param server the server's node; null for the first other than the client's
+     * @param client the client's node; null for this host's, or the first other than the server's
+     * @return both; on one node if there is no other
+     * @throws FabricException if there is no such node
+     */
+    public NodePair pair(@Nullable String server, @Nullable String client) {
+        Node local = local();
+        Node first = client != null ? nodeNamed(client) : local.name().equals(server) ? other(local) : local;
+        return new NodePair(server != null ? nodeNamed(server) : other(first), first);
+    }
+
+    private Node other(Node node) {
+        return nodes.stream()
+                .filter(each -> !each.name().equals(node.name()))
+                .findFirst()
+                .orElse(node);
     }
 
     /** Returns all nodes in the file's order; never empty. */

@@ -27,7 +27,6 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
     private static final String FILE = "fault-statistics.txt";
 
     private static final Duration LEAST = Duration.ofMinutes(30);
-    private static final Duration MOST = Duration.ofHours(1);
 
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(FaultExtension.class);
 
@@ -112,7 +111,7 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
      * the time limit each.
      */
     static Duration time(Duration limit) {
-        return limit.compareTo(LEAST.dividedBy(3)) <= 0 ? LEAST : MOST;
+        return limit.compareTo(LEAST.dividedBy(3)) <= 0 ? LEAST : Faults.MOST;
     }
 
     private static void publish(ExtensionContext context, List<String> lines) {

@@ -5,6 +5,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
@@ -402,25 +403,17 @@ public final class Qualify implements Callable<Integer> {
 
     /** Returns why the wire between the sides can't be watched from this host; null if it can. */
     private static @Nullable String notOnTheWire(Fabric read, @Nullable String server, @Nullable String client) {
-        String here = read.local().name();
-        // As Nodes.stage() does.
-        String first = client != null ? client : here.equals(server) ? other(read, here) : here;
-        String second = server != null ? server : other(read, first);
-        if (first.equals(second)) {
-            return "--wire is about what passes between two nodes, and servers and clients are both to be on " + first;
+        Node here = read.local();
+        NodePair pair = read.pair(server, client);
+        if (pair.server().equals(pair.client())) {
+            return "--wire is about what passes between two nodes, and servers and clients are both to be on "
+                    + pair.client().name();
         }
-        return first.equals(here) || second.equals(here)
+        return pair.client().equals(here) || pair.server().equals(here)
                 ? null
                 : "--wire captures on this host, node %s: the server is to be on %s and the client on %s"
-                        .formatted(here, second, first);
-    }
-
-    private static String other(Fabric fabric, String node) {
-        return fabric.nodes().stream()
-                .map(Node::name)
-                .filter(each -> !each.equals(node))
-                .findFirst()
-                .orElse(node);
+                        .formatted(
+                                here.name(), pair.server().name(), pair.client().name());
     }
 
     /** Installs and prepares what is missing; says itself what it does and what it can't do. */

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.NodePair;
 import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -56,10 +57,10 @@ final class Nodes implements AutoCloseable {
      * @throws io.rdmatest.peer.PeerLostException if an agent can't be started
      */
     Stage stage(@Nullable String server, @Nullable String client) {
-        Node local = fabric.local();
-        Node first = client != null ? named(Stage.CLIENT, client) : local.name().equals(server) ? other(local) : local;
-        Node second = server != null ? named(Stage.SERVER, server) : other(first);
-        return new Stage(place(second), place(first), place(local));
+        requireNode(Stage.CLIENT, client);
+        requireNode(Stage.SERVER, server);
+        NodePair pair = fabric.pair(server, client);
+        return new Stage(place(pair.server()), place(pair.client()), place(fabric.local()));
     }
 
     /**
@@ -75,19 +76,14 @@ final class Nodes implements AutoCloseable {
                 stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), WARM_UP.multipliedBy(2));
     }
 
-    private Node named(String key, String name) {
+    private void requireNode(String key, @Nullable String name) {
         try {
-            return fabric.nodeNamed(name);
+            if (name != null) {
+                Node ignored = fabric.nodeNamed(name);
+            }
         } catch (FabricException e) {
             throw new FabricException(key + "=" + name + ": " + e.getMessage());
         }
-    }
-
-    private Node other(Node node) {
-        return fabric.nodes().stream()
-                .filter(each -> !each.name().equals(node.name()))
-                .findFirst()
-                .orElse(node);
     }
 
     int size() {

@@ -18,7 +18,7 @@ import java.time.temporal.ChronoUnit;
 public final class Faults {
 
     /** How long a fault can last. */
-    static final Duration MOST = Duration.ofHours(1);
+    public static final Duration MOST = Duration.ofHours(1);
 
     private final Fabric fabric;
 

@@ -1,5 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.fabric.DeviceName;
+import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.Locale;
@@ -84,6 +86,11 @@ public final class CommonOptions {
         return given.gidIndex == null ? OptionalInt.empty() : OptionalInt.of(given.gidIndex);
     }
 
+    /** Tells whether a device, or a GID of one, was asked for. */
+    public boolean selectsDevice() {
+        return device().isPresent() || gidIndex().isPresent();
+    }
+
     /** Returns what is to go wrong on purpose. */
     public Fault fault() {
         return given.fault == null ? Fault.NONE : given.fault;
@@ -125,35 +132,28 @@ public final class CommonOptions {
     /** Refuses what can't be a device, before a machine is booted to look for it. */
     static final class DeviceConverter implements ITypeConverter<String> {
 
-        private static final Pattern NAME_AND_PORT = Pattern.compile("[^/\\s]+(?:/(\\d{1,3}))?");
-
         @Override
         public String convert(String text) {
-            Matcher matcher = NAME_AND_PORT.matcher(text);
-            String port = matcher.matches() ? matcher.group(1) : "0";
-            if (port != null && (Integer.parseInt(port) < 1 || Integer.parseInt(port) > 255)) {
-                throw new TypeConversionException("'" + text
-                        + "' is not a device: write a name such as mlx5_0, or name and port such as mlx5_0/1 with a port"
-                        + " of 1 to 255");
+            try {
+                DeviceName ignored = DeviceName.parse(text);
+                return text;
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
             }
-            return text;
         }
     }
 
-    /** Reads an index of a port's GID table, which has at most 256 entries. */
+    /** Refuses what can't be an index of a port's GID table. */
     static final class GidIndexConverter implements ITypeConverter<Integer> {
 
         @Override
         public Integer convert(String text) {
             try {
-                int index = Integer.parseInt(text);
-                if (index >= 0 && index <= 255) {
-                    return index;
-                }
-            } catch (NumberFormatException e) {
-                // Said below.
+                return GidSelector.ofIndex(Integer.parseInt(text)).index().getAsInt();
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(
+                        "'" + text + "' is not an index of a GID table: allowed are 0 to 255");
             }
-            throw new TypeConversionException("'" + text + "' is not an index of a GID table: allowed are 0 to 255");
         }
     }
 

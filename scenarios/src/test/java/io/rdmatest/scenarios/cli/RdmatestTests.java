@@ -195,7 +195,7 @@ class RdmatestTests {
     @ValueSource(strings = {"", "rxe0/", "rxe0/x", "rxe0/0", "rxe0/-1", "rxe0/256", "rxe0/99999999999", "a/b/c", "a b"})
     void aDeviceThatCanBeNoneIsWrongUsage(String device) {
         assertThat(run(null, false, true, "echo", "--device", device)).isEqualTo(2);
-        assertThat(err.toString()).contains("'--device'", "1 to 255").hasLineCount(1);
+        assertThat(err.toString()).contains("'--device'", "1 … 255").hasLineCount(1);
     }
 
     @ParameterizedTest
