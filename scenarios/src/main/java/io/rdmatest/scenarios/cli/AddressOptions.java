@@ -60,7 +60,8 @@ final class AddressOptions {
                 figures(target).orElse(null));
     }
 
-    private static Optional<InetAddress> figures(@Nullable String text) {
+    /** Returns an address that needs no look-up; empty for a name, and for null. */
+    static Optional<InetAddress> figures(@Nullable String text) {
         try {
             return text == null ? Optional.empty() : Optional.of(InetAddress.ofLiteral(text));
         } catch (IllegalArgumentException e) {

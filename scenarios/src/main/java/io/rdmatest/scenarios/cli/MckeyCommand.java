@@ -45,6 +45,7 @@ final class MckeyCommand extends ProgramCommand {
     @Override
     protected Outcome run(RoleContext context) {
         MckeyOptions options = arguments.toOptions(common);
+        requireOnDevice(context, options.bind());
         if (arguments.isSender()) {
             return sent(options, new MulticastRoles.Sender(options).run(context));
         }

@@ -1,6 +1,11 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -28,11 +33,53 @@ abstract class ProgramCommand extends ReportingCommand {
     @Override
     final Outcome execute() throws Exception {
         CommandContext context = new CommandContext(common, err(), cancelled());
-        if (common.device().isPresent() || common.gidIndex().isPresent()) {
+        if (common.selectsDevice()) {
             // A client that is given an address would never ask for it, and a wrong name would go unnoticed.
             context.device();
         }
         return run(context);
+    }
+
+    /**
+     * Requires a local address that was given to be one of the device that was asked for.
+     *
+     * @param own the address; null if none was given
+     * @throws io.rdmatest.scenarios.role.ScenarioException if it is of another one
+     */
+    final void requireOnDevice(RoleContext context, @Nullable InetAddress own) {
+        if (own != null && common.selectsDevice()) {
+            Addresses.requireOn(context.device(), own);
+        }
+    }
+
+    /**
+     * Returns what to bind to. A C program binds its server to any address and its client to none; a device that was asked for
+     * is bound to by its own.
+     *
+     * @param format the format of the addresses
+     * @param server the server's address; null for the server itself
+     * @param bind the local address that was given; null if none was
+     * @return the address; null if the role finds it by itself
+     * @throws UnknownHostException if a name is not known
+     */
+    final @Nullable String bindAddress(
+            RoleContext context, Format format, @Nullable String server, @Nullable String bind)
+            throws UnknownHostException {
+        if (bind != null) {
+            requireOnDevice(context, format == Format.GID ? null : InetAddress.getByName(bind));
+            return bind;
+        }
+        boolean asked = common.selectsDevice();
+        if (server == null) {
+            return asked ? null : format == Format.GID ? "::" : "0.0.0.0";
+        }
+        if (!asked) {
+            return null;
+        }
+        return format == Format.GID
+                ? context.device().gid().gid().toString()
+                : Addresses.ofFamily(context.device(), InetAddress.getByName(server))
+                        .getHostAddress();
     }
 
     @Override

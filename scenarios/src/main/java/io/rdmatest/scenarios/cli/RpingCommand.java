@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.RpingOptions;
@@ -14,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
@@ -57,32 +57,26 @@ final class RpingCommand extends ProgramCommand {
         Consumer<String> traced = printer(err());
         // Standard output belongs to the one object.
         Consumer<String> printed = common.json() ? traced : this::printNow;
-        boolean asked = common.device().isPresent() || common.gidIndex().isPresent();
         if (arguments.side() == RpingArguments.Side.CLIENT) {
-            RpingOptions from = asked ? from(context.device(), options) : options;
+            RpingOptions from = options.withSource(source(context, options));
             return client(from, new RpingRoles.Client(from, printed, traced).run(context));
         }
+        requireOnDevice(context, options.address());
         // The C program binds to any address; a device that was asked for is bound to by its own.
-        boolean any = options.address() == null && !asked;
-        if (asked && options.address() != null) {
-            Addresses.requireOn(context.device(), options.address());
-        }
+        boolean any = options.address() == null && !common.selectsDevice();
         RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
         return server(bound, new RpingRoles.Server(bound, printed, traced).run(context));
     }
 
-    /** Without a source the kernel would take any device that leads to the server. */
-    private RpingOptions from(FabricDevice device, RpingOptions options) {
-        InetAddress source = options.source();
-        if (source != null) {
-            Addresses.requireOn(device, source);
-            return options;
-        }
+    /** Without a source the kernel takes any device that leads to the server. */
+    private @Nullable InetAddress source(RoleContext context, RpingOptions options) {
+        InetAddress own = options.source();
+        requireOnDevice(context, own);
         InetAddress server = Objects.requireNonNull(options.address());
         // A link-local address says by itself over which interface it is reached.
-        return server.isLinkLocalAddress()
-                ? options
-                : options.withSource(Addresses.toBind(device, common.gidIndex().isPresent(), server));
+        return own != null || !common.selectsDevice() || server.isLinkLocalAddress()
+                ? own
+                : Addresses.ofFamily(context.device(), server);
     }
 
     private static InetAddress anyAddress() throws Exception {

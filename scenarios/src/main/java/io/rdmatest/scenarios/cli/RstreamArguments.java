@@ -137,7 +137,7 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
         RstreamOptions options = RstreamOptions.defaults()
                 .withServerAddress(server)
                 .withBindAddress(bind)
-                .withOnDevice(common.device().isPresent() || common.gidIndex().isPresent())
+                .withOnDevice(common.selectsDevice())
                 .withAddressFormat(format)
                 .withBufferBytes(buffer)
                 .withPort(port)

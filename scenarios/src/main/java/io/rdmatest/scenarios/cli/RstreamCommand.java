@@ -35,6 +35,10 @@ final class RstreamCommand extends ProgramCommand {
     @Override
     protected Outcome run(RoleContext context) {
         RstreamOptions options = arguments.toOptions(common);
+        if (options.transport() != RstreamOptions.Transport.TCP) {
+            requireOnDevice(
+                    context, AddressOptions.figures(options.bindAddress()).orElse(null));
+        }
         List<Throwable> failures = new ArrayList<>();
         StreamRoles.Result result = arguments.isClient()
                 ? new StreamRoles.Client(options).run(context)

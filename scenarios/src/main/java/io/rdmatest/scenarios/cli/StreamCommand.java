@@ -25,6 +25,7 @@ final class StreamCommand extends ProgramCommand {
     protected Outcome run(RoleContext context) {
         RmaStreamOptions options = arguments.toOptions(common);
         boolean client = arguments.server != null;
+        requireOnDevice(context, client ? null : options.address());
         RmaStreamRoles.Result result = client
                 ? new RmaStreamRoles.Client(options).run(context)
                 : new RmaStreamRoles.Server(options).run(context);

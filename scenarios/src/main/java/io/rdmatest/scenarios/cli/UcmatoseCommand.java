@@ -1,11 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
-import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -36,30 +33,14 @@ final class UcmatoseCommand extends ProgramCommand {
 
     @Override
     protected Outcome run(RoleContext context) throws Exception {
-        UcmatoseOptions options = bound(context, arguments.toOptions(common));
+        UcmatoseOptions given = arguments.toOptions(common);
+        UcmatoseOptions options = given.withBindAddress(
+                bindAddress(context, given.addressFormat(), given.serverAddress(), given.bindAddress()));
         return outcome(
                 options,
                 arguments.isClient()
                         ? new UcmatoseRoles.Client(options).run(context)
                         : new UcmatoseRoles.Server(options).run(context));
-    }
-
-    /** The C program's server binds to any address; a device that was asked for is bound to by its own. */
-    private UcmatoseOptions bound(RoleContext context, UcmatoseOptions options) throws Exception {
-        String server = options.serverAddress();
-        boolean any = common.device().isEmpty() && common.gidIndex().isEmpty();
-        String bind = options.bindAddress();
-        if (bind != null && !any && options.addressFormat() != Format.GID) {
-            Addresses.requireOn(context.device(), InetAddress.getByName(bind));
-        }
-        if (bind != null || server == null && !any || server != null && any) {
-            return options;
-        }
-        return server == null
-                ? options.withBindAddress(options.addressFormat() == Format.GID ? "::" : "0.0.0.0")
-                : options.withBindAddress(
-                        Addresses.toBind(context.device(), common.gidIndex().isPresent(), InetAddress.getByName(server))
-                                .getHostAddress());
     }
 
     private Outcome outcome(UcmatoseOptions options, UcmatoseRoles.Result result) {

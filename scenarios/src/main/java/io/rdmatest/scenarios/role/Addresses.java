@@ -22,25 +22,13 @@ public final class Addresses {
     /**
      * Returns an address of the device in the family of another address.
      *
-     * @throws IllegalStateException if the interface has none
-     */
-    public static InetAddress ofFamily(FabricDevice device, InetAddress like) {
-        return find(device, like instanceof Inet4Address)
-                .orElseThrow(() -> new IllegalStateException("The network interface of %s has no %s address"
-                        .formatted(device.device().name(), like instanceof Inet4Address ? "IPv4" : "IPv6")));
-    }
-
-    /**
-     * Returns the address that a side is bound to whose device or GID was asked for.
-     *
-     * @param device the device
-     * @param gid whether that very GID was asked for
+     * @param device the device; one that was found by the index of its GID has the address of that GID only
      * @param like an address of the family that it has to be of
      * @throws ScenarioException if there is none
      */
-    public static InetAddress toBind(FabricDevice device, boolean gid, InetAddress like) {
+    public static InetAddress ofFamily(FabricDevice device, InetAddress like) {
         boolean ipv4 = like instanceof Inet4Address;
-        if (gid && device.address() instanceof Inet4Address != ipv4) {
+        if (device.node().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
             throw new ScenarioException(
                     ScenarioException.Reason.NO_ROUTE,
                     "GID %d of %s is %s, of another address family than %s: give an entry of the same, './rdmatest devices' lists them"

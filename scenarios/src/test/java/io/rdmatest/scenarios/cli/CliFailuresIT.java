@@ -149,13 +149,8 @@ class CliFailuresIT {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = "rping | -c -a ADDRESS -p PORT -C 1")
     void aPeerThatIsAnotherProgram(String program, String options, FabricDevice device) throws Exception {
-        int port = Ports.next();
-        try (CProgram server = CProgram.start(STEP, "ucmatose", (Object[]) words("-b ADDRESS -p PORT", device, port))) {
-            server.awaitListening();
-
-            run(device, program, options, port)
-                    .requireFailure(program, ExitStatus.FABRIC_FAILED, "speaks another protocol");
-        }
+        atServer(device, "ucmatose", "-b ADDRESS -p PORT", program, options)
+                .requireFailure(program, ExitStatus.FABRIC_FAILED, "speaks another protocol");
     }
 
     @ParameterizedTest
@@ -186,17 +181,12 @@ class CliFailuresIT {
             })
     void aCServerThatTakesFewerConnections(String program, String theirs, String ours, FabricDevice device)
             throws Exception {
-        int port = Ports.next();
-        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
-            server.awaitListening();
+        Ended ended = atServer(device, program, theirs, program, ours);
 
-            Ended ended = run(device, program, ours, port);
-
-            ended.requireFailure(program, ExitStatus.REJECTED, "-c");
-            // A request that comes when it has its connections and looks for no more events stays without an answer.
-            assertThat(ended.err())
-                    .containsPattern("rejects the connection|took 1 of 8 connections and does not answer the others");
-        }
+        ended.requireFailure(program, ExitStatus.REJECTED, "-c");
+        // A request that comes when it has its connections and looks for no more events stays without an answer.
+        assertThat(ended.err())
+                .containsPattern("rejects the connection|took 1 of 8 connections and does not answer the others");
     }
 
     @ParameterizedTest
@@ -241,12 +231,8 @@ class CliFailuresIT {
             })
     void aPortThatIsTaken(String program, String theirs, String ourProgram, String ours, FabricDevice device)
             throws Exception {
-        int port = Ports.next();
-        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
-            server.awaitListening();
-
-            run(device, ourProgram, ours, port).requireFailure(ourProgram, ExitStatus.HOST_NOT_READY, "port", "in use");
-        }
+        atServer(device, program, theirs, ourProgram, ours)
+                .requireFailure(ourProgram, ExitStatus.HOST_NOT_READY, "port", "in use");
     }
 
     @ParameterizedTest
@@ -256,6 +242,7 @@ class CliFailuresIT {
                 "rping    | -c -a ADDRESS -C 1",
                 "ucmatose | -s ADDRESS",
                 "udaddy   | -s ADDRESS",
+                "rstream  | -s ADDRESS",
             })
     void aGidOfAnotherFamilyThanTheServer(String program, String options, FabricDevice device) {
         int index;
@@ -280,6 +267,10 @@ class CliFailuresIT {
                 "rping    | -s -a 127.0.0.1",
                 "ucmatose | -s ADDRESS -b 127.0.0.1",
                 "udaddy   | -b 127.0.0.1",
+                "mckey    | -m 239.77.9.8 -b 127.0.0.1",
+                "rstream  | -b 127.0.0.1",
+                "rstream  | -s ADDRESS -b 127.0.0.1 -T r",
+                "stream   | -b 127.0.0.1",
             })
     void anAddressThatIsNoneOfTheDeviceAskedFor(String program, String options, FabricDevice device) {
         String name = device.device().name();
@@ -291,14 +282,8 @@ class CliFailuresIT {
 
     @Test
     void anRstreamClientAtAServerOfAnotherProgram(FabricDevice device) throws Exception {
-        int port = Ports.next();
-        try (CProgram server =
-                CProgram.start(STEP, "rping", (Object[]) words("-s -P -a ADDRESS -p PORT", device, port))) {
-            server.awaitListening();
-
-            run(device, "rstream", "-s ADDRESS -p PORT", port)
-                    .requireFailure("rstream", ExitStatus.REJECTED, "no server of rsockets");
-        }
+        atServer(device, "rping", "-s -P -a ADDRESS -p PORT", "rstream", "-s ADDRESS -p PORT")
+                .requireFailure("rstream", ExitStatus.REJECTED, "no server of rsockets");
     }
 
     @Test
@@ -331,12 +316,7 @@ class CliFailuresIT {
                 "ucmatose | -b ADDRESS -p PORT -S 64    | -s ADDRESS -p PORT -S 1000",
             })
     void aSizeThatTheCServerRefuses(String program, String theirs, String ours, FabricDevice device) throws Exception {
-        int port = Ports.next();
-        try (CProgram server = CProgram.start(STEP, program, (Object[]) words(theirs, device, port))) {
-            server.awaitListening();
-
-            run(device, program, ours, port).requireFailure(program, ExitStatus.SIZE_REFUSED, "1000", "-S");
-        }
+        atServer(device, program, theirs, program, ours).requireFailure(program, ExitStatus.SIZE_REFUSED, "1000", "-S");
     }
 
     @ParameterizedTest
@@ -575,6 +555,16 @@ class CliFailuresIT {
         StringWriter err = new StringWriter();
         int status = Rdmatest.execute(new PrintWriter(out), new PrintWriter(err), words.toArray(String[]::new));
         return new Ended(status, out.toString(), err.toString());
+    }
+
+    /** Runs a command to its end beside a C program's server on the same port. */
+    private static Ended atServer(
+            FabricDevice device, String theirProgram, String theirs, String ourProgram, String ours) throws Exception {
+        int port = Ports.next();
+        try (CProgram server = CProgram.start(STEP, theirProgram, (Object[]) words(theirs, device, port))) {
+            server.awaitListening();
+            return run(device, ourProgram, ours, port);
+        }
     }
 
     private static String[] words(String options, FabricDevice device, int port) {
