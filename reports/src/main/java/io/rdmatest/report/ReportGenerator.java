@@ -27,7 +27,6 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -127,7 +126,6 @@ public final class ReportGenerator implements Callable<Integer> {
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
         dropResultsOfOtherJvms();
-        dropStandIns(run);
         Set<String> named = nameResults(run);
         // As many results as the summary has scenarios: Allure has none of a test that did not start, or did not end.
         for (Run.Scenario scenario : run.scenarios()) {
@@ -158,18 +156,6 @@ public final class ReportGenerator implements Callable<Integer> {
                     .asText()
                     .equals(BegunCondition.REASON)) {
                 Files.delete(file);
-            }
-        }
-    }
-
-    /** Deletes what Allure has written about a class instead of its tests, where the run has the tests. */
-    private void dropStandIns(Run run) throws IOException {
-        Set<String> ids = run.scenarios().stream().map(scenario -> scenario.id).collect(Collectors.toSet());
-        for (Path file : resultFiles()) {
-            for (String id : uniqueIds(MAPPER.readTree(file.toFile()))) {
-                if (!ids.contains(id) && ids.stream().anyMatch(test -> RunReader.isWithin(test, id))) {
-                    Files.deleteIfExists(file);
-                }
             }
         }
     }
@@ -205,7 +191,8 @@ public final class ReportGenerator implements Callable<Integer> {
             Pattern.compile("^[a-z]\\w*(\\.\\w+)+@[0-9a-f]+$|^[A-Z]\\w*\\[.*]$|^\\S+/\\d+ GID \\d+ ");
 
     /**
-     * Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters.
+     * Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters. What Allure has
+     * written about a class instead of its tests is deleted where the run has the tests.
      *
      * @return the ids of the scenarios that have a result
      */
@@ -217,6 +204,10 @@ public final class ReportGenerator implements Callable<Integer> {
             JsonNode result = MAPPER.readTree(file.toFile());
             for (String id : uniqueIds(result)) {
                 String name = names.get(id);
+                if (name == null && names.keySet().stream().anyMatch(test -> RunReader.isWithin(test, id))) {
+                    Files.delete(file);
+                    break;
+                }
                 if (name != null && result instanceof ObjectNode written) {
                     named.add(id);
                     // What the extension injects is no parameter of the
