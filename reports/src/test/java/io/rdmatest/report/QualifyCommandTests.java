@@ -6,10 +6,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,22 +36,14 @@ class QualifyCommandTests {
     }
 
     private Ended qualify(Map<String, String> environment, String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Drdma.project=" + project,
-                "-Drdma.java=" + java,
-                "-cp",
-                System.getProperty("java.class.path"),
-                Qualify.class.getName()));
-        command.addAll(List.of(arguments));
         Path said = project.resolve("said");
-        ProcessBuilder builder =
-                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
-        builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_"));
-        builder.environment().putAll(environment);
-        Process process = builder.start();
-        assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
-        return new Ended(process.exitValue(), Files.readString(said));
+        int status = Forked.java(
+                said,
+                environment,
+                List.of("-Drdma.project=" + project, "-Drdma.java=" + java),
+                Qualify.class.getName(),
+                List.of(arguments));
+        return new Ended(status, Files.readString(said));
     }
 
     private List<String> asked() throws IOException {

@@ -17,7 +17,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -164,7 +163,7 @@ class ReportTests {
                 List.of("--timeout", "0"),
                 List.of("--scenario", "there-is-no-such-thing"))) {
             Path said = directory.resolve("said");
-            assertThat(java(said, List.of(), Qualify.class.getName(), arguments))
+            assertThat(Forked.java(said, List.of(), Qualify.class.getName(), arguments))
                     .isEqualTo(2);
             assertThat(Files.readString(said)).startsWith("./qualify: ").doesNotContain("\tat ");
         }
@@ -173,14 +172,15 @@ class ReportTests {
     @Test
     void theFrontEndCountsAndEndsWithOneIfAScenarioFailed() throws Exception {
         Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
         Path said = directory.resolve("said");
         List<String> options = List.of(
                 "-Drdma.project=" + directory,
-                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-Drdma.java=" + Forked.launcher(),
                 "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture",
                 "-Dstdout.encoding=US-ASCII");
-        assertThat(java(said, options, Qualify.class.getName(), List.of())).isEqualTo(1);
+        assertThat(Forked.java(said, options, Qualify.class.getName(), List.of()))
+                .isEqualTo(1);
         assertThat(Files.readString(said))
                 .containsPattern("\\[  9/9\\] . \\w+")
                 .contains("9 scenarios: 4 passed, 1 failed, 1 broken, 3 skipped");
@@ -190,13 +190,13 @@ class ReportTests {
     @Test
     void theFrontEndHandsSettingsOn() throws Exception {
         Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
         Path said = directory.resolve("said");
         List<String> options = List.of(
                 "-Drdma.project=" + directory,
-                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-Drdma.java=" + Forked.launcher(),
                 "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
-        assertThat(java(
+        assertThat(Forked.java(
                         said,
                         options,
                         Qualify.class.getName(),
@@ -240,7 +240,7 @@ class ReportTests {
                 .containsOnly(
                         summary.path("scenarios").findValuesAsText("run seed").getFirst());
         // One result for each scenario, and none for what the other JVMs left out.
-        List<JsonNode> results = results(directory.resolve("reports/target/qualify-results"));
+        List<JsonNode> results = Forked.results(directory.resolve("reports/target/qualify-results"));
         assertThat(results).hasSize(9);
         assertThat(results)
                 .extracting(result -> result.path("historyId").asText())
@@ -264,46 +264,35 @@ class ReportTests {
 
     private JsonNode qualifyDying(List<String> arguments) throws Exception {
         Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
         List<String> options = List.of(
                 "-Drdma.project=" + directory,
-                "-Drdma.java=" + Path.of(System.getProperty("java.home"), "bin", "java"),
+                "-Drdma.java=" + Forked.launcher(),
                 "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.dying",
                 "-Dstdout.encoding=US-ASCII");
         Path said = directory.resolve("said");
-        assertThat(java(said, options, Qualify.class.getName(), arguments))
+        assertThat(Forked.java(said, options, Qualify.class.getName(), arguments))
                 .as(Files.readString(said))
                 .isEqualTo(1);
         return MAPPER.readTree(target.resolve("qualification.json").toFile());
     }
 
-    private static List<JsonNode> results(Path directory) throws IOException {
-        List<JsonNode> results = new ArrayList<>();
-        try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))
-                    .toList()) {
-                results.add(MAPPER.readTree(file.toFile()));
-            }
-        }
-        return results;
-    }
-
     @Test
     void theFrontEndStartsTheMachinesThatAFabricIsMadeOf() throws Exception {
         Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
         Path asked = directory.resolve("asked");
         Path java = Files.writeString(
                 directory.resolve("java"),
-                "#!/bin/sh\necho \"$RDMA_VM ${RDMA_VM_NODES-one}\" >>" + asked + "\nexec "
-                        + Path.of(System.getProperty("java.home"), "bin", "java") + " \"$@\"\n");
+                "#!/bin/sh\necho \"$RDMA_VM ${RDMA_VM_NODES-one}\" >>" + asked + "\nexec " + Forked.launcher()
+                        + " \"$@\"\n");
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
         List<String> options = List.of(
                 "-Drdma.project=" + directory,
                 "-Drdma.java=" + java,
                 "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
         Path said = directory.resolve("said");
-        java(
+        Forked.java(
                 said,
                 options,
                 Qualify.class.getName(),
@@ -312,7 +301,7 @@ class ReportTests {
     }
 
     private int fork(String pattern, boolean die) throws IOException, InterruptedException {
-        return java(
+        return Forked.java(
                 directory.resolve("said"),
                 List.of(
                         "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture",
@@ -323,35 +312,15 @@ class ReportTests {
                 List.of(pattern));
     }
 
-    private static int java(Path said, List<String> options, String main, List<String> arguments)
-            throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
-        command.addAll(arguments);
-        ProcessBuilder builder =
-                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
-        // What the build was told about machines is not what these commands are to do.
-        builder.environment().keySet().removeAll(List.of("RDMA_VM", "RDMA_VM_NODES", "RDMA_NODE"));
-        Process process = builder.start();
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
-        return process.exitValue();
-    }
-
     private ReportGenerator generate() throws IOException, InterruptedException {
         ReportGenerator generator = new ReportGenerator(
-                directory.resolve("journal"), results(), commandline(), directory.resolve("out"), null);
+                directory.resolve("journal"), results(), Forked.commandline(), directory.resolve("out"), null);
         assertThat(generator.call()).isZero();
         return generator;
     }
 
     private Path results() {
         return directory.resolve("results");
-    }
-
-    private static Path commandline() {
-        return Path.of(System.getProperty("rdma.test.allure.commandline"));
     }
 
     private static JsonNode summary(ReportGenerator generator) throws IOException {

@@ -6,12 +6,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,25 +36,13 @@ class TroublesTests {
 
     private static int qualify(Path project, Path said, String... arguments) throws Exception {
         Path target = Files.createDirectories(project.resolve("reports/target"));
-        Files.createSymbolicLink(
-                target.resolve("allure-commandline"), Path.of(System.getProperty("rdma.test.allure.commandline")));
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        List<String> command = new ArrayList<>(List.of(
-                java,
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        List<String> options = List.of(
                 "-Drdma.project=" + project,
-                "-Drdma.java=" + java,
+                "-Drdma.java=" + Forked.launcher(),
                 "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.troubled",
-                "-Dstdout.encoding=US-ASCII",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Qualify.class.getName()));
-        command.addAll(List.of(arguments));
-        ProcessBuilder builder =
-                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
-        builder.environment().keySet().removeAll(List.of("RDMA_VM", "RDMA_VM_NODES", "RDMA_NODE"));
-        Process process = builder.start();
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
-        return process.exitValue();
+                "-Dstdout.encoding=US-ASCII");
+        return Forked.java(said, options, Qualify.class.getName(), List.of(arguments));
     }
 
     private static Map<String, JsonNode> scenarios() throws Exception {
@@ -67,17 +53,6 @@ class TroublesTests {
             scenarios.put(scenario.path("name").asText(), scenario);
         }
         return scenarios;
-    }
-
-    private static List<JsonNode> results() throws Exception {
-        List<JsonNode> results = new ArrayList<>();
-        try (Stream<Path> files = Files.list(project.resolve("reports/target/qualify-results"))) {
-            for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))
-                    .toList()) {
-                results.add(MAPPER.readTree(file.toFile()));
-            }
-        }
-        return results;
     }
 
     @Test
@@ -132,7 +107,7 @@ class TroublesTests {
                         "Tear down fails: six",
                         "Tear down fails",
                         RdmaReportListener.CLEAN_UP);
-        assertThat(results())
+        assertThat(Forked.results(project.resolve("reports/target/qualify-results")))
                 .extracting(result -> result.path("name").asText() + " "
                         + result.path("status").asText())
                 .containsExactlyInAnyOrderElementsOf(scenarios.values().stream()

@@ -1,0 +1,74 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** JVMs that tests of this package start, and what they leave behind. */
+final class Forked {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private Forked() {}
+
+    /** Returns the JVM's launcher. */
+    static Path launcher() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
+    }
+
+    /** Returns where Allure's generator was unpacked. */
+    static Path commandline() {
+        return Path.of(System.getProperty("rdma.test.allure.commandline"));
+    }
+
+    /**
+     * Runs a main class of this class path to its end.
+     *
+     * @param said the file for all that it prints
+     * @return its exit status
+     */
+    static int java(Path said, List<String> options, String main, List<String> arguments)
+            throws IOException, InterruptedException {
+        return java(said, Map.of(), options, main, arguments);
+    }
+
+    /** Does the same with some variables in its environment. */
+    static int java(
+            Path said, Map<String, String> environment, List<String> options, String main, List<String> arguments)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        command.add(launcher().toString());
+        command.addAll(options);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
+        command.addAll(arguments);
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile());
+        // What the build was told about machines is not what these commands are to do.
+        builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_"));
+        builder.environment().putAll(environment);
+        Process process = builder.start();
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        return process.exitValue();
+    }
+
+    /** Returns Allure's results in a folder. */
+    static List<JsonNode> results(Path folder) throws IOException {
+        List<JsonNode> results = new ArrayList<>();
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))
+                    .toList()) {
+                results.add(MAPPER.readTree(file.toFile()));
+            }
+        }
+        return results;
+    }
+}
