@@ -274,6 +274,16 @@ class FabricMistakesTests {
     }
 
     @Test
+    void bracketsWithoutAnEndAreRefusedWhereNoFileIsThatDeep() {
+        String text = CORRECT.replace("port: 1", "port: " + "[".repeat(100_000));
+        FabricException refused =
+                catchThrowableOfType(FabricException.class, () -> FabricReader.read("lab.yaml", text));
+        assertThat(refused.problems())
+                .containsExactly("lab.yaml:9:72: lists and mappings are more than 64 levels deep;"
+                        + " is a bracket not closed?");
+    }
+
+    @Test
     void noTwoMistakesHaveTheSameMessage() {
         List<String> messages = mistakes()
                 .map(mistake -> mistake.message().replaceAll("lab\\.yaml:\\d+:\\d+: ", ""))

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
+import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
@@ -79,20 +80,50 @@ public abstract class CheckedYaml {
         LoadSettings settings = LoadSettings.builder().setLabel(source).build();
         try {
             // What its class Compose does, in a package that snakeyaml-engine's module does not export.
-            Optional<Node> root =
-                    new Composer(settings, new ParserImpl(settings, new StreamReader(settings, text))).getSingleNode();
+            Optional<Node> root = new Composer(settings, new ShallowParser(settings, new StreamReader(settings, text)))
+                    .getSingleNode();
             return root.orElseThrow(() -> failure(List.of(source + ":1:1: the file is empty; " + empty)));
         } catch (MarkedYamlEngineException e) {
             Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
-            throw failure(List.of(source + ":"
-                    + mark.map(m -> (m.getLine() + 1) + ":" + (m.getColumn() + 1))
-                            .orElse("1:1")
-                    + ": not YAML: "
-                    + because(e.getProblem())));
+            throw failure(List.of(at(mark) + "not YAML: " + because(e.getProblem())));
         } catch (YamlEngineException e) {
             throw failure(List.of(
                     source + ":1:1: not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " ")));
         }
+    }
+
+    /** Ends at a depth that no file of the project has: the composer calls itself for each level, until its stack is full. */
+    private final class ShallowParser extends ParserImpl {
+
+        private static final int DEEPEST = 64;
+
+        private int depth;
+
+        ShallowParser(LoadSettings settings, StreamReader reader) {
+            super(settings, reader);
+        }
+
+        @Override
+        public Event next() {
+            Event event = super.next();
+            switch (event.getEventId()) {
+                case SequenceStart, MappingStart -> depth++;
+                case SequenceEnd, MappingEnd -> depth--;
+                default -> {
+                    // has no level of its own
+                }
+            }
+            if (depth > DEEPEST) {
+                throw failure(List.of(at(event.getStartMark()) + "lists and mappings are more than " + DEEPEST
+                        + " levels deep; is a bracket not closed?"));
+            }
+            return event;
+        }
+    }
+
+    private String at(Optional<Mark> mark) {
+        return source + ":"
+                + mark.map(m -> (m.getLine() + 1) + ":" + (m.getColumn() + 1)).orElse("1:1") + ": ";
     }
 
     private static String because(@Nullable String problem) {
