@@ -5,13 +5,14 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.junit.jupiter.api.TestTemplate;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * Runs a test for each ordered pair of the fabric's nodes, one after the other. Its first parameter is the {@link Stage} with
- * the pair's places; on a fabric of one node, both are there.
+ * Runs a test for each ordered pair of the fabric's nodes, one after the other, in a parallel run as well. Its {@link Stage} has the pair's places; on a
+ * fabric of one node, both are there. A node that can't be reached fails the tests of its own pairs.
  *
  * <pre>{@code
  * @EachPair
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
-@ParameterizedTest(name = "{0}")
-@ArgumentsSource(EachPairProvider.class)
-@ExtendWith(ScenarioSettingsExtension.class)
+@TestTemplate
+@Execution(ExecutionMode.SAME_THREAD)
+@ExtendWith({EachPairProvider.class, ScenarioSettingsExtension.class})
 public @interface EachPair {}

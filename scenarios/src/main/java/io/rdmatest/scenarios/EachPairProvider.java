@@ -5,25 +5,44 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.ArgumentsProvider;
-import org.junit.jupiter.params.support.ParameterDeclarations;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 
-/** Provides the stages of {@link EachPair}. */
-final class EachPairProvider implements ArgumentsProvider {
+/** Provides the invocations of {@link EachPair}; no node is reached before it is the turn of its pair. */
+final class EachPairProvider implements TestTemplateInvocationContextProvider {
 
     @Override
-    public Stream<? extends Arguments> provideArguments(ParameterDeclarations parameters, ExtensionContext context) {
-        Nodes nodes = ScenarioSettingsExtension.nodes(context);
-        if (nodes.isOne()) {
-            return Stream.of(Arguments.of(nodes.stage(null, null)));
+    public boolean supportsTestTemplate(ExtensionContext context) {
+        return true;
+    }
+
+    @Override
+    public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
+        List<String> names = ScenarioSettingsExtension.nodes(context).names();
+        if (names.size() == 1) {
+            return Stream.of(new Turn(names.getFirst(), names.getFirst()));
         }
-        List<String> names = nodes.names();
         Tournament tournament = new Tournament(names.size());
-        // A node is reached when its turn comes: the failure is that of the pair.
         return IntStream.range(0, tournament.rounds())
                 .mapToObj(tournament::round)
                 .flatMap(List::stream)
-                .map(pair -> Arguments.of(nodes.stage(names.get(pair.server()), names.get(pair.client()))));
+                .map(pair -> new Turn(names.get(pair.server()), names.get(pair.client())));
+    }
+
+    /**
+     * The turn of a pair. It has names only: were the stage opened here, a node out of reach would end the stream of
+     * invocations, and with it the pairs that are well.
+     */
+    private record Turn(String server, String client) implements TestTemplateInvocationContext {
+
+        @Override
+        public String getDisplayName(int invocationIndex) {
+            return Stage.describe(server, client);
+        }
+
+        @Override
+        public void prepareInvocation(ExtensionContext context) {
+            ScenarioSettingsExtension.choose(context, new ScenarioSettingsExtension.Pair(server, client));
+        }
     }
 }

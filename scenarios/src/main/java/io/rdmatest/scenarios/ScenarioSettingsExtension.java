@@ -7,29 +7,39 @@ import io.rdmatest.scenarios.role.Place;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
-import org.junit.platform.commons.support.AnnotationSupport;
 
 /**
  * Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run, and has the wire between nodes
  * watched if that asks for it.
  */
 public final class ScenarioSettingsExtension
-        implements BeforeAllCallback, BeforeTestExecutionCallback, AfterTestExecutionCallback, ParameterResolver {
+        implements BeforeAllCallback,
+                BeforeEachCallback,
+                BeforeTestExecutionCallback,
+                AfterTestExecutionCallback,
+                ParameterResolver {
 
     /** Creates the extension; JUnit does. */
     public ScenarioSettingsExtension() {}
 
     private static final Namespace NAMESPACE = Namespace.create(ScenarioSettingsExtension.class);
 
+    private static final String FAILED_WARM_UP = "failed warm-up";
+
     private record Key(String fabric, String device) {}
+
+    /** The nodes of the two sides of a stage; null where the fabric chooses. */
+    record Pair(@Nullable String server, @Nullable String client) {}
 
     /** Other nodes are started before the first test, whose time limit is not for that. */
     @Override
@@ -42,11 +52,33 @@ public final class ScenarioSettingsExtension
                 describe(facts, "server", stage.server());
                 describe(facts, "client", stage.client());
                 context.publishReportEntry(facts);
-                nodes.warmUp(stage);
+                warmUp(context, nodes, stage);
             }
         } catch (RuntimeException | AssertionError e) {
             // Whatever it is, the tests say it, one by one: a class that fails has no results.
             return;
+        }
+    }
+
+    /** It is not repeated; so its failure, the first of this fabric, is that of the test which would have met it otherwise. */
+    private static void warmUp(ExtensionContext context, Nodes nodes, Stage stage) {
+        try {
+            nodes.warmUp(stage);
+        } catch (RuntimeException | AssertionError e) {
+            context.getStore(NAMESPACE).put(FAILED_WARM_UP, new AtomicReference<Throwable>(e));
+        }
+    }
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+        AtomicReference<?> failure = context.getStore(NAMESPACE).get(FAILED_WARM_UP, AtomicReference.class);
+        Object told = failure == null ? null : failure.getAndSet(null);
+        // As it is: its type decides whether the fabric failed, or what the harness needs.
+        if (told instanceof Error error) {
+            throw error;
+        }
+        if (told instanceof RuntimeException exception) {
+            throw exception;
         }
     }
 
@@ -83,7 +115,7 @@ public final class ScenarioSettingsExtension
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = parameter.getParameter().getType();
-        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class && !isOfPair(parameter);
+        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class;
     }
 
     @Override
@@ -103,18 +135,21 @@ public final class ScenarioSettingsExtension
         return stage;
     }
 
-    /** The first parameter of a test for each pair comes from its source. */
-    private static boolean isOfPair(ParameterContext parameter) {
-        return parameter.getIndex() == 0
-                && AnnotationSupport.isAnnotated(parameter.getDeclaringExecutable(), EachPair.class);
-    }
-
     private static void publish(ExtensionContext context, String side, Place place) {
         context.publishReportEntry(Map.of(ReportKeys.PARAMETER, side, ReportKeys.VALUE, "node " + place.name()));
     }
 
+    /** Has the test of a context, and what is below it, run on a pair of nodes instead of the configured one. */
+    static void choose(ExtensionContext context, Pair pair) {
+        context.getStore(NAMESPACE).put(Pair.class, pair);
+    }
+
     private static Stage stage(ExtensionContext context, Nodes nodes) {
-        return nodes.stage(configured(context, Stage.SERVER), configured(context, Stage.CLIENT));
+        Pair chosen = context.getStore(NAMESPACE).get(Pair.class, Pair.class);
+        Pair pair = chosen != null
+                ? chosen
+                : new Pair(configured(context, Stage.SERVER), configured(context, Stage.CLIENT));
+        return nodes.stage(pair.server(), pair.client());
     }
 
     private static @Nullable String configured(ExtensionContext context, String key) {

@@ -35,7 +35,11 @@ public record Stage(Place server, Place client, Place here) {
 
     @Override
     public String toString() {
-        return "server on " + server.name() + ", client on " + client.name();
+        return describe(server.name(), client.name());
+    }
+
+    static String describe(String server, String client) {
+        return "server on " + server + ", client on " + client;
     }
 
     /** Returns the stage on which all sides are where clients are: what is to stay on one node. */
