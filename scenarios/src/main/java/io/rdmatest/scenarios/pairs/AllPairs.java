@@ -5,7 +5,6 @@ import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.role.ScenarioException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -39,6 +38,9 @@ public final class AllPairs {
         double measure(Pair pair) throws Exception;
     }
 
+    /** Of so many nodes, one has less than half of the pairs. */
+    private static final int ENOUGH = 5;
+
     private final Tournament tournament;
     private final double outlier;
     private final double most;
@@ -54,7 +56,8 @@ public final class AllPairs {
      * Measures all pairs.
      *
      * @param nodes how many nodes there are, at least 2
-     * @param outlier by which factor a value has to be above the median of all to be an outlier; above 1
+     * @param outlier by which factor a value has to be above the median of all to be an outlier, with 2 to 4 nodes above the
+     *     lower quartile; above 1
      * @param most above which value a pair is bad, whatever the others are like; infinite for none
      * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
      * @return the results, by pair
@@ -63,7 +66,7 @@ public final class AllPairs {
     public static Map<Pair, Cell> run(int nodes, double outlier, double most, Measurement measurement)
             throws InterruptedException {
         if (!(outlier > 1)) {
-            throw new IllegalArgumentException("An outlier is above the median by a factor above 1, not " + outlier);
+            throw new IllegalArgumentException("An outlier is above the others by a factor above 1, not " + outlier);
         }
         AllPairs all = new AllPairs(new Tournament(nodes), outlier, most);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -126,7 +129,7 @@ public final class AllPairs {
     }
 
     private void judge() {
-        double median = median();
+        double usual = usual();
         double limit = limit();
         cells.replaceAll((pair, cell) -> {
             if (cell.verdict() != Verdict.GOOD || !(cell.value() > Math.min(limit, most))) {
@@ -134,29 +137,37 @@ public final class AllPairs {
             }
             String why = cell.value() > most
                     ? "%.4g, at most %.4g".formatted(cell.value(), most)
-                    : "%.3g times the median of all pairs".formatted(cell.value() / median);
+                    : "%.3g times the %s of all pairs".formatted(cell.value() / usual, nameOfUsual());
             return new Cell(pair, Verdict.BAD, cell.value(), cell.attempts(), why);
         });
     }
 
     private double limit() {
-        return outlier * median();
+        return outlier * usual();
     }
 
-    private double median() {
+    /**
+     * What a pair that is well may be taken to need. One node has a part in 2 of n pairs, so that among fewer than
+     * {@value #ENOUGH} nodes a slow one has half of them or more, and the median with it.
+     */
+    private double usual() {
         double[] values = cells.values().stream()
                 .mapToDouble(Cell::value)
                 .filter(Double::isFinite)
                 .sorted()
                 .toArray();
+        if (values.length == 0) {
+            return Double.NaN;
+        }
+        if (tournament.nodes() < ENOUGH) {
+            return values[values.length / 4];
+        }
         int middle = values.length / 2;
-        return values.length == 0
-                ? Double.NaN
-                : values.length % 2 == 1
-                        ? values[middle]
-                        : Arrays.stream(values, middle - 1, middle + 1)
-                                .average()
-                                .orElse(Double.NaN);
+        return values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+    }
+
+    private String nameOfUsual() {
+        return tournament.nodes() < ENOUGH ? "lower quartile" : "median";
     }
 
     /** Puts pairs into rounds in which no node is busy twice. */

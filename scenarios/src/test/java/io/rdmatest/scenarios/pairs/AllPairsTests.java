@@ -13,6 +13,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AllPairsTests {
 
@@ -58,6 +60,29 @@ class AllPairsTests {
         assertThat(cells.get(slowOnce)).isEqualTo(new Cell(slowOnce, Verdict.GOOD, 10, 2, null));
         assertThat(cells.get(slow)).isEqualTo(new Cell(slow, Verdict.BAD, 40, 2, "4.00 times the median of all pairs"));
         assertThat(cells.values().stream().filter(cell -> cell.attempts() == 1)).hasSize(18);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 6})
+    void oneSlowNodeIsFoundHoweverFewThereAre(int nodes) throws Exception {
+        // Of two, a node that is slow as a client only: were both directions slow, there would be nothing to compare
+        // with.
+        Map<Pair, Cell> cells = AllPairs.run(
+                nodes, FACTOR, ANY, pair -> pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10);
+
+        assertThat(cells.values())
+                .allSatisfy(cell -> assertThat(cell.verdict())
+                        .as(cell.toString())
+                        .isEqualTo(cell.value() > 10 ? Verdict.BAD : Verdict.GOOD));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5})
+    void whatVariesByLessThanTheFactorIsGood(int nodes) throws Exception {
+        AtomicInteger calls = new AtomicInteger();
+        Map<Pair, Cell> cells = AllPairs.run(nodes, FACTOR, ANY, pair -> 10 + calls.getAndIncrement() % 3 * 9);
+
+        assertThat(cells.values()).allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 1);
     }
 
     @Test
