@@ -85,12 +85,23 @@ public class RmaStreamScenarios {
         var results = report.step(
                 options.transfers() + " transfers of " + options.sizeBytes() + " bytes",
                 () -> stage.runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options), SCENARIO));
+        requireVerified(options, "server", results.server());
+        requireVerified(options, "client", results.client());
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         double gigabits = results.client().gigabitsPerSecond();
         report.measurement("throughput", gigabits, "Gb/s");
         if (series != null) {
             report.throughput(series, options.sizeBytes(), gigabits);
+        }
+    }
+
+    /** Whatever is lost on the way to the other node, be it an option: all that is to come came, and was compared. */
+    private static void requireVerified(RmaStreamOptions options, String side, RmaStreamRoles.Result result) {
+        long expected = options.bytesEachWay();
+        if (result.bytesReceived() != expected || result.bytesVerified() != expected) {
+            throw new AssertionError("%d bytes came to the %s and %d were compared, instead of %d"
+                    .formatted(result.bytesReceived(), side, result.bytesVerified(), expected));
         }
     }
 }

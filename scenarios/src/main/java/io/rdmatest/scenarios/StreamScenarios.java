@@ -171,6 +171,8 @@ public class StreamScenarios {
         var results = report.step(
                 rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows",
                 () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
+        requireVerified(options, "server", results.server());
+        requireVerified(options, "client", results.client());
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         for (StreamRoles.Timing timing : results.client().timings()) {
@@ -185,6 +187,15 @@ public class StreamScenarios {
             if (options.transport() == RstreamOptions.Transport.RSOCKET) {
                 report.throughput(row.transfers() == 1 ? "stream, one at a time" : "stream", row.size(), gigabits);
             }
+        }
+    }
+
+    /** Whatever is lost on the way to the other node, be it an option: where all is to be compared, all was. */
+    private static void requireVerified(RstreamOptions options, String side, StreamRoles.Result result) {
+        long expected = options.verify() ? result.bytesReceived() : 0;
+        if (result.bytesReceived() == 0 || result.bytesVerified() != expected) {
+            throw new AssertionError("%d bytes came to the %s, of which %d were compared instead of %d"
+                    .formatted(result.bytesReceived(), side, result.bytesVerified(), expected));
         }
     }
 }

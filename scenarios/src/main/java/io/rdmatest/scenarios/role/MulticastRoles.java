@@ -343,7 +343,7 @@ public final class MulticastRoles {
             try {
                 id.bind(new InetSocketAddress(local, 0));
                 if (group != null && !options.isChosenBySubnet()) {
-                    id.resolveAddress(null, new InetSocketAddress(group, 0), RcLink.RESOLVE);
+                    id.resolveAddress(null, new InetSocketAddress(group, 0), RcLink.resolving(options.timeout()));
                 }
             } catch (RdmaException e) {
                 throw switch (e.errnoName()) {
@@ -513,20 +513,33 @@ public final class MulticastRoles {
                 throw unsupported(e);
             } catch (UnexpectedCmEventException e) {
                 if (e.got().equals(CmEvent.Type.MULTICAST_ERROR.cName())) {
-                    throw new ScenarioException(
-                            Reason.UNSUPPORTED,
-                            "The group %s can't be joined with %s: the device attaches at most %d queue pairs of all programs"
-                                            .formatted(
-                                                    options.groupText(),
-                                                    id.describe(),
-                                                    id.context().attributes().maxMcastQpAttach())
-                                    + " to a group, and on InfiniBand the subnet manager may refuse ("
-                                    + e.getMessage()
-                                    + ")",
-                            e);
+                    throw refused(id, e);
                 }
                 throw e;
             }
+        }
+
+        /**
+         * On InfiniBand the subnet manager answers a join, elsewhere it is the kernel; then librdmacm attaches the queue pair,
+         * for which a full device has no memory.
+         */
+        private RuntimeException refused(CmId id, UnexpectedCmEventException e) {
+            if (!String.valueOf(e.getMessage()).contains("ENOMEM")) {
+                throw new AssertionError(
+                        "Joining the group %s with %s failed: look at the subnet manager, and at the limits on multicast groups of"
+                                        .formatted(options.groupText(), id.describe())
+                                + " the switches (" + e.getMessage() + ")",
+                        e);
+            }
+            return new ScenarioException(
+                    Reason.UNSUPPORTED,
+                    "The group %s can't be joined with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"
+                            .formatted(
+                                    options.groupText(),
+                                    id.describe(),
+                                    id.context().attributes().maxMcastQpAttach(),
+                                    e.getMessage()),
+                    e);
         }
 
         private void leave() {
