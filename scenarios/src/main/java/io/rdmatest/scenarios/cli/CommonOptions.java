@@ -34,7 +34,8 @@ public final class CommonOptions {
                 paramLabel = "<duration>",
                 converter = DurationConverter.class,
                 description = "How long any one wait may take, for example 500ms, 10s, 2min; no unit means seconds"
-                        + " (default: 10s; a server waits for its first client without limit).")
+                        + " (default: 10s; a server waits for its first client without limit). Addresses and routes are"
+                        + " resolved in 2s each or not at all.")
         private @Nullable Duration timeout;
 
         @Option(

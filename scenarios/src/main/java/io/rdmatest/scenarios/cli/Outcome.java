@@ -29,6 +29,17 @@ record Outcome(ExitStatus status, String message, List<String> lines, Map<String
         this(status, message, lines, json, false);
     }
 
+    /**
+     * A server of many clients was interrupted, and not all of them had been served well.
+     *
+     * @param failed how many failed, such as {@code 1 of 2 clients failed}
+     * @param failure why one of them did, which is the command's status
+     */
+    static Outcome ofFailedClients(String failed, Throwable failure, List<String> lines, Map<String, Object> json) {
+        Verdicts.Verdict verdict = Verdicts.of(failure);
+        return new Outcome(verdict.status(), failed + ", one of them because: " + verdict.message(), lines, json, true);
+    }
+
     /** Everything went well; the first line sums it up. */
     Outcome(List<String> lines, Map<String, Object> json) {
         this(ExitStatus.VERIFIED, lines.isEmpty() ? "" : lines.getFirst(), lines, json);

@@ -67,7 +67,9 @@ public final class RpingArguments implements Arguments<RpingOptions> {
 
     @Option(
             names = {"-P", "--persistent"},
-            description = "Server: serve any number of clients, several at once, until interrupted.")
+            description =
+                    "Server: serve any number of clients, several at once, until interrupted. If one failed, its status is"
+                            + " the server's; otherwise that is 130.")
     private boolean persistent;
 
     @Option(

@@ -65,7 +65,9 @@ final class RpingCommand extends ProgramCommand {
         // The C program binds to any address; a device that was asked for is bound to by its own.
         boolean any = options.address() == null && !common.selectsDevice();
         RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
-        return server(bound, new RpingRoles.Server(bound, printed, traced).run(context));
+        FailedClients failed = new FailedClients();
+        RpingRoles.ServerResult result = new RpingRoles.Server(bound, printed, traced).run(context, failed);
+        return server(bound, result, failed.told());
     }
 
     /** Without a source the kernel takes any device that leads to the server. */
@@ -112,16 +114,13 @@ final class RpingCommand extends ProgramCommand {
         return new Outcome(List.of(summary), json);
     }
 
-    private static Outcome server(RpingOptions options, RpingRoles.ServerResult result) {
+    /** The pings that are counted are verified, those of a client that failed afterwards as well. */
+    private static Outcome server(RpingOptions options, RpingRoles.ServerResult result, @Nullable Throwable failure) {
         List<String> lines = new ArrayList<>();
-        String failed = result.failedClients() == 0 ? "" : ", of which " + result.failedClients() + " failed";
-        lines.add("verified: %d pings of %d client%s%s, %d bytes compared"
-                .formatted(
-                        result.pings(),
-                        result.clients(),
-                        result.clients() == 1 ? "" : "s",
-                        failed,
-                        result.bytesVerified()));
+        String clients = result.clients() + (result.clients() == 1 ? " client" : " clients");
+        String failed = "%d of %s failed".formatted(result.failedClients(), clients);
+        lines.add("%s: %d pings of %s, %d bytes compared"
+                .formatted(failure == null ? "verified" : failed, result.pings(), clients, result.bytesVerified()));
         lines.addAll(result.failures());
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("role", "server");
@@ -132,6 +131,6 @@ final class RpingCommand extends ProgramCommand {
         json.put("pings", result.pings());
         json.put("bytesRead", result.bytesRead());
         json.put("bytesVerified", result.bytesVerified());
-        return new Outcome(lines, json);
+        return failure == null ? new Outcome(lines, json) : Outcome.ofFailedClients(failed, failure, lines, json);
     }
 }

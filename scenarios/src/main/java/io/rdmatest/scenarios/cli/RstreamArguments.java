@@ -77,8 +77,10 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
     @Option(
             names = {"-i", "--inline-size"},
             paramLabel = "<bytes>",
-            description = "Up to which size rsockets send inline in the latency series (default: 64).")
-    private int inline = 64;
+            description =
+                    "Up to which size rsockets send inline in the latency series, 0 to 65536 (default: 64); more than the"
+                            + " device can ends with status 5 at the first connection.")
+    private int inline = RstreamOptions.DEFAULT_INLINE;
 
     @Option(
             names = {"-k", "--keepalive"},
@@ -106,7 +108,7 @@ public final class RstreamArguments implements Arguments<RstreamOptions> {
             paramLabel = "<n>",
             description =
                     "Server: serve so many clients at once, over TCP or rsockets (default: 1); 0 serves until interrupted,"
-                            + " and ends with the status of the first that failed. With the two series, needs -T v.")
+                            + " and ends with the status of one that failed, if any did. With the two series, needs -T v.")
     private @Nullable Integer clients;
 
     @Option(

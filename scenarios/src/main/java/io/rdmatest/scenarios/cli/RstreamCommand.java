@@ -39,20 +39,15 @@ final class RstreamCommand extends ProgramCommand {
             requireOnDevice(
                     context, AddressOptions.figures(options.bindAddress()).orElse(null));
         }
-        List<Throwable> failures = new ArrayList<>();
+        FailedClients failed = new FailedClients();
         StreamRoles.Result result = arguments.isClient()
                 ? new StreamRoles.Client(options).run(context)
-                : new StreamRoles.Server(options).run(context, failures::add);
-        if (failures.isEmpty()) {
-            return new Outcome(lines(options, result), json(options, result));
-        }
-        Verdicts.Verdict first = Verdicts.of(failures.getFirst());
-        return new Outcome(
-                first.status(),
-                failed(options, result) + "; the first: " + first.message(),
-                lines(options, result),
-                json(options, result),
-                true);
+                : new StreamRoles.Server(options).run(context, failed);
+        Throwable failure = failed.told();
+        return failure == null
+                ? new Outcome(lines(options, result), json(options, result))
+                : Outcome.ofFailedClients(
+                        failed(options, result), failure, lines(options, result), json(options, result));
     }
 
     /** Each series of a client is a connection of its own. */

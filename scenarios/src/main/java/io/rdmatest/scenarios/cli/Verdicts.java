@@ -39,6 +39,11 @@ final class Verdicts {
      */
     record Verdict(ExitStatus status, String message, boolean defect) {}
 
+    /** A device leads there, and nobody answers for the address, or for the gateway's. */
+    private static final String SILENT_HOST =
+            "no host, or no gateway to it, answers for the peer's address: check that the"
+                    + " host is up, and the address";
+
     private Verdicts() {}
 
     /** Judges a failure. */
@@ -143,9 +148,10 @@ final class Verdicts {
     /** Before a connection is there the peer is absent, later it is lost. */
     private static Verdict ofTimeout(RdmaTimeoutException e) {
         String awaited = e.awaited();
-        if (awaited.startsWith("RDMA_CM_EVENT_ADDR_RESOLVED")
-                || awaited.startsWith("RDMA_CM_EVENT_ROUTE_RESOLVED")
-                || awaited.startsWith("address of ")) {
+        if (awaited.startsWith("RDMA_CM_EVENT_ADDR_RESOLVED")) {
+            return verdict(ExitStatus.PEER_ABSENT, SILENT_HOST, e);
+        }
+        if (awaited.startsWith("RDMA_CM_EVENT_ROUTE_RESOLVED") || awaited.startsWith("address of ")) {
             return verdict(ExitStatus.NO_ROUTE, "the address could not be resolved over an RDMA device", e);
         }
         if (awaited.startsWith("connection ")) {

@@ -44,8 +44,9 @@ final class CmFailures {
                                 : "The connection to " + peer + " is rejected" + because,
                         cause);
             }
-            case ADDR_ERROR, ROUTE_ERROR ->
-                new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer + because, cause);
+            case ADDR_ERROR ->
+                event.statusText().startsWith("ETIMEDOUT") ? noHost(peer, cause) : noRoute(peer + because, cause);
+            case ROUTE_ERROR -> noRoute(peer + because, cause);
             case DEVICE_REMOVAL ->
                 new ScenarioException(Reason.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);
             case DISCONNECTED ->
@@ -55,6 +56,23 @@ final class CmFailures {
                         Reason.PEER_LOST, "The connection to " + peer + " broke while it came up" + because, cause);
             default -> cause;
         };
+    }
+
+    private static ScenarioException noRoute(String peer, Throwable cause) {
+        return new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, cause);
+    }
+
+    /**
+     * Says that a device leads towards a peer, and nobody answers for its address, or for the gateway's.
+     *
+     * @param peer the peer as a person would name it
+     */
+    static ScenarioException noHost(String peer, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "No host, or no gateway to it, answers at " + peer
+                        + ": check that the host is up, and that the address is right",
+                cause);
     }
 
     /**

@@ -278,7 +278,7 @@ final class ConnectionSet implements AutoCloseable {
         byId.put(id, connection);
         connection.since = System.nanoTime();
         try {
-            id.startResolveAddress(target, RcLink.RESOLVE);
+            id.startResolveAddress(target, RcLink.resolving(options.timeout()));
         } catch (RdmaException e) {
             if (connection.index > 0 && e.errnoName().equals("EADDRNOTAVAIL")) {
                 throw new ScenarioException(
@@ -315,7 +315,7 @@ final class ConnectionSet implements AutoCloseable {
             id.setAckTimeout(options.ackTimeoutExponent());
         }
         try {
-            id.startResolveRoute(RcLink.RESOLVE);
+            id.startResolveRoute(RcLink.resolving(options.timeout()));
         } catch (RdmaException e) {
             throw ofAddress(e, options.serverAddress(), peer);
         }
@@ -656,20 +656,17 @@ final class ConnectionSet implements AutoCloseable {
                     progress = false;
                     deadline = Waits.deadline(options.timeout());
                 } else if (System.nanoTime() - deadline >= 0) {
-                    throw silence(new RdmaTimeoutException(what, options.timeout(), state()));
+                    throw silence(new RdmaTimeoutException(
+                            what, options.timeout(), state() + "; look at the other side, and " + SAME_COUNTS));
                 }
             }
         }
     }
 
     private RuntimeException silence(RdmaTimeoutException timeout) {
-        if (messagesReceived == 0 && messagesSent == 0) {
-            return timeout;
-        }
-        return new ScenarioException(
-                Reason.PEER_LOST,
-                "%s: %s; look at the other side, and %s".formatted(peer, timeout.getMessage(), SAME_COUNTS),
-                timeout);
+        return messagesReceived == 0 && messagesSent == 0
+                ? timeout
+                : new ScenarioException(Reason.PEER_LOST, peer + ": " + timeout.getMessage(), timeout);
     }
 
     /** Takes what completed; the sends first, for a failed send tells more than the receives that are flushed with it. */

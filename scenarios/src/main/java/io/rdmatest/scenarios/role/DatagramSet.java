@@ -192,10 +192,12 @@ final class DatagramSet implements AutoCloseable {
             CmId id = own(channel.createId(options.portSpace()));
             long start = System.nanoTime();
             try {
-                id.resolveAddress(target, RcLink.RESOLVE);
+                id.resolveAddress(target, RcLink.resolving(options.timeout()));
             } catch (RdmaException e) {
                 throw ofAddress(e, address, peer);
-            } catch (UnexpectedCmEventException | RdmaTimeoutException e) {
+            } catch (RdmaTimeoutException e) {
+                throw CmFailures.noHost(peer, e);
+            } catch (UnexpectedCmEventException e) {
                 throw new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, e);
             }
             long resolved = System.nanoTime();
@@ -204,7 +206,7 @@ final class DatagramSet implements AutoCloseable {
                 id.setTypeOfService(options.typeOfService());
             }
             try {
-                id.resolveRoute(RcLink.RESOLVE);
+                id.resolveRoute(RcLink.resolving(options.timeout()));
             } catch (UnexpectedCmEventException | RdmaTimeoutException e) {
                 throw new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, e);
             }

@@ -35,8 +35,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class RcLink implements AutoCloseable {
 
-    /** Address and route resolution, as in the C programs. */
-    static final Duration RESOLVE = Duration.ofSeconds(2);
+    private static final Duration RESOLVE = Duration.ofSeconds(2);
+
+    /** Returns how long address and route resolution may take each: as in the C programs, and no longer than any wait. */
+    static Duration resolving(Duration anyWait) {
+        return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
+    }
 
     /**
      * How often a request without answer is sent again. Soft-RoCE takes 7, the most that there is, for "without end": a peer
@@ -222,7 +226,7 @@ final class RcLink implements AutoCloseable {
             EventChannel channel = shared != null ? shared : link.own(EventChannel.create());
             CmId id = link.own(channel.createId(PortSpace.TCP));
             link.id = id;
-            Duration resolve = spec.timeout().compareTo(RESOLVE) < 0 ? spec.timeout() : RESOLVE;
+            Duration resolve = resolving(spec.timeout());
             long start = System.nanoTime();
             id.resolveAddress(source, target, resolve);
             long resolved = System.nanoTime();

@@ -15,6 +15,7 @@ import org.HdrHistogram.Histogram;
 public final class RpingRoles {
 
     private static final Consumer<String> NOBODY = line -> {};
+    private static final Consumer<Throwable> NO_ONE = failure -> {};
 
     private RpingRoles() {}
 
@@ -88,7 +89,17 @@ public final class RpingRoles {
          */
         @Override
         public ServerResult run(RoleContext context) {
-            return new RpingServer(tracing(context, options, traced), options, printed).run();
+            return run(context, NO_ONE);
+        }
+
+        /**
+         * Does the same for a caller that needs more of a failure than the sentence in the results.
+         *
+         * @param failed takes what went wrong with each client of a persistent server, before this returns; one call at a time,
+         *     and none for a client above the limit that the options set
+         */
+        public ServerResult run(RoleContext context, Consumer<Throwable> failed) {
+            return new RpingServer(tracing(context, options, traced), options, printed, failed).run();
         }
     }
 

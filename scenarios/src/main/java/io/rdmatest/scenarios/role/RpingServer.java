@@ -29,6 +29,7 @@ final class RpingServer {
     private final RoleContext context;
     private final RpingOptions options;
     private final Consumer<String> printed;
+    private final Consumer<Throwable> failedClient;
 
     /** Whether this server is done, for whatever reason; the threads of its clients then end. */
     private volatile boolean ending;
@@ -42,7 +43,7 @@ final class RpingServer {
     private int clients;
     private int failed;
 
-    RpingServer(RoleContext context, RpingOptions options, Consumer<String> printed) {
+    RpingServer(RoleContext context, RpingOptions options, Consumer<String> printed, Consumer<Throwable> failedClient) {
         this.context = new ForwardingContext(context) {
             @Override
             public boolean isCancelled() {
@@ -51,6 +52,7 @@ final class RpingServer {
         };
         this.options = options;
         this.printed = printed;
+        this.failedClient = failedClient;
     }
 
     RpingRoles.ServerResult run() {
@@ -113,7 +115,8 @@ final class RpingServer {
             number = ++clients;
         }
         if (threads.size() >= options.clientLimit()) {
-            fail(
+            // As it was told to do: nothing is wrong with the server.
+            note(
                     number,
                     describe(request),
                     reject(
@@ -156,6 +159,13 @@ final class RpingServer {
     }
 
     private void fail(int number, String client, Throwable failure) {
+        note(number, client, failure);
+        synchronized (lock) {
+            failedClient.accept(failure);
+        }
+    }
+
+    private void note(int number, String client, Throwable failure) {
         String text = "client %d from %s: %s".formatted(number, client, failure.getMessage());
         context.trace(() -> text);
         synchronized (lock) {

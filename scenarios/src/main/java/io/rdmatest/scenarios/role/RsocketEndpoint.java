@@ -6,6 +6,7 @@ import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.rsocket.MessageFlag;
 import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.rsocket.Shutdown;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.MemorySegment;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
@@ -71,6 +72,8 @@ final class RsocketEndpoint implements StreamEndpoint {
                 socket = listener.accept(slice);
             } catch (RdmaTimeoutException e) {
                 return null;
+            } catch (RdmaException e) {
+                throw withoutQueuePair(e, rows);
             }
             try {
                 socket.noDelay(true);
@@ -105,7 +108,7 @@ final class RsocketEndpoint implements StreamEndpoint {
                     StreamAddresses.text(own), own.getAddress(), StreamAddresses.text(peer), peer.getAddress());
         }
         RSocket socket = RSocket.stream(target);
-        return connected(socket, false, target.toString(), () -> {
+        return connected(socket, false, target.toString(), rows, () -> {
             tune(socket, rows);
             if (source != null) {
                 bind(source.toString(), () -> socket.reuseAddress(true).bind(source));
@@ -116,7 +119,7 @@ final class RsocketEndpoint implements StreamEndpoint {
 
     private StreamLink connect(InetSocketAddress target, List<StreamRow> rows) {
         RSocket socket = open(target);
-        return connected(socket, true, StreamAddresses.text(target), () -> {
+        return connected(socket, true, StreamAddresses.text(target), rows, () -> {
             tune(socket, rows);
             InetSocketAddress source = addresses.toConnectFrom(target);
             if (source != null) {
@@ -128,7 +131,7 @@ final class RsocketEndpoint implements StreamEndpoint {
         });
     }
 
-    private StreamLink connected(RSocket socket, boolean ip, String target, Runnable connecting) {
+    private StreamLink connected(RSocket socket, boolean ip, String target, List<StreamRow> rows, Runnable connecting) {
         try {
             connecting.run();
             keepAlive(socket);
@@ -138,11 +141,25 @@ final class RsocketEndpoint implements StreamEndpoint {
             throw StreamAddresses.noAnswer(target, options.timeout(), e);
         } catch (RdmaException e) {
             socket.close();
-            throw StreamAddresses.unreachable(target, ip, e);
+            throw StreamAddresses.unreachable(target, ip, withoutQueuePair(e, rows));
         } catch (RuntimeException e) {
             socket.close();
             throw e;
         }
+    }
+
+    /** The queue pair is made when a connection is, and what is wrong with it says EINVAL only. */
+    private RdmaException withoutQueuePair(RdmaException failure, List<StreamRow> rows) {
+        boolean larger = rows.getFirst().kind() == StreamRow.Kind.LATENCY
+                && options.inlineBytes() > RstreamOptions.DEFAULT_INLINE;
+        if (!larger || !failure.errnoName().equals("EINVAL")) {
+            return failure;
+        }
+        throw new ScenarioException(
+                Reason.UNSUPPORTED,
+                "The device can't send %d bytes inline (-i), it seems: give less, or leave -i out for %d (%s)"
+                        .formatted(options.inlineBytes(), RstreamOptions.DEFAULT_INLINE, failure.getMessage()),
+                failure);
     }
 
     /** What fails here says nothing about the peer. */

@@ -73,6 +73,9 @@ public record RstreamOptions(
     /** The socket buffers in bytes where none are given, 512 KiB. */
     public static final int DEFAULT_BUFFER = 1 << 19;
 
+    /** The inline size of the latency series in bytes where none is given. */
+    public static final int DEFAULT_INLINE = 64;
+
     /** The largest inline size in bytes; a device allows far less. */
     public static final int LARGEST_INLINE = 1 << 16;
 
@@ -180,7 +183,7 @@ public record RstreamOptions(
                 1000,
                 1.0,
                 0,
-                64,
+                DEFAULT_INLINE,
                 Duration.ZERO,
                 Transport.RSOCKET,
                 false,

@@ -19,6 +19,8 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +32,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,6 +136,39 @@ class CliFailuresIT {
         run(device, program, options, Ports.next()).requireFailure(program, ExitStatus.NO_ROUTE, "rdma");
     }
 
+    /** A device leads there: whether there is a host is what the network does not say. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rping    | -c -a NEIGHBOUR -C 1",
+                "ucmatose | -s NEIGHBOUR",
+                "udaddy   | -s NEIGHBOUR",
+                "rstream  | -s NEIGHBOUR",
+                "stream   | -s NEIGHBOUR",
+            })
+    void aNeighbourThatDoesNotAnswer(String program, String options, FabricDevice device) throws Exception {
+        String neighbour = neighbour(device.address()).getHostAddress();
+        run(device, program, options.replace("NEIGHBOUR", neighbour), Ports.next())
+                .requireFailure(program, ExitStatus.PEER_ABSENT, neighbour, "answer");
+    }
+
+    /** Another address of the same network, which hardly anybody has; who has it does not listen at the port. */
+    private static InetAddress neighbour(InetAddress own) throws IOException {
+        int prefix = NetworkInterface.getByInetAddress(own).getInterfaceAddresses().stream()
+                .filter(address -> address.getAddress().equals(own))
+                .findFirst()
+                .orElseThrow()
+                .getNetworkPrefixLength();
+        byte[] bytes = own.getAddress();
+        if (bytes.length * Byte.SIZE - prefix < 7) {
+            throw SkipReason.PEER_ABSENT.skip(
+                    "the network of " + own.getHostAddress() + "/" + prefix + " is too small");
+        }
+        bytes[bytes.length - 1] ^= 0x40;
+        return InetAddress.getByAddress(bytes);
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -189,6 +225,13 @@ class CliFailuresIT {
                 .containsPattern("rejects the connection|took 1 of 8 connections and does not answer the others");
     }
 
+    /** It sends nothing before it has all its connections. */
+    @Test
+    void aCServerThatWaitsForMoreConnections(FabricDevice device) throws Exception {
+        atServer(device, "ucmatose", "-b ADDRESS -p PORT -c 2", "ucmatose", "-s ADDRESS -p PORT -c 1")
+                .requireFailure("ucmatose", ExitStatus.PEER_LOST, "1 of 1 connections came up", "-c");
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -212,6 +255,34 @@ class CliFailuresIT {
         run(device, program, client, port).requireFailure(program, expected, named);
 
         serving.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure(program, expected, named);
+    }
+
+    @Test
+    void aPersistentServerEndsWithTheStatusOfAFailedClient(FabricDevice device) throws Exception {
+        int port = Ports.next();
+        AtomicBoolean interrupted = new AtomicBoolean();
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        String server = "rping -s -P -a ADDRESS -p PORT -S 100";
+        CompletableFuture<Ended> serving = inBackground(() -> {
+            int status = Rdmatest.execute(
+                    new PrintWriter(out), new PrintWriter(err), interrupted::get, false, words(server, device, port));
+            return new Ended(status, out.toString(), err.toString());
+        });
+        await(
+                "our server listens",
+                serving,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+        Ended well = run(device, "rping", "-c -a ADDRESS -p PORT -C 2 -S 100", port);
+        assertThat(well.status()).as(well.err()).isZero();
+        run(device, "rping", "-c -a ADDRESS -p PORT -C 2 -S 101", port)
+                .requireFailure("rping", ExitStatus.SIZE_REFUSED, "-S");
+
+        interrupted.set(true);
+
+        Ended ended = serving.get(END.toSeconds(), TimeUnit.SECONDS);
+        ended.requireFailure("rping", ExitStatus.SIZE_REFUSED, "1 of 2 clients failed", "101 bytes");
+        assertThat(ended.out()).startsWith("1 of 2 clients failed: 2 pings of 2 clients, 200 bytes compared");
     }
 
     // ---- addresses and ports ----
@@ -307,6 +378,22 @@ class CliFailuresIT {
     }
 
     // ---- sizes ----
+
+    @Test
+    void moreInlineThanTheDeviceSends(FabricDevice device) throws Exception {
+        int port = Ports.next();
+        CompletableFuture<Ended> serving = inBackground(() -> run(device, "rstream", "-b ADDRESS -p PORT", port));
+        await(
+                "our server listens",
+                serving,
+                () -> RdmaResources.mayListen(ProcessHandle.current().pid()));
+
+        run(device, "rstream", "-s ADDRESS -p PORT -i 65536", port)
+                .requireFailure("rstream", ExitStatus.UNSUPPORTED, "65536 bytes inline", "-i");
+
+        // Nobody came.
+        serving.get(END.toSeconds(), TimeUnit.SECONDS).requireFailure("rstream", ExitStatus.PEER_ABSENT);
+    }
 
     @ParameterizedTest
     @CsvSource(

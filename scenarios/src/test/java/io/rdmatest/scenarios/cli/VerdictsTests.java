@@ -91,7 +91,7 @@ class VerdictsTests {
 
     @ParameterizedTest
     @CsvSource({
-        "RDMA_CM_EVENT_ADDR_RESOLVED for 10.0.0.9:7174 on id, NO_ROUTE",
+        "RDMA_CM_EVENT_ADDR_RESOLVED for 10.0.0.9:7174 on id, PEER_ABSENT",
         "RDMA_CM_EVENT_ROUTE_RESOLVED for route, NO_ROUTE",
         "address of host.example from rdma_getaddrinfo, NO_ROUTE",
         "connection request, PEER_ABSENT",
