@@ -16,6 +16,7 @@ import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -297,7 +298,9 @@ final class Qualifiers {
 
     /** Refuses fields that have qualifiers and are not filled. */
     static void checkFields(Class<?> type) {
-        for (Class<? extends Annotation> annotation : BELONGS_TO.keySet()) {
+        Set<Class<? extends Annotation>> qualifiers = new HashSet<>(BELONGS_TO.keySet());
+        qualifiers.add(Scoped.class);
+        for (Class<? extends Annotation> annotation : qualifiers) {
             AnnotationSupport.findAnnotatedFields(type, annotation).forEach(field -> {
                 if (!AnnotationSupport.isAnnotated(field, Provided.class)) {
                     throw new ExtensionConfigurationException("@" + annotation.getSimpleName() + " on field "

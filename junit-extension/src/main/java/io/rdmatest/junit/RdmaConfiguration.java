@@ -1,5 +1,8 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.fabric.FabricConfiguration;
+import java.util.Set;
+
 /**
  * The configuration keys of the extension. Each can stand in {@code junit-platform.properties}, be given as a system
  * property ({@code -Drdma.timeout=60s}), or as a configuration parameter of the launcher, for example in Surefire's
@@ -60,6 +63,19 @@ public final class RdmaConfiguration {
      * growth is published only; {@code off}: counters are read for the diagnosis of a failure only.
      */
     public static final String COUNTERS = "rdma.counters";
+
+    /** All of them, and the two of the fabric. */
+    static final Set<String> KEYS = Set.of(
+            TIMEOUT,
+            SKIP_WITHOUT_DEVICE,
+            REQUIRE_DEVICE,
+            SKIPS,
+            DEVIATIONS,
+            STALE_DEVIATIONS,
+            AUDIT,
+            COUNTERS,
+            FabricConfiguration.FABRIC,
+            FabricConfiguration.DEVICE);
 
     private RdmaConfiguration() {}
 }

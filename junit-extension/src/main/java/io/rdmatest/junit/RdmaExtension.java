@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -581,16 +582,18 @@ public final class RdmaExtension
         }
 
         /**
-         * Set any key of {@link RdmaConfiguration} for these tests.
+         * Set any key of {@link RdmaConfiguration} for these tests. Other keys of the project, such as those of the scenarios
+         * and their roles, are the run's: nothing but configuration parameters and system properties sets them.
          *
-         * @param key a key that begins with {@code rdma.}
+         * @param key one of its keys, {@code rdma.fabric} or {@code rdma.device}
          * @param value its value
          * @return this builder
          * @throws IllegalArgumentException for another key
          */
         public Builder configuration(String key, String value) {
-            if (!key.startsWith("rdma.")) {
-                throw new IllegalArgumentException("\"" + key + "\" is no key of rdmatest: they begin with rdma.");
+            if (!RdmaConfiguration.KEYS.contains(key)) {
+                throw new IllegalArgumentException("\"" + key + "\" is no key that a builder can set; it can set "
+                        + String.join(", ", new TreeSet<>(RdmaConfiguration.KEYS)));
             }
             values.put(key, text(key, value));
             return this;

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.PortAttributes;
 import java.util.ArrayList;
@@ -37,13 +38,17 @@ final class RequiresDeviceCondition extends RequirementCondition<RequiresDevice>
         DeviceTransport transport = device.transport();
         if (required.transport().length > 0
                 && Arrays.stream(required.transport()).noneMatch(wanted -> wanted.includes(transport))) {
-            lacks.add(differs(device, "transport", transport, required.transport()));
+            lacks.add(differs(device, "transport", transport, required.transport(), false));
         }
         if (required.linkLayer().length > 0 && !List.of(required.linkLayer()).contains(port.linkLayer())) {
-            lacks.add(differs(device, "link layer", port.linkLayer(), required.linkLayer()));
+            lacks.add(differs(device, "link layer", port.linkLayer(), required.linkLayer(), false));
         }
         if (required.gidType().length > 0 && !List.of(required.gidType()).contains(device.gidType())) {
-            lacks.add(differs(device, "GID type", device.gidType(), required.gidType()));
+            GidSelector.Type promised = promises(device).gidType();
+            boolean broken = promised != null
+                    && Arrays.stream(required.gidType())
+                            .anyMatch(wanted -> wanted.name().equals(promised.name()));
+            lacks.add(differs(device, "GID type", device.gidType(), required.gidType(), broken));
         }
         if (required.atomics()) {
             RequiresCapabilityCondition.lack(device, DeviceCapability.ATOMICS).ifPresent(lacks::add);
@@ -59,7 +64,8 @@ final class RequiresDeviceCondition extends RequirementCondition<RequiresDevice>
         return lacks;
     }
 
-    private static <E extends Enum<E>> Lack differs(RunDevice device, String what, E actual, E[] wanted) {
-        return ofDevice(device, "its " + what + " is " + actual + ", and the test wants " + oneOf(wanted), false);
+    private static <E extends Enum<E>> Lack differs(
+            RunDevice device, String what, E actual, E[] wanted, boolean promised) {
+        return ofDevice(device, "its " + what + " is " + actual + ", and the test wants " + oneOf(wanted), promised);
     }
 }

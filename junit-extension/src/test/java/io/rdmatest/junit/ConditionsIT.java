@@ -296,15 +296,16 @@ class ConditionsIT {
                 fabric: lab
                 nodes:
                   - name: a
-                    promises: { capabilities: [tag-matching], rate: 9999 }
+                    promises: { capabilities: [tag-matching], rate: 9999, gid-type: IB }
                 """);
         Run run = Run.of(LackingTestCase.class, FabricConfiguration.FABRIC, file.toString());
-        assertThat(run.failed()).containsExactly("capability()", "composed()", "rate()");
+        assertThat(run.failed()).containsExactly("capability()", "composed()", "gidType()", "rate()");
         assertThat(run.failure("capability"))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageMatching("lab \\(.*lab.yaml\\) breaks its promise: rxe0/1: it has no tag-matching"
                         + " \\(tm_caps.max_num_tags is 0\\)");
         assertThat(run.failure("rate")).hasMessageContaining(" breaks its promise: rxe0/1: its rate is ");
+        assertThat(run.failure("gidType")).hasMessageContaining(" breaks its promise: rxe0/1: its GID type is ");
         assertThat(run.skipReason("ports")).contains("the test wants 200");
     }
 }

@@ -173,6 +173,15 @@ class QualifiersTests {
     }
 
     @RdmaTest
+    static class ScopedFieldWithoutProvidedTestCase {
+        @Scoped(ResourceScope.CLASS)
+        MemoryRegion region;
+
+        @RdmaTest
+        void any() {}
+    }
+
+    @RdmaTest
     static class WrongFieldTestCase {
         @Provided
         @Registered(size = "1 mile")
@@ -190,6 +199,9 @@ class QualifiersTests {
                 .hasMessageContaining("@Provided on field FieldOfNoResourceTestCase.text: no resource is a String");
         assertThat(Run.withoutDevice(FieldWithoutProvidedTestCase.class).failure("any"))
                 .hasMessageContaining("@Registered on field FieldWithoutProvidedTestCase.region does nothing without");
+        assertThat(Run.withoutDevice(ScopedFieldWithoutProvidedTestCase.class).failure("any"))
+                .hasMessageContaining(
+                        "@Scoped on field ScopedFieldWithoutProvidedTestCase.region does nothing without");
         assertThat(Run.withoutDevice(WrongFieldTestCase.class).failure("any"))
                 .hasMessageContaining("@Registered(size) on field WrongFieldTestCase.region: \"1 mile\" is no size");
     }
@@ -207,7 +219,10 @@ class QualifiersTests {
                 .withMessageContaining("out of range");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RdmaExtension.builder().configuration("junit.x", "1"))
-                .withMessageContaining("they begin with rdma.");
+                .withMessageContaining("\"junit.x\" is no key that a builder can set; it can set rdma.audit, ");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RdmaExtension.builder().configuration("rdma.scenario.server", "b"))
+                .withMessageContaining("\"rdma.scenario.server\" is no key that a builder can set");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RdmaExtension.builder().device(" "))
                 .withMessage("device is blank");
