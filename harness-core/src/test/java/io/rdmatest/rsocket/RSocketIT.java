@@ -47,7 +47,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs both ends in this JVM, over the device that serves the host's address. */
-@Timeout(value = 25, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 75, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @WholeLedger
 class RSocketIT {
 

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,6 +32,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class WireCaptureTests {
 
     private static final int EPERM = 1;
+
+    /** Another run of these tests on this host is captured, too. */
+    private static final int QP = ThreadLocalRandom.current().nextInt(2, 1 << 24);
 
     @TempDir
     private Path folder;
@@ -49,7 +53,7 @@ class WireCaptureTests {
     private static byte[] send(int psn, int length) {
         return ByteBuffer.allocate(12 + length + 4)
                 .putInt(0x0400_ffff)
-                .putInt(0x4711)
+                .putInt(QP)
                 .putInt(psn)
                 .array();
     }
@@ -66,7 +70,7 @@ class WireCaptureTests {
         List<RocePacket> found = new ArrayList<>();
         long ignored = PcapFile.read(file, frame -> {
             // What else this host does is no matter here.
-            if (WirePacket.of(frame) instanceof RocePacket packet && packet.destinationQp() == 0x4711) {
+            if (WirePacket.of(frame) instanceof RocePacket packet && packet.destinationQp() == QP) {
                 found.add(packet);
             }
         });

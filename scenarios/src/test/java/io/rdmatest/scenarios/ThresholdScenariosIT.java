@@ -68,6 +68,7 @@ class ThresholdScenariosIT {
         return EngineTestKit.engine("junit-jupiter")
                 .configurationParameter("rdma.fabric", file.toString())
                 .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
+                .configurationParameter("rdma.pingpong.iterations", "20")
                 .selectors(selectClass(ThresholdScenarios.class))
                 .execute()
                 .testEvents();

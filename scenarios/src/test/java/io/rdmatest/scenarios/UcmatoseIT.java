@@ -42,6 +42,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class UcmatoseIT {
 
     private static final Duration STEP = Duration.ofSeconds(15);
+
+    /** For a side that is known to wait in vain. */
+    private static final Duration SHORT = Duration.ofSeconds(5);
+
     private static final Duration SCENARIO = Duration.ofSeconds(150);
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
@@ -158,7 +162,8 @@ class UcmatoseIT {
     @Test
     void aProgramWithTooManyConnectionsIsRejected() throws Exception {
         try (LocalRoles roles = new LocalRoles()) {
-            Running<UcmatoseRoles.Result> server = roles.start("server", device, new UcmatoseRoles.Server(options()));
+            Running<UcmatoseRoles.Result> server = roles.start(
+                    "server", device, new UcmatoseRoles.Server(options().withTimeout(SHORT)));
             try (CProgram client =
                     CProgram.start(STEP, "ucmatose", "-s", address(), "-p", server.hear("port", STEP), "-c", 2)) {
                 ScenarioException failure = catchThrowableOfType(ScenarioException.class, () -> server.join(SCENARIO));
