@@ -48,7 +48,7 @@ import picocli.CommandLine.Option;
             "0:every scenario passed or was skipped with a reason",
             "1:a scenario failed or is broken, or was not run",
             "2:wrong usage",
-            "3:nothing could be run on this host"
+            "3:nothing could be run on this host, or not all that was run could be recorded or reported"
         })
 public final class Qualify implements Callable<Integer> {
 
@@ -159,6 +159,10 @@ public final class Qualify implements Callable<Integer> {
     private @Nullable String running;
     private long runningSince = System.nanoTime();
     private @Nullable String trouble;
+
+    /** Why the run could not be followed to its end, if it could not: that is this host's fault, and no scenario's. */
+    private @Nullable String lost;
+
     private volatile @Nullable Process child;
     private volatile boolean timedOut;
     private volatile boolean interrupted;
@@ -268,22 +272,27 @@ public final class Qualify implements Callable<Integer> {
             thread.setDaemon(true);
             return thread;
         })) {
-            var deadline = clock.schedule(
-                    () -> {
-                        timedOut = true;
-                        endChild();
-                    },
-                    timeoutSeconds,
-                    TimeUnit.SECONDS);
-            var ticking = clock.scheduleAtFixedRate(this::showLive, 250, 250, TimeUnit.MILLISECONDS);
-            command.add(command.indexOf("-cp"), "-D" + ScenarioRunner.GO_ON + "=true");
-            for (Process process = started; process != null; process = another(command, process, journal)) {
-                await(process);
-                noteEnd(process, journal);
+            try {
+                clock.schedule(
+                        () -> {
+                            timedOut = true;
+                            endChild();
+                        },
+                        timeoutSeconds,
+                        TimeUnit.SECONDS);
+                clock.scheduleAtFixedRate(this::showLive, 250, 250, TimeUnit.MILLISECONDS);
+                command.add(command.indexOf("-cp"), "-D" + ScenarioRunner.GO_ON + "=true");
+                for (Process process = started; process != null; process = another(command, process, journal)) {
+                    await(process);
+                    noteEnd(process, journal);
+                }
+            } catch (IOException | RuntimeException e) {
+                // A full disk, for example. What was recorded until then is reported all the same.
+                lost = e.getMessage() == null ? e.toString() : e.getMessage();
+            } finally {
+                // Whatever ended the run: closing a clock waits for what it is still to do, until --timeout.
+                clock.shutdownNow();
             }
-            deadline.cancel(false);
-            ticking.cancel(false);
-            clock.shutdownNow();
         }
         finish(journal, generator, false);
         return status;
@@ -613,6 +622,9 @@ public final class Qualify implements Callable<Integer> {
                 noteEnd(journal, "interrupted");
             }
             Run run = Run.of(Journal.read(journal));
+            if (lost != null) {
+                System.err.println("./qualify: the run could not be followed to its end: " + lost);
+            }
             if (trouble != null && deaths == 0 || run.scenarios().isEmpty()) {
                 status = 3;
                 if (byUser) {
@@ -643,7 +655,7 @@ public final class Qualify implements Callable<Integer> {
             generator.generate(run);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            status = run.isGood() && !timedOut && trouble == null ? 0 : 1;
+            status = lost != null ? 3 : run.isGood() && !timedOut && trouble == null ? 0 : 1;
         } catch (IOException | UncheckedIOException e) {
             status = 3;
             System.err.println("./qualify: no report: " + e.getMessage());

@@ -262,6 +262,38 @@ class ReportTests {
         assertThat(summary.path("scenarios").findValuesAsText("verdict")).containsOnlyOnce("broken");
     }
 
+    /** The launcher of JVMs goes away with the first one, as its file system could, or the room for another process. */
+    @Test
+    void theFrontEndReportsWhatWasRunIfItCannotGoOn() throws Exception {
+        Path target = Files.createDirectories(directory.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        Path java = Files.writeString(
+                directory.resolve("java"), "#!/bin/sh\nrm \"$0\"\nexec " + Forked.launcher() + " \"$@\"\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        List<String> options = List.of(
+                "-Drdma.project=" + directory,
+                "-Drdma.java=" + java,
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.dying",
+                "-Dstdout.encoding=US-ASCII");
+        Path said = directory.resolve("said");
+
+        // Longer than this test would wait.
+        assertThat(Forked.java(said, options, Qualify.class.getName(), List.of("--timeout", "1800")))
+                .as(Files.readString(said))
+                .isEqualTo(3);
+
+        assertThat(Files.readString(said))
+                .contains("./qualify: the run could not be followed to its end: Cannot run program")
+                .doesNotContain("Interrupted");
+        JsonNode summary = MAPPER.readTree(target.resolve("qualification.json").toFile());
+        // It dies in the second transfer, or before that in the set-up of the other class.
+        assertThat(summary.path("scenarios").findValuesAsText("verdict"))
+                .containsOnlyOnce("broken")
+                .contains("skipped");
+        assertThat(summary.toString()).doesNotContain("interrupted");
+        assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
+    }
+
     private JsonNode qualifyDying(List<String> arguments) throws Exception {
         Path target = Files.createDirectories(directory.resolve("reports/target"));
         Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
