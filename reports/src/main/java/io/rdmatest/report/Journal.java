@@ -26,6 +26,9 @@ final class Journal implements AutoCloseable {
 
     private @Nullable OutputStream progress;
 
+    /** Why an event could not be written, until that is itself in the file. */
+    private @Nullable String lost;
+
     /**
      * Creates a journal of this JVM in a directory, and the directory if it is not there.
      *
@@ -39,20 +42,39 @@ final class Journal implements AutoCloseable {
     }
 
     Journal(Path directory, @Nullable OutputStream progress) throws IOException {
-        Files.createDirectories(directory);
-        // Process ids repeat from one virtual machine to the next, so they do not tell JVMs apart.
-        Path file = directory.resolve("%d-%s%s"
-                .formatted(
-                        System.currentTimeMillis(), UUID.randomUUID().toString().substring(0, 8), SUFFIX));
-        out = new FileOutputStream(file.toFile());
+        this(new FileOutputStream(newFile(directory).toFile()), progress);
+    }
+
+    Journal(FileOutputStream out, @Nullable OutputStream progress) {
+        this.out = out;
         this.progress = progress;
     }
 
-    /** Writes a line; when this returns, it is on the disk. */
+    static Path newFile(Path directory) throws IOException {
+        Files.createDirectories(directory);
+        // Process ids repeat from one virtual machine to the next, so they do not tell JVMs apart.
+        return directory.resolve("%d-%s%s"
+                .formatted(
+                        System.currentTimeMillis(), UUID.randomUUID().toString().substring(0, 8), SUFFIX));
+    }
+
+    /**
+     * Writes a line; when this returns, it is on the disk.
+     *
+     * @throws IOException if it is not, or not all of it: the next line that can be written says so before its own event
+     */
     synchronized void write(JournalEvent event) throws IOException {
         String line = event.toLine() + "\n";
-        out.write(line.getBytes(StandardCharsets.UTF_8));
-        out.getFD().sync();
+        // A write that failed may have left the beginning of its line, to which nothing is to be added.
+        String before = lost == null ? "" : "\n" + JournalEvent.lost(lost).toLine() + "\n";
+        try {
+            out.write((before + line).getBytes(StandardCharsets.UTF_8));
+            out.getFD().sync();
+            lost = null;
+        } catch (IOException e) {
+            lost = "could not be written: " + e.getMessage();
+            throw e;
+        }
         OutputStream shown = progress;
         if (shown != null && event.event() != JournalEvent.Kind.PLANNED) {
             try {
@@ -73,8 +95,9 @@ final class Journal implements AutoCloseable {
      * Reads all journals of a directory, the oldest first.
      *
      * @param directory where they are; need not exist
-     * @return the events; a last line that was cut off by a crash is left out
-     * @throws IOException if a file cannot be read, or a line other than the last one is no journal line
+     * @return the events; a last line that was cut off by a crash is left out, and in place of any other that is no journal
+     *     line there is {@link JournalEvent.Kind#LOST}
+     * @throws IOException if a file cannot be read
      */
     static List<JournalEvent> read(Path directory) throws IOException {
         List<JournalEvent> events = new ArrayList<>();
@@ -98,8 +121,7 @@ final class Journal implements AutoCloseable {
                     events.add(JournalEvent.parse(lines[i].replace("\0", "")));
                 } catch (IOException e) {
                     if (i < lines.length - 1) {
-                        throw new IOException(
-                                "%s, line %d is no journal line: %s".formatted(file, i + 1, e.getMessage()), e);
+                        events.add(JournalEvent.lost("line %d of %s is no journal line".formatted(i + 1, file)));
                     }
                 }
             }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,7 +63,14 @@ record JournalEvent(
         /** The JVM ended before its plan did: the reason says how, the trace what it wrote last. */
         DIED,
         /** Nothing could be run here; the reason says why. */
-        TROUBLE
+        TROUBLE,
+        /** What happened here is not known; the reason says why. */
+        LOST
+    }
+
+    JournalEvent {
+        // JSON of something else is no event.
+        Objects.requireNonNull(event, "event");
     }
 
     static JournalEvent of(Kind kind) {
@@ -72,6 +80,10 @@ record JournalEvent(
 
     static JournalEvent trouble(String reason) {
         return of(Kind.TROUBLE).withOutcome(null, reason, null);
+    }
+
+    static JournalEvent lost(String reason) {
+        return of(Kind.LOST).withOutcome(null, reason, null);
     }
 
     static JournalEvent died(String how, String lastWords) {

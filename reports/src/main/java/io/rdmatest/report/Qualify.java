@@ -655,7 +655,7 @@ public final class Qualify implements Callable<Integer> {
             generator.generate(run);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            status = lost != null ? 3 : run.isGood() && !timedOut && trouble == null ? 0 : 1;
+            status = lost != null ? 3 : run.isGood() && !timedOut && trouble == null && !lastOneDied ? 0 : 1;
         } catch (IOException | UncheckedIOException e) {
             status = 3;
             System.err.println("./qualify: no report: " + e.getMessage());

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  */
 record Run(Map<String, String> environment, List<Scenario> scenarios) {
 
+    /** The broken scenario that stands for what is not known of a run. */
+    static final String RECORD = "Record of the run";
+
     static final String NEVER_FINISHED = "started and never finished: the JVM or the virtual machine ended during it";
     static final String NOT_RUN = "not run: the run ended before its turn";
     static final String NOT_RUN_IN_CLASS = "not run: the JVM or the virtual machine ended in its class before its turn";

@@ -9,10 +9,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Makes a {@link Run} of what journals say: those of one JVM after the other, each from its start to its end. */
 final class RunReader {
+
+    /** Reasons that are told for events that are missing. */
+    private static final int MOST_LOST = 3;
 
     private final Map<String, String> environment = new TreeMap<>();
     private final Map<String, Scenario> scenarios = new LinkedHashMap<>();
@@ -26,6 +30,9 @@ final class RunReader {
 
     private final Set<String> lostContainers = new LinkedHashSet<>();
 
+    /** Why events are missing. */
+    private final Set<String> lost = new LinkedHashSet<>();
+
     private @Nullable String trouble;
     private long last;
 
@@ -33,6 +40,10 @@ final class RunReader {
         if (event.event() == JournalEvent.Kind.RUN_STARTED) {
             // Nobody saw the end of the JVM before, but it was before this one's beginning.
             endOfJvm(JournalEvent.of(JournalEvent.Kind.DIED).at(last));
+        }
+        if (event.event() == JournalEvent.Kind.LOST) {
+            lost.add(String.valueOf(event.reason()));
+            return;
         }
         last = Math.max(last, event.time());
         String id = event.id();
@@ -144,6 +155,16 @@ final class RunReader {
         }
         if (trouble != null) {
             environment.put("trouble", trouble);
+        }
+        if (!lost.isEmpty()) {
+            // A failure may be missing, or a test that nobody has heard of: whoever reads verdicts has to know.
+            Scenario record = new Scenario(Run.RECORD, Run.RECORD, null, null);
+            record.startMillis = last;
+            record.reason = "the run's journal is incomplete, so that verdicts and measurements may be missing: "
+                    + lost.stream().limit(MOST_LOST).collect(Collectors.joining("; "))
+                    + (lost.size() > MOST_LOST ? "; and " + (lost.size() - MOST_LOST) + " more" : "");
+            record.finished = true;
+            scenarios.put(record.id, record);
         }
         return new Run(environment, new ArrayList<>(scenarios.values()));
     }

@@ -101,14 +101,45 @@ class ReportTests {
     }
 
     @Test
-    void aLastLineThatWasCutOffIsLeftOutAndAnyOtherIsReported() throws Exception {
+    void aLastLineThatWasCutOffIsLeftOutAndAnyOtherIsTold() throws Exception {
         Path file = directory.resolve("1-a.jsonl");
         Files.writeString(file, JournalEvent.of(JournalEvent.Kind.RUN_STARTED).toLine() + "\n{\"event\":\"STAR");
         assertThat(Journal.read(directory)).hasSize(1);
-        Files.writeString(file, "\n{}\n", StandardOpenOption.APPEND);
-        assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> Journal.read(directory)))
-                .isInstanceOf(IOException.class)
-                .hasMessageContaining("line 2");
+        Files.writeString(
+                file,
+                "\n{}\n" + JournalEvent.of(JournalEvent.Kind.RUN_FINISHED).toLine() + "\n",
+                StandardOpenOption.APPEND);
+        assertThat(Journal.read(directory))
+                .extracting(JournalEvent::event)
+                .containsExactly(
+                        JournalEvent.Kind.RUN_STARTED,
+                        JournalEvent.Kind.LOST,
+                        JournalEvent.Kind.LOST,
+                        JournalEvent.Kind.RUN_FINISHED);
+    }
+
+    @Test
+    void aGapInTheJournalCostsNoOtherVerdictAndIsBroken() throws Exception {
+        assertThat(fork("MachineDies", false)).isZero();
+        Path journal;
+        try (Stream<Path> files = Files.list(directory.resolve("journal"))) {
+            journal = files.toList().getFirst();
+        }
+        List<String> lines = new ArrayList<>(Files.readAllLines(journal));
+        lines.set(1, lines.get(1).substring(0, 40));
+        Files.write(journal, lines);
+
+        JsonNode summary = summary(generate());
+
+        assertThat(verdict(summary, "Machine dies: neverReached")).isEqualTo("passed");
+        assertThat(verdict(summary, "Machine dies: dies")).isEqualTo("skipped");
+        assertThat(verdict(summary, Run.RECORD)).isEqualTo("broken");
+        assertThat(scenario(summary, Run.RECORD).path("reason").asText())
+                .contains("may be missing: line 2 of " + journal + " is no journal line");
+        assertThat(Forked.results(results()))
+                .extracting(result -> result.path("name").asText() + " "
+                        + result.path("status").asText())
+                .contains(Run.RECORD + " broken");
     }
 
     @Test
