@@ -88,14 +88,25 @@ prepared=()
 # beside STAMP. In emulation a JVM with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
 prepare() {
     local stamp=$1 java=$2 cache=${1%.stamp}.aot
-    local log=$cache.log new=$cache.$$
+    local log=$cache.log new=$cache.$$ status=0 interrupted=
     shift 2
     # In the virtual machine the project can't be written to, and a rehearsal would take longer than it saves.
     if [ -z "${RDMA_NODE-}" ] && [ -w "${cache%/*}" ] && { [ ! -e "$cache" ] || [ "$stamp" -nt "$cache" ]; }; then
         # Classes only: the adapters that a JVM 25 also keeps are made for this processor, with AVX-512 where it has that, and are
         # executed without question on an emulated one that has not; one of them, in a rare case, ends with SIGILL there.
+        # Ctrl-C does not end this shell: a JVM that gets it exits by itself, and not with 130 if it was writing the cache then.
+        trap 'interrupted=yes' INT
         "$java" "-XX:AOTCacheOutput=$new" -XX:+UnlockDiagnosticVMOptions -XX:-AOTAdapterCaching -XX:-AOTStubCaching \
-            "$@" >"$log" 2>&1 </dev/null
+            "$@" >"$log" 2>&1 </dev/null || status=$?
+        trap - INT
+        [ -z "$interrupted" ] || status=130
+        case $status in
+            130 | 143)
+                # What is left is no sign that there is nothing to be prepared.
+                rm -f "$new" "$new.config"
+                exit "$status"
+                ;;
+        esac
         # An empty one says that it was tried for this build.
         [ -s "$new" ] || : >"$new"
         mv -f "$new" "$cache"

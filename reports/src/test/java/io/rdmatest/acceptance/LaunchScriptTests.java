@@ -146,6 +146,40 @@ class LaunchScriptTests {
         assertThat(launch(script, Map.of("LANG", "C.UTF-8")).output()).endsWith("LC_ALL=\n");
     }
 
+    /** A JVM that is asked to end exits, even with 0 if what it runs has ended; Ctrl-C reaches it and the script. */
+    @ParameterizedTest
+    @CsvSource({
+        "qualify, reports, exit 130, 130",
+        "qualify, reports, kill -INT $PPID; exit 0, 130",
+        "rdmatest, scenarios, exit 143, 143",
+        "rdmatest, scenarios, kill -INT $PPID; exit 1, 130"
+    })
+    void whoeverEndsTheRehearsalEndsTheCommand(String script, String module, String ends, int status) throws Exception {
+        script(
+                "jdk/bin/java",
+                "for word; do",
+                "    case $word in -XX:AOTCacheOutput=*) touch ${word#*=}.config; " + ends + " ;; esac",
+                "done",
+                "echo went on");
+
+        // Who was started with SIGINT ignored, as by a build in the background, keeps it so.
+        Run run = run(
+                Map.of(),
+                "env",
+                "--default-signal=INT",
+                "bash",
+                project.resolve(script).toString(),
+                "--version");
+
+        assertThat(run.status()).as(run.output()).isEqualTo(status);
+        assertThat(run.output()).doesNotContain("went on");
+        try (Stream<Path> files = Files.list(project.resolve(module).resolve("target"))) {
+            assertThat(files.map(file -> file.getFileName().toString()))
+                    .filteredOn(name -> name.contains(".aot"))
+                    .containsExactly(script + ".aot.log");
+        }
+    }
+
     @Test
     void theKernelIsTakenOutOfItsImageIntoAnyFolder() throws Exception {
         byte[] kernel = "\177ELF and what else a kernel is made of".getBytes(StandardCharsets.ISO_8859_1);
