@@ -431,7 +431,7 @@ public final class Qualify implements Callable<Integer> {
             return 0;
         }
         Path setup = project.resolve("fabric-config/rdma-jdk/bin/setup");
-        return inMachines(new ProcessBuilder(setup.toString()))
+        return inMachines(new ProcessBuilder(setup.toString(), "--run"))
                 .inheritIO()
                 .start()
                 .waitFor();

@@ -130,6 +130,26 @@ class HostDecisionTests {
                 .returns(1, Result::status);
     }
 
+    /** Nobody but root can install anything, and not everybody who measures compiles. */
+    @Test
+    void aRunTakesTheLibrariesAndABuildAllThatItsTestsTake() throws Exception {
+        packages(LIBRARIES);
+        assertThat(scripts.run("setup", "--run"))
+                .returns(0, Result::status)
+                .satisfies(result -> assertThat(result.err())
+                        .startsWith("rdma-vm: scenarios that want rdmacm-utils ibverbs-utils perftest will be skipped")
+                        .doesNotContain("gcc"));
+        assertThat(scripts.run("setup"))
+                .returns(125, Result::status)
+                .satisfies(result -> assertThat(result.err()).contains("packages are missing; run as root: ", "gcc"));
+
+        packages(join(PROGRAMS, COMPILER));
+        assertThat(scripts.run("setup", "--run"))
+                .returns(125, Result::status)
+                .satisfies(result -> assertThat(result.err())
+                        .contains("install -y --no-install-recommends ibverbs-providers librdmacm1 iproute2\n"));
+    }
+
     @Test
     void numbersOfMachinesThatThereCannotBeAreRefused() throws Exception {
         Result result = scripts.with("RDMA_VM_NODES", "3")
