@@ -181,6 +181,29 @@ class LaunchScriptTests {
     }
 
     @Test
+    void whatIsOnlyAskedIsAnsweredDuringARun() throws Exception {
+        assertThat(launch("qualify", Map.of()).status()).isZero();
+        String qualify = project.resolve("qualify").toString();
+        String lock = project.resolve("reports/target/qualify.lock").toString();
+        // What is newer now is not built under the run.
+        Files.setLastModifiedTime(
+                project.resolve("pom.xml"), FileTime.from(Instant.now().plusSeconds(3600)));
+
+        for (String question : new String[] {"--help", "-h", "--version", "-V", "--list"}) {
+            Run run = run(Map.of(), "flock", lock, "bash", qualify, "--device", "rxe0", question);
+            assertThat(run.status()).as(question + ": " + run.output()).isZero();
+        }
+        assertThat(builds()).isEqualTo(1);
+
+        Run refused = run(Map.of(), "flock", lock, "bash", qualify);
+        assertThat(refused.status()).isEqualTo(3);
+        assertThat(refused.output()).contains("another run is going on");
+        Files.delete(project.resolve("reports/target/qualify.stamp"));
+        assertThat(run(Map.of(), "flock", lock, "bash", qualify, "--list").status())
+                .isEqualTo(3);
+    }
+
+    @Test
     void theKernelIsTakenOutOfItsImageIntoAnyFolder() throws Exception {
         byte[] kernel = "\177ELF and what else a kernel is made of".getBytes(StandardCharsets.ISO_8859_1);
         ByteArrayOutputStream packed = new ByteArrayOutputStream();
