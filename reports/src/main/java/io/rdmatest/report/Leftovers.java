@@ -17,7 +17,9 @@ import java.util.concurrent.TimeoutException;
  */
 final class Leftovers {
 
+    /** Also known to the shell of a fault on this host, which does not inherit it: it ends by itself, and mends before that. */
     private static final String VARIABLE = "RDMATEST_RUN";
+
     private static final long END_SECONDS = 10;
 
     private final String mark = VARIABLE + "=" + UUID.randomUUID();

@@ -61,7 +61,12 @@ public final class ActiveFault implements AutoCloseable {
         List<String> command = new ArrayList<>(node.launch());
         command.addAll(List.of("setsid", "-w", "sh"));
         try {
-            process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+            if (node.isLocal()) {
+                // By this, ./qualify knows what to kill when this JVM has died: not the one who is making good then.
+                builder.environment().remove("RDMATEST_RUN");
+            }
+            process = builder.start();
         } catch (IOException e) {
             throw new FabricException(where() + ": '" + String.join(" ", command) + "' can't be started: "
                     + e.getMessage() + "; check the node's launch command");
