@@ -22,14 +22,28 @@ final class Leftovers {
 
     private static final long END_SECONDS = 10;
 
-    private final String mark = VARIABLE + "=" + UUID.randomUUID();
+    private final String mark;
+
+    /** Those of JVMs that are still to be started. */
+    Leftovers() {
+        this(UUID.randomUUID().toString());
+    }
+
+    private Leftovers(String run) {
+        mark = VARIABLE + "=" + run;
+    }
+
+    /** Returns those of the run that this JVM is of; none if it is of no run. */
+    static Leftovers ofThisRun() {
+        return new Leftovers(String.valueOf(System.getenv(VARIABLE)));
+    }
 
     /** Marks what will be started with an environment, and all that descends from it. */
     void mark(Map<String, String> environment) {
         environment.put(VARIABLE, mark.substring(VARIABLE.length() + 1));
     }
 
-    /** Ends all that is marked and still there, and waits for it: what comes next may want their ports. */
+    /** Ends all that is marked and still there but this JVM, and waits for it: what comes next may want their ports. */
     void end() {
         List<ProcessHandle> left =
                 ProcessHandle.allProcesses().filter(this::isMarked).toList();
@@ -51,7 +65,8 @@ final class Leftovers {
         try {
             byte[] environment = Files.readAllBytes(Path.of("/proc", Long.toString(process.pid()), "environ"));
             // The handle knows when its process began: another one of the same number is not ended.
-            return process.isAlive()
+            return !process.equals(ProcessHandle.current())
+                    && process.isAlive()
                     && List.of(new String(environment, StandardCharsets.ISO_8859_1).split("\0"))
                             .contains(mark);
         } catch (IOException e) {

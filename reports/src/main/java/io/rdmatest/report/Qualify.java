@@ -10,7 +10,6 @@ import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -452,7 +451,8 @@ public final class Qualify implements Callable<Integer> {
         if (closed) {
             return null;
         }
-        ProcessBuilder builder = inMachines(new ProcessBuilder(command)).redirectInput(new File("/dev/null"));
+        // Its standard input is open as long as this JVM lives, however that ends, and it lives as long as that.
+        ProcessBuilder builder = inMachines(new ProcessBuilder(command));
         leftovers.mark(builder.environment());
         // The machine may write to the project only if it is started from there, and the journal has to get out of it.
         builder.environment()
@@ -478,6 +478,7 @@ public final class Qualify implements Callable<Integer> {
                 "-XX:ErrorFile=" + target + "/hs_err_pid%p.log",
                 "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
                 "-D" + ReportConfiguration.PROGRESS + "=true",
+                "-D" + ScenarioRunner.HELD + "=true",
                 "-Dallure.results.directory=" + results));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {

@@ -6,6 +6,7 @@ import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,6 +38,9 @@ final class ScenarioRunner {
     /** System property: whether to do what is left of the run that the journals are of. */
     static final String GO_ON = "rdma.scenarios.go-on";
 
+    /** System property: whether somebody holds this JVM's standard input open, and it is to end when that ends. */
+    static final String HELD = "rdma.scenarios.held";
+
     static final int TROUBLE = 3;
 
     /** Bytes that the largest scenario keeps registered at once. */
@@ -51,6 +55,9 @@ final class ScenarioRunner {
      */
     public static void main(String[] args) {
         int status = 0;
+        if (Boolean.getBoolean(HELD)) {
+            Thread.ofPlatform().name("rdma-held").daemon().start(ScenarioRunner::endWhenLetGo);
+        }
         try {
             preflight();
             // Before this JVM has a journal of its own.
@@ -64,6 +71,19 @@ final class ScenarioRunner {
         }
         // Ends the JVM even if a scenario has left a thread that is stuck in a native call.
         System.exit(status);
+    }
+
+    /** Ends this JVM, and the programs that it has started, when whoever started it was killed: no one else would. */
+    private static void endWhenLetGo() {
+        try {
+            // Nothing is ever written to it.
+            System.in.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException e) {
+            // Over is over.
+        }
+        Leftovers.ofThisRun().end();
+        // At once: the scenario that is under way may be stuck in a native call.
+        Runtime.getRuntime().halt(TROUBLE);
     }
 
     /**

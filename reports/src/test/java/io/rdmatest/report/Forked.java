@@ -45,6 +45,17 @@ final class Forked {
     static int java(
             Path said, Map<String, String> environment, List<String> options, String main, List<String> arguments)
             throws IOException, InterruptedException {
+        Process process = start(said, environment, options, main, arguments);
+        boolean ended = process.waitFor(2, TimeUnit.MINUTES);
+        process.destroyForcibly();
+        assertThat(ended).isTrue();
+        return process.exitValue();
+    }
+
+    /** Starts it, and does not wait. */
+    static Process start(
+            Path said, Map<String, String> environment, List<String> options, String main, List<String> arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(launcher().toString());
         command.addAll(options);
@@ -55,9 +66,7 @@ final class Forked {
         // What the build was told about machines is not what these commands are to do.
         builder.environment().keySet().removeIf(name -> name.startsWith("RDMA_"));
         builder.environment().putAll(environment);
-        Process process = builder.start();
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
-        return process.exitValue();
+        return builder.start();
     }
 
     /** Returns Allure's results in a folder. */

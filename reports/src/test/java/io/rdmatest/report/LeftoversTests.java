@@ -14,6 +14,9 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -71,6 +74,40 @@ class LeftoversTests {
 
         Files.createFile(mayGoOn);
         await().atMost(Duration.ofSeconds(30)).until(() -> Files.exists(good));
+    }
+
+    /** SIGKILL leaves ./qualify no time to end what it has started, and then another run may begin. */
+    @Test
+    void theScenariosDoNotOutliveAFrontEndThatIsKilled() throws Exception {
+        Files.createDirectories(folder.resolve("reports/target"));
+        Path said = folder.resolve("said");
+        List<String> options = List.of(
+                "-Drdma.project=" + folder,
+                "-Drdma.java=" + Forked.launcher(),
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.endless",
+                "-Dstdout.encoding=US-ASCII");
+        Process qualify = Forked.start(said, Map.of(), options, Qualify.class.getName(), List.of("--verbose"));
+        try {
+            Pattern line = Pattern.compile("JVM (\\d+) and its program (\\d+) are under way");
+            await().atMost(Duration.ofMinutes(1))
+                    .until(() -> line.matcher(Files.readString(said)).find());
+            Matcher found = line.matcher(Files.readString(said));
+            assertThat(found.find()).isTrue();
+            List<ProcessHandle> started = Stream.of(found.group(1), found.group(2))
+                    .map(pid -> ProcessHandle.of(Long.parseLong(pid)).orElseThrow())
+                    .toList();
+
+            qualify.destroyForcibly();
+
+            try {
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> started.stream().noneMatch(ProcessHandle::isAlive));
+            } finally {
+                started.forEach(ProcessHandle::destroyForcibly);
+            }
+        } finally {
+            qualify.destroyForcibly();
+        }
     }
 
     private static void executable(Path file, String... lines) throws IOException {
