@@ -47,7 +47,8 @@ import picocli.CommandLine.Option;
             "0:every scenario passed or was skipped with a reason",
             "1:a scenario failed or is broken, or was not run",
             "2:wrong usage",
-            "3:nothing could be run on this host, or not all that was run could be recorded or reported"
+            "3:nothing could be run on this host, or not all that was run could be recorded or reported",
+            "130, 143:SIGINT or SIGTERM came; the report is of what was run until then"
         })
 public final class Qualify implements Callable<Integer> {
 
@@ -64,8 +65,17 @@ public final class Qualify implements Callable<Integer> {
 
     private static final String PAIRS_SETTING = "rdma.pairs";
     private static final String WIRE_SETTING = "rdma.wire";
+    private static final String RESULTS_SETTING = "allure.results.directory";
     private static final String SERVER_SETTING = "rdma.scenario.server";
     private static final String CLIENT_SETTING = "rdma.scenario.client";
+
+    /** Settings by which this program and the scenarios' JVM find each other. */
+    private static final Set<String> OWN_SETTINGS = Set.of(
+            ReportConfiguration.DIRECTORY,
+            ReportConfiguration.PROGRESS,
+            ScenarioRunner.GO_ON,
+            ScenarioRunner.HELD,
+            RESULTS_SETTING);
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
 
@@ -207,6 +217,11 @@ public final class Qualify implements Callable<Integer> {
         }
         if (restarts < 0) {
             return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
+        }
+        for (String key : settings.keySet()) {
+            if (OWN_SETTINGS.contains(key)) {
+                return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
+            }
         }
         if (pairs) {
             scenarios.add(PAIRS);
@@ -479,7 +494,7 @@ public final class Qualify implements Callable<Integer> {
                 "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
                 "-D" + ReportConfiguration.PROGRESS + "=true",
                 "-D" + ScenarioRunner.HELD + "=true",
-                "-Dallure.results.directory=" + results));
+                "-D" + RESULTS_SETTING + "=" + results));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
                 command.add("-D" + property.getKey() + "=" + property.getValue());

@@ -33,6 +33,8 @@ class QualifyUsageTests {
                 "-Drdma.scenario.server=b       | --server and --client are nodes of a fabric: name it with --fabric",
                 "--client z -Drdma.fabric=microvm-2         | has no node 'z'; allowed: a, b",
                 "-Drdma.wire=true --server a --client a --fabric microvm-2 | servers and clients are both to be on a",
+                "-Drdma.report.directory=/tmp   | -Drdma.report.directory is set by ./qualify itself; --output says",
+                "-Drdma.report.progress=false   | -Drdma.report.progress is set by ./qualify itself",
                 "--timeout 0                    | --timeout 0 is not a number of seconds above 0",
                 "--restarts -1                  | --restarts -1 is not a number of restarts, 0 or more",
                 "--scenario NoSuchScenario      | no scenario matches NoSuchScenario",
