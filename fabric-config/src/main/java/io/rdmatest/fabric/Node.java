@@ -118,6 +118,17 @@ public record Node(
     }
 
     /**
+     * Returns the node with another device and port in the place of its own.
+     *
+     * @param device the name of an RDMA device
+     * @param port its port, 1 … 255
+     * @return a node that is otherwise the same
+     */
+    public Node onPort(String device, int port) {
+        return new Node(fabric, name, device, port, gid, address, launch, promises, rails, java, environment);
+    }
+
+    /**
      * Finds the node's device, port and GID on this host. Opens devices to look at them, and closes them again.
      *
      * @return what was found

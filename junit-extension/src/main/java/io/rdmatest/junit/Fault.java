@@ -12,6 +12,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * Let the network lose, delay, double, reorder or damage packets while a test runs, or each test of a class: the packets of
  * soft-RoCE that the nodes send. The one on the method takes the place of the one on the class.
  *
+ * <p>On the test's own node it is the device that the test is on which sends so, also where {@link EachDevice @EachDevice} chose
+ * it, or {@link OnDevice @OnDevice} on the test or its class; a device that a parameter's own {@code @OnDevice} chose is not hit.
+ * On another node it is the device that the fabric's file names.
+ *
  * <p>It lasts from before the {@code @BeforeEach} methods until after the {@code @AfterEach} methods, and ends also when the
  * test fails or its process is killed. A test that takes longer than a fault can last, half an hour or, with a time limit of
  * more than ten minutes, an hour, fails. What was injected is a parameter of the test in the report, and what the kernel counted

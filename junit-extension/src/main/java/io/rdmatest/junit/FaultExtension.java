@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.fault.ActiveFault;
@@ -78,11 +79,12 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         Injected injected = new Injected();
         // Before the first one is there: whatever happens to the second, the first must end.
         context.getStore(NAMESPACE).put(Injected.class, injected);
-        Fabric fabric = RunDevice.of(context).fabric();
+        RunDevice device = RunDevice.of(context);
+        Fabric fabric = device.fabric();
         NetworkFault fault = read(wanted, context);
         Duration time = time(Configuration.of(context).timeout());
         for (Node node : nodes(wanted, fabric, context)) {
-            injected.faults.push(Faults.on(fabric).network(node, fault, time));
+            injected.faults.push(Faults.on(fabric).network(met(node, device.require()), fault, time));
             context.publishReportEntry(
                     Map.of(ReportKeys.PARAMETER, "fault on " + node.name(), ReportKeys.VALUE, fault.toString()));
         }
@@ -121,6 +123,13 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
             // What became of the test must not be lost because the disk is full.
             System.err.println(FILE + " could not be written: " + e.getMessage());
         }
+    }
+
+    /** The test may be on another device of its node than the fabric's file names, or leave that open. */
+    private static Node met(Node node, FabricDevice device) {
+        return node.name().equals(device.node().name())
+                ? node.onPort(device.device().name(), device.port())
+                : node;
     }
 
     private static @Nullable Fault nearest(ExtensionContext context) {

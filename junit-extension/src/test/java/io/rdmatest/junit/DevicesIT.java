@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
@@ -8,6 +9,10 @@ import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.fault.ActiveFault;
+import io.rdmatest.fabric.fault.Faults;
+import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
@@ -18,10 +23,14 @@ import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -418,6 +427,84 @@ class DevicesIT {
         assertThat(run.failure("tooLarge"))
                 .hasMessageContaining("@ConnectionSpec(mtu) on parameter connection of")
                 .hasMessageContaining("must be at most MTU_1024, the active MTU of rxe1");
+    }
+
+    private static String disciplines(String networkInterface) throws IOException {
+        Process tc = new ProcessBuilder("tc", "qdisc", "show", "dev", networkInterface)
+                .redirectErrorStream(true)
+                .start();
+        try (InputStream out = tc.getInputStream()) {
+            return new String(out.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    /** Requires that packets of this device are lost, and those of the other are not. */
+    private static void requireLossOn(FabricDevice device) throws IOException {
+        String hit = device.environment().get("netdev");
+        String other = hit.equals(SecondDevice.INTERFACE) ? "eth0" : SecondDevice.INTERFACE;
+        assertThat(disciplines(hit)).contains("loss 3%");
+        assertThat(disciplines(other)).isNotEmpty().doesNotContain("netem");
+    }
+
+    @RdmaTest
+    static class FaultsTestCase {
+        @RdmaTest
+        @OnDevice("rxe1")
+        @Fault(loss = 3)
+        void ofTheMethod(FabricDevice device) throws IOException {
+            assertThat(device.device().name()).isEqualTo("rxe1");
+            requireLossOn(device);
+        }
+
+        @RdmaParameterizedTest
+        @Fault(loss = 3)
+        void each(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) throws IOException {
+            requireLossOn(device);
+            SEEN.add(device.device().name());
+        }
+
+        @RdmaTest
+        @Fault(loss = 3)
+        void ofTheRun(FabricDevice device) throws IOException {
+            assertThat(device.device().name()).isEqualTo("rxe0");
+            requireLossOn(device);
+        }
+    }
+
+    @Test
+    void aFaultIsOnTheDeviceThatTheTestIsOn() throws IOException {
+        SEEN.clear();
+        Run.of(FaultsTestCase.class, FabricConfiguration.FABRIC, "microvm").allSucceeded(4);
+        assertThat(SEEN).containsExactlyInAnyOrder("rxe0", "rxe1");
+        assertThat(disciplines(SecondDevice.INTERFACE)).isNotEmpty().doesNotContain("netem");
+    }
+
+    @Test
+    void aFaultOfANodeIsOnTheDeviceThatTheNodeIsResolvedTo(@TempDir Path folder) throws IOException {
+        Fabric fabric = Fabric.load(Files.writeString(folder.resolve("open.yaml"), """
+                fabric: open
+                faults: allowed
+                nodes:
+                  - { name: a, address: %s }
+                  - { name: b, launch: [env] }
+                """.formatted(SecondDevice.ADDRESS))
+                .toString());
+        Faults faults = Faults.on(fabric);
+        FabricDevice found = fabric.local().resolve();
+        assertThat(found.device().name()).isEqualTo("rxe1");
+        try (ActiveFault loss = faults.network(fabric.local(), NetworkFault.loss(3), Duration.ofMinutes(1))) {
+            assertThat(loss.awaitApplied()).startsWith(SecondDevice.INTERFACE + ":");
+            requireLossOn(found);
+        }
+        try (ActiveFault down = faults.linkDown(fabric.local(), Duration.ofMinutes(1))) {
+            assertThat(down.awaitApplied()).isEqualTo(SecondDevice.INTERFACE + " is down");
+            assertThat(NetworkInterface.getByName("eth0").isUp()).isTrue();
+        }
+        // What runs on another host chooses by what it sees there.
+        assertThatThrownBy(() -> faults.network(fabric.nodeNamed("b"), NetworkFault.loss(3), Duration.ofMinutes(1)))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("fault 'loss 3%' on node b: the node's device, auto, may be each of rxe0/1, rxe1/1;"
+                        + " name device and port in the fabric's file, or the rail of the node");
     }
 
     /** The first id on a device has librdmacm make a protection domain there; an id of another test keeps it. */

@@ -14,7 +14,7 @@ final class SecondDevice implements AutoCloseable {
 
     static final String NAME = "rxe1";
     static final String ADDRESS = "198.51.100.7";
-    private static final String INTERFACE = "second0";
+    static final String INTERFACE = "second0";
 
     SecondDevice() throws IOException, InterruptedException {
         run("ip", "link", "add", INTERFACE, "type", "dummy");

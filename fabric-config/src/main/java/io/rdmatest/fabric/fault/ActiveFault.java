@@ -77,6 +77,11 @@ public final class ActiveFault implements AutoCloseable {
                 .unstarted(this::read);
     }
 
+    /**
+     * Begins.
+     *
+     * @param node the node, with the device and port that are meant
+     */
     static ActiveFault start(Node node, String kind, String with, Duration most) {
         String what = switch (kind) {
             case "network" -> with;

@@ -1,6 +1,7 @@
 package io.rdmatest.fabric.fault;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import java.net.InetAddress;
@@ -14,6 +15,10 @@ import java.time.temporal.ChronoUnit;
  * when the process that asked for it is gone, and in any case after a time that is given. What is broken is the network
  * interface below the node's RDMA device, which is found by the device; what changes it, tc(8), ip(8) and rdma(8), has to be
  * there, and the node's user has to be root.
+ *
+ * <p>The device of a node that is this host is the one that {@link Node#resolve()} finds. On another host, a device or port that
+ * the node leaves open is the only active one: where there are several, all faults are refused. A test on another device than
+ * the fabric's file names breaks its own by {@link Node#onPort}, and one on a rail by {@link Node#onRail}.
  */
 public final class Faults {
 
@@ -135,6 +140,15 @@ public final class Faults {
         if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
             throw new IllegalArgumentException("A fault lasts at most " + most + ": allowed are 1 second to 1 hour");
         }
-        return ActiveFault.start(node, kind, with, most.truncatedTo(ChronoUnit.SECONDS));
+        return ActiveFault.start(located(node), kind, with, most.truncatedTo(ChronoUnit.SECONDS));
+    }
+
+    /** The shell would take the first device by its name, and what the tests run on is chosen by its GIDs, too. */
+    private static Node located(Node node) {
+        if (!node.isLocal() || !node.device().equals(Node.AUTO) && node.port() != 0) {
+            return node;
+        }
+        FabricDevice found = node.resolve();
+        return node.onPort(found.device().name(), found.port());
     }
 }

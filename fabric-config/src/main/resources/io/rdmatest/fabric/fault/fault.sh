@@ -1,6 +1,6 @@
 # Breaks something on a node on purpose and makes it good again, for Faults. Runs in any POSIX shell, from its standard input.
 #
-# Set before it: kind (network, link, address or removal), device, port (0: the first active one), with (the parameters of
+# Set before it: kind (network, link, address or removal), device (auto: any), port (0: any), with (the parameters of
 # tc-netem(8), or the address) and most, the seconds after which all is made good even if nobody asks for it.
 #
 # It says "ready", waits for a line, breaks it, says "applied", and waits for the end of standard input: so the fault ends
@@ -18,9 +18,12 @@ must() {
     fail "'$*' ended with status $status and said: $(printf '%s' "$said" | tr '\n' ' ')$cure"
 }
 
-# The port, its folder in sysfs, and the network interface below it.
+# The port, its folder in sysfs, and the network interface below it. Which of several a test uses is not known here, and a
+# fault beside it would show that the test bears what it never met.
 find_port() {
     seen=
+    fitting=
+    several=
     for each in /sys/class/infiniband/*/ports/*; do
         [ -e "$each/state" ] || continue
         name=${each#/sys/class/infiniband/}
@@ -31,11 +34,14 @@ find_port() {
         [ "$device" = auto ] || [ "$device" = "$name" ] || continue
         [ "$port" = 0 ] || [ "$port" = "$number" ] || continue
         case $state in *ACTIVE*) ;; *) continue ;; esac
+        several=${fitting:+yes}
+        fitting="$fitting${fitting:+, }$name/$number"
         ports=$each
-        device=$name
-        break
+        found=$name
     done
-    [ -n "${ports-}" ] || fail "no active port of device $device; seen: ${seen:-none}"
+    [ -n "$fitting" ] || fail "no active port of device $device; seen: ${seen:-none}"
+    [ -z "$several" ] || fail "the node's device, $device, may be each of $fitting; name device and port in the fabric's file, or the rail of the node"
+    device=$found
     netdev=
     soft=
     # Soft-RoCE alone names the interface that it runs on.

@@ -61,19 +61,22 @@ class FaultsTests {
 
     @Test
     void aMissingDeviceIsToldWithWhatThereIs() throws IOException {
-        Fabric fabric = fabric("  - { name: a, device: none_0 }\n");
+        Fabric fabric = fabric("  - { name: a }\n  - { name: b, launch: [env], device: none_0 }\n");
+        Node b = fabric.nodeNamed("b");
 
-        assertThatThrownBy(() -> Faults.on(fabric).network(fabric.local(), NetworkFault.loss(1), MINUTE))
+        assertThatThrownBy(() -> Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE))
                 .isInstanceOf(FabricException.class)
-                .hasMessageStartingWith("fault 'loss 1%' on node a: no active port of device none_0; seen: ");
-        assertThatThrownBy(() -> Faults.on(fabric).removeDevice(fabric.local(), MINUTE))
+                .hasMessageStartingWith("fault 'loss 1%' on node b: no active port of device none_0; seen: ");
+        assertThatThrownBy(() -> Faults.on(fabric).removeDevice(b, MINUTE))
                 .isInstanceOf(FabricException.class)
-                .hasMessageStartingWith("fault 'device removed' on node a: no active port of device none_0; seen: ");
-        assertThatThrownBy(() ->
-                        Faults.on(fabric).addressRemoved(fabric.local(), InetAddress.ofLiteral("fe80::1"), MINUTE))
+                .hasMessageStartingWith("fault 'device removed' on node b: no active port of device none_0; seen: ");
+        assertThatThrownBy(() -> Faults.on(fabric).addressRemoved(b, InetAddress.ofLiteral("fe80::1"), MINUTE))
                 .isInstanceOf(FabricException.class)
                 .hasMessageStartingWith(
-                        "fault 'address fe80:0:0:0:0:0:0:1 removed' on node a: no active port of device none_0");
+                        "fault 'address fe80:0:0:0:0:0:0:1 removed' on node b: no active port of device none_0");
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.local().onPort("none_0", 1), MINUTE))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith("fault 'link down' on node a: no active port of device none_0");
     }
 
     /** A node whose shell says that the time is over as soon as it has begun. */
