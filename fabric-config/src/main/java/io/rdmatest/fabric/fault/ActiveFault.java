@@ -30,7 +30,10 @@ public final class ActiveFault implements AutoCloseable {
     private static final String LINE = "rdmatest-fault ";
     private static final int LAST_LINES = 5;
 
-    /** How long a node has for any one step; the way there may ask many before it says yes, and be emulated. */
+    /**
+     * How long a node has for any one step; the way there may ask many before it says yes, and be emulated. The shell takes up
+     * to 45 seconds to make good what it broke.
+     */
     private static final Duration STEP = Duration.ofMinutes(1);
 
     private static final Duration END = Duration.ofSeconds(5);

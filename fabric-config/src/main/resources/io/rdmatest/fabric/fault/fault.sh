@@ -11,11 +11,26 @@ fail() {
     exit 1
 }
 
-# Runs a command, or fails with what it said.
-must() {
+# Runs a command, and remembers what it said if it fails.
+try() {
     said=$("$@" 2>&1 </dev/null) && return
-    status=$?
-    fail "'$*' ended with status $status and said: $(printf '%s' "$said" | tr '\n' ' ')$cure"
+    said="'$*' ended with status $? and said: $(printf '%s' "$said" | tr '\n' ' ')$cure"
+    return 1
+}
+
+# Runs a command, or fails with what it said.
+must() { try "$@" || fail "$said"; }
+
+# What could not be made good is told at the end: whatever else can be is to be good by then.
+trouble() { troubles="$troubles${troubles:+; }$*"; }
+
+# Runs a command that makes something good.
+mending() { try "$@" || trouble "$said"; }
+
+# Seconds since the machine started.
+read_clock() {
+    read -r now rest </proc/uptime
+    now=${now%.*}
 }
 
 # The port, its folder in sysfs, and the network interface below it. Which of several a test uses is not known here, and a
@@ -61,11 +76,13 @@ count_gids() { cat "$ports"/gids/* 2>/dev/null </dev/null | grep -cv '^[0:]*$'; 
 
 # Waits until the port is what it was before.
 await_port() {
-    tries=0
     until { read -r state <"$ports/state"; } 2>/dev/null && case $state in *ACTIVE*) true ;; *) false ;; esac \
         && [ "$(count_gids)" -ge "$gids" ]; do
-        tries=$((tries + 1))
-        [ "$tries" -le 100 ] || fail "$device is not what it was: state ${state:-unknown}, $(count_gids) of $gids GIDs"
+        read_clock
+        if [ "$now" -ge "$deadline" ]; then
+            trouble "$device is not what it was: state ${state:-unknown}, $(count_gids) of $gids GIDs"
+            return
+        fi
         sleep 0.1
     done
 }
@@ -94,41 +111,11 @@ break_network() {
 
 mend_network() {
     tc -s qdisc show dev "$netdev" | while read -r line; do say "statistics $line"; done
-    must tc qdisc del dev "$netdev" root
-    case $(tc qdisc show dev "$netdev") in *' 4791:'*) fail "netem is still on $netdev after it was removed" ;; esac
+    mending tc qdisc del dev "$netdev" root
+    case $(tc qdisc show dev "$netdev") in *' 4791:'*) trouble "netem is still on $netdev after it was removed" ;; esac
 }
 
-# --- a link that goes down ----------------------------------------------------------------------------------------------
-
-break_link() {
-    # The kernel forgets these when the interface goes down.
-    addresses=$(ip -o -6 addr show dev "$netdev" scope global permanent | sed -n 's/.* inet6 \([^ ]*\) .*/\1/p')
-    routes=$(ip -4 route show dev "$netdev" | grep -v 'proto kernel')
-    routes6=$(ip -6 route show dev "$netdev" | grep -v 'proto kernel\|proto ra')
-    broken=link
-    must ip link set dev "$netdev" down
-    read -r flags <"/sys/class/net/$netdev/flags"
-    [ $((flags & 1)) = 0 ] || fail "$netdev is still up after it was taken down"
-    say "applied $netdev is down"
-}
-
-mend_link() {
-    must ip link set dev "$netdev" up
-    printf '%s\n' "$addresses" | while read -r address; do
-        [ -z "$address" ] || must ip -6 addr replace "$address" dev "$netdev" nodad
-    done || exit 1
-    # shellcheck disable=SC2086 # words
-    printf '%s\n' "$routes" | while read -r route; do
-        [ -z "$route" ] || must ip -4 route replace $route dev "$netdev"
-    done || exit 1
-    # shellcheck disable=SC2086 # words
-    printf '%s\n' "$routes6" | while read -r route; do
-        [ -z "$route" ] || must ip -6 route replace $route dev "$netdev"
-    done || exit 1
-    await_port
-}
-
-# --- an address that goes away ------------------------------------------------------------------------------------------
+# --- addresses and routes of the interface ------------------------------------------------------------------------------
 
 # What is said of addresses, one a line, in words that ip(8) takes back; only of those without an end of their own.
 list_addresses() {
@@ -137,9 +124,103 @@ list_addresses() {
         -e 's/^.* inet6 \(.*\)$/\1/p'
 }
 
+# The same of routes, but without those that the kernel keeps for each address, in its table local. What it adds for the network
+# of an address it does not for one with noprefixroute: then that is somebody's to whom nobody tells that it is gone.
+list_routes() {
+    ip -o "$family" route show table all dev "$netdev" | grep -v ' table local \| expires ' \
+        | sed -e 's/ dead\| linkdown//g' -e 's/ *$//'
+}
+
+# Tells whether a line is one of several; without a process, which takes its time on an emulated machine.
+is_among() {
+    case $newline$2$newline in
+        *"$newline$1$newline"*) ;;
+        *) return 1 ;;
+    esac
+}
+
+# Gives back those of the addresses that are missing; the other words are said of each.
+restore_addresses() {
+    addresses=$1
+    shift
+    there=$(list_addresses)
+    IFS=$newline
+    for address in $addresses; do
+        unset IFS
+        # shellcheck disable=SC2086 # words
+        is_among "$address" "$there" || mending ip "$family" addr add $address dev "$netdev" "$@"
+    done
+    unset IFS
+}
+
+# Gives back a route, beside what others may have put there meanwhile; one of IPv6 may have lost only its source address.
+restore_route() {
+    try ip "$family" route append "$@" dev "$netdev" || try ip "$family" route replace "$@" dev "$netdev"
+}
+
+# Gives back those of the routes that are missing. A gateway is reached by a route that may come later in the list, and an
+# address of IPv6 can't be a source at once: what fails is tried again.
+restore_routes() {
+    missing=$1
+    read_clock
+    patience=$((now + 5))
+    while [ -n "$missing" ]; do
+        there=$(list_routes)
+        left=
+        unable=
+        IFS=$newline
+        for route in $missing; do
+            unset IFS
+            # shellcheck disable=SC2086 # words
+            is_among "$route" "$there" || restore_route $route || {
+                left=$left${left:+$newline}$route
+                unable="$unable${unable:+; }$said"
+            }
+        done
+        unset IFS
+        if [ "$left" = "$missing" ]; then
+            read_clock
+            if [ "$now" -ge "$patience" ]; then
+                trouble "$unable"
+                return
+            fi
+            sleep 0.1
+        fi
+        missing=$left
+    done
+}
+
+# --- a link that goes down ----------------------------------------------------------------------------------------------
+
+break_link() {
+    # The kernel forgets these when the interface goes down.
+    family=-4
+    routes=$(list_routes)
+    family=-6
+    routes6=$(list_routes)
+    addresses6=$(list_addresses scope global)
+    broken=link
+    must ip link set dev "$netdev" down
+    read -r flags <"/sys/class/net/$netdev/flags"
+    [ $((flags & 1)) = 0 ] || fail "$netdev is still up after it was taken down"
+    say "applied $netdev is down"
+}
+
+mend_link() {
+    mending ip link set dev "$netdev" up
+    family=-6
+    restore_addresses "$addresses6" nodad
+    restore_routes "$routes6"
+    family=-4
+    restore_routes "$routes"
+    await_port
+}
+
+# --- an address that goes away ------------------------------------------------------------------------------------------
+
 break_address() {
     addresses=$(list_addresses)
-    routes=$(ip "$family" route show dev "$netdev" | grep -v 'proto kernel\|proto ra')
+    routes=$(list_routes)
     broken=address
     # shellcheck disable=SC2086 # words
     must ip "$family" addr del ${removed%% scope *} dev "$netdev"
@@ -149,15 +230,8 @@ break_address() {
 
 # All of them: a primary address takes the secondary ones of its network with it.
 mend_address() {
-    stayed=$(list_addresses)
-    # shellcheck disable=SC2086 # words
-    printf '%s\n' "$addresses" | while read -r address; do
-        printf '%s\n' "$stayed" | grep -Fxq "$address" || must ip "$family" addr add $address dev "$netdev"
-    done || exit 1
-    # shellcheck disable=SC2086 # words
-    printf '%s\n' "$routes" | while read -r route; do
-        [ -z "$route" ] || must ip "$family" route replace $route dev "$netdev"
-    done || exit 1
+    restore_addresses "$addresses"
+    restore_routes "$routes"
     await_port
 }
 
@@ -173,20 +247,26 @@ break_removal() {
 
 mend_removal() {
     # It was not removed.
-    [ -e "/sys/class/infiniband/$device" ] || must rdma link add "$device" type rxe netdev "$netdev"
+    [ -e "/sys/class/infiniband/$device" ] || mending rdma link add "$device" type rxe netdev "$netdev"
     await_port
 }
 
-# Whoever reads may be gone; what is broken is mended nevertheless.
+# Whoever reads may be gone; what is broken is mended nevertheless. A link may take half a minute to come up; whoever asked
+# waits a minute for all of this.
 mend() {
+    trap '' HUP INT TERM
     trap - EXIT
     cure=
+    troubles=
+    read_clock
+    deadline=$((now + 45))
     case $broken in
         network) mend_network ;;
         link) mend_link ;;
         address) mend_address ;;
         removal) mend_removal ;;
     esac
+    [ -z "$troubles" ] || fail "$troubles"
     [ -z "$broken" ] || say removed
 }
 
@@ -194,8 +274,11 @@ mend() {
 {
     broken=
     cure=
+    newline='
+'
     trap '' PIPE
-    trap 'exit 143' HUP INT TERM
+    # One of them may be followed by others.
+    trap 'trap "" HUP INT TERM; exit 143' HUP INT TERM
     trap mend EXIT
     find_port
     case $kind in
@@ -230,5 +313,6 @@ mend() {
     read -r go || exit 1
     "break_$kind"
     timeout "$most" cat >/dev/null
+    trap '' HUP INT TERM
     exit 0
 }
