@@ -62,7 +62,8 @@ final class DeviceResolver {
                         CURE,
                         List.copyOf(ports.keySet()),
                         seen,
-                        (port, gid) -> ipoibAddress(port.device(), port.number())));
+                        (port, gid) -> ipoibAddress(port.device(), port.number()),
+                        DeviceResolver::isPresent));
         SeenPort port = ports.get(choice.port());
         return found(port, choice.gid(), scoped(choice.address(), choice.gid()));
     }
@@ -84,6 +85,17 @@ final class DeviceResolver {
             } catch (RdmaException e) {
                 seen.add(device.name() + " (" + device.driver() + ", " + e.getMessage() + ")");
             }
+        }
+    }
+
+    private static boolean isPresent(GidEntry gid) {
+        try {
+            NetworkInterface network =
+                    gid.interfaceIndex() > 0 ? NetworkInterface.getByIndex(gid.interfaceIndex()) : null;
+            return network != null
+                    && network.inetAddresses().anyMatch(found -> Gid.of(found).equals(gid.gid()));
+        } catch (SocketException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

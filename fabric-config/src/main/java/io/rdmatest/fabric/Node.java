@@ -38,7 +38,7 @@ public record Node(
         String java,
         Map<String, String> environment) {
 
-    /** Stands for the first active device. */
+    /** Stands for the first device with an active port, before all others for one whose port has an IP address. */
     public static final String AUTO = "auto";
 
     /** What {@link #java()} is unless the file says otherwise: the one on the PATH of the node. */

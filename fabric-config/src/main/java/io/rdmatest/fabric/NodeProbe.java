@@ -348,7 +348,10 @@ final class NodeProbe {
                         seen,
                         (port, gid) -> addresses.stream()
                                 .filter(address -> !address.isLoopbackAddress())
-                                .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address))))));
+                                .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address)))),
+                        // Without ip(8) nobody knows.
+                        gid -> addresses.isEmpty()
+                                || addresses.contains(gid.gid().toInetAddress())));
         InetAddress address = on.address();
         if (choice.port().linkLayer() == LinkLayer.INFINIBAND
                 && address != null

@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Chooses the port and GID of a node among those that its host has, wherever the host was looked at from. */
@@ -47,13 +48,16 @@ final class PortSelector {
      * @param ports its ports
      * @param seen its ports and the devices that can't be used, for the messages
      * @param ipoib finds the IP address of an InfiniBand port
+     * @param isPresent tells whether the interface of a link-local GID has it as an address: the kernel makes one of the
+     *     interface's hardware address for each port, also where the interface has another or none
      */
     record Host(
             String where,
             String cure,
             List<Port> ports,
             List<String> seen,
-            BiFunction<Port, GidEntry, Optional<InetAddress>> ipoib) {}
+            BiFunction<Port, GidEntry, Optional<InetAddress>> ipoib,
+            Predicate<GidEntry> isPresent) {}
 
     private final Node node;
     private final Host host;
@@ -88,7 +92,7 @@ final class PortSelector {
                         + (node.port() == 0 ? "" : ", port " + node.port()) + "; seen: " + list + "; to do: "
                         + host.cure());
             }
-            return firstWithGid(eligible);
+            return best(eligible);
         }
         List<Port> named = host.ports().stream()
                 .filter(port -> port.device().equals(node.device()))
@@ -111,25 +115,32 @@ final class PortSelector {
             throw new FabricException("device '" + node.device() + "' of " + who + " has no active port; seen: " + list
                     + "; bring its link up (rdma link show, ip link set … up)");
         }
-        return firstWithGid(usable);
+        return best(usable);
     }
 
-    private Choice firstWithGid(List<Port> eligible) {
+    /** The first with an address that peers reach; where there is none, the first with one that is its own at least. */
+    private Choice best(List<Port> eligible) {
+        List<Choice> choices = new ArrayList<>();
         List<String> reasons = new ArrayList<>();
         for (Port port : eligible) {
             Optional<GidEntry> gid = gid(port);
             if (gid.isPresent()) {
                 Optional<InetAddress> address = address(port, gid.get());
                 if (address.isPresent()) {
-                    return new Choice(port, gid.get(), address.get());
+                    choices.add(new Choice(port, gid.get(), address.get()));
+                } else {
+                    reasons.add(port.name() + " has no network interface with an IP address; give the node an address");
                 }
-                reasons.add(port.name() + " has no network interface with an IP address; give the node an address");
             } else {
                 reasons.add(port.name() + " has "
                         + (port.gids().isEmpty()
                                 ? "none"
                                 : port.gids().stream().map(PortSelector::text).collect(Collectors.joining(", "))));
             }
+        }
+        Optional<Choice> best = choices.stream().min(Comparator.comparingInt(this::reachRank));
+        if (best.isPresent()) {
+            return best.get();
         }
         throw new FabricException("no GID for " + who + ", gid " + node.gid()
                 + (node.address() == null ? "" : ", address " + node.address().getHostAddress()) + "; "
@@ -150,7 +161,8 @@ final class PortSelector {
                         || (wanted.family() == GidSelector.Family.IPV4)
                                 == entry.gid().isIpv4Mapped())
                 .filter(entry -> matchesAddress(port, entry))
-                .min(Comparator.comparingInt((GidEntry entry) -> typeRank(entry.type()))
+                .min(Comparator.comparing((GidEntry entry) -> isNoAddress(port, entry))
+                        .thenComparingInt(entry -> typeRank(entry.type()))
                         .thenComparingInt(entry -> familyRank(entry.gid()))
                         .thenComparingInt(GidEntry::index));
     }
@@ -161,6 +173,20 @@ final class PortSelector {
         return address == null
                 || port.linkLayer() == LinkLayer.INFINIBAND
                 || entry.gid().equals(Gid.of(address));
+    }
+
+    private int reachRank(Choice choice) {
+        if (!Gid.of(choice.address()).isLinkLocal()) {
+            return 0;
+        }
+        return isNoAddress(choice.port(), choice.gid()) ? 2 : 1;
+    }
+
+    /** Tells whether nothing can be bound to what the GID stands for. */
+    private boolean isNoAddress(Port port, GidEntry entry) {
+        return port.linkLayer() != LinkLayer.INFINIBAND
+                && entry.gid().isLinkLocal()
+                && !host.isPresent().test(entry);
     }
 
     private static int typeRank(GidType type) {

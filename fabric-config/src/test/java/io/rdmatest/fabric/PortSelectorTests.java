@@ -1,0 +1,139 @@
+package io.rdmatest.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.PortState;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Which of several ports and GIDs is taken where the fabric's file leaves that open. */
+class PortSelectorTests {
+
+    /** What the kernel makes of the hardware address, and what an interface may have instead. */
+    private static final String OF_THE_KERNEL = "fe80::a00:27ff:fe4e:66a1";
+
+    private static final String STABLE = "fe80::5c1b:77ff:1:2";
+
+    private static PortSelector.Port port(String device, LinkLayer layer, PortState state, String... gids) {
+        List<GidEntry> entries = new ArrayList<>();
+        for (String gid : gids) {
+            GidType type = layer == LinkLayer.INFINIBAND ? GidType.IB : GidType.ROCE_V2;
+            entries.add(new GidEntry(Gid.parse(gid), entries.size(), 1, type, 0));
+        }
+        return new PortSelector.Port(device, "test", 1, state, layer, entries);
+    }
+
+    private static PortSelector.Port roce(String device, String... gids) {
+        return port(device, LinkLayer.ETHERNET, PortState.ACTIVE, gids);
+    }
+
+    private static PortSelector.Port infiniband(String device) {
+        return port(device, LinkLayer.INFINIBAND, PortState.ACTIVE, "fe80::2:c903:1:2");
+    }
+
+    private static Node node(String device, GidSelector gid, @Nullable String address) {
+        return new Node("lab", "a", device, 0, gid, address == null ? null : InetAddress.ofLiteral(address), List.of());
+    }
+
+    /** Chooses among ports of which only one link-local address is there, and whose IPoIB addresses are these. */
+    private static PortSelector.Choice select(Node node, Set<String> ipoib, PortSelector.Port... ports) {
+        return PortSelector.select(
+                node,
+                new PortSelector.Host(
+                        "here",
+                        "do something",
+                        List.of(ports),
+                        List.of(ports).stream().map(PortSelector.Port::toString).toList(),
+                        (port, gid) -> ipoib.stream()
+                                .filter(text -> text.startsWith(port.device() + " "))
+                                .map(text -> InetAddress.ofLiteral(text.replaceFirst(".* ", "")))
+                                .findFirst(),
+                        gid -> gid.gid().equals(Gid.parse(STABLE))));
+    }
+
+    private static String chosen(PortSelector.Port... ports) {
+        PortSelector.Choice choice = select(node(Node.AUTO, GidSelector.AUTO, null), Set.of(), ports);
+        return choice.port().device() + " " + choice.gid().gid();
+    }
+
+    @Test
+    void aPortWithAnAddressIsBeforeOneWithTheKernelsGidOnly() {
+        assertThat(chosen(roce("a", OF_THE_KERNEL), roce("b", OF_THE_KERNEL, "::ffff:192.0.2.1")))
+                .isEqualTo("b ::ffff:192.0.2.1");
+        assertThat(chosen(roce("a", OF_THE_KERNEL), roce("b", OF_THE_KERNEL, "2001:db8::1")))
+                .isEqualTo("b 2001:db8::1");
+        assertThat(chosen(roce("a", OF_THE_KERNEL, STABLE), roce("b", "::ffff:192.0.2.1")))
+                .isEqualTo("b ::ffff:192.0.2.1");
+        assertThat(chosen(roce("a", OF_THE_KERNEL), roce("b", STABLE))).isEqualTo("b " + STABLE);
+    }
+
+    @Test
+    void otherwiseTheFirstPortIsTaken() {
+        assertThat(chosen(roce("a", "2001:db8::1"), roce("b", "::ffff:192.0.2.1")))
+                .isEqualTo("a 2001:db8::1");
+        assertThat(chosen(roce("a", STABLE), roce("b", STABLE))).isEqualTo("a " + STABLE);
+        assertThat(chosen(roce("a", OF_THE_KERNEL), roce("b", OF_THE_KERNEL))).isEqualTo("a " + OF_THE_KERNEL);
+        assertThat(chosen(port("a", LinkLayer.ETHERNET, PortState.DOWN, "::ffff:192.0.2.1"), roce("b", OF_THE_KERNEL)))
+                .isEqualTo("b " + OF_THE_KERNEL);
+    }
+
+    @Test
+    void ofOnePortALinkLocalGidThatIsNoAddressIsLast() {
+        assertThat(chosen(roce("a", OF_THE_KERNEL, STABLE))).isEqualTo("a " + STABLE);
+        assertThat(chosen(roce("a", STABLE, OF_THE_KERNEL))).isEqualTo("a " + STABLE);
+        assertThat(chosen(roce("a", OF_THE_KERNEL, STABLE, "2001:db8::1"))).isEqualTo("a 2001:db8::1");
+    }
+
+    @Test
+    void whatIsAskedForIsTakenAlsoIfItIsNoAddress() {
+        PortSelector.Port a = roce("a", OF_THE_KERNEL, STABLE);
+        PortSelector.Port b = roce("b", OF_THE_KERNEL, "::ffff:192.0.2.1");
+
+        assertThat(select(node("a", GidSelector.AUTO, null), Set.of(), a, b)
+                        .gid()
+                        .index())
+                .isEqualTo(1);
+        assertThat(select(node("a", GidSelector.ofIndex(0), null), Set.of(), a, b)
+                        .gid()
+                        .index())
+                .isEqualTo(0);
+        assertThat(select(node(Node.AUTO, GidSelector.AUTO, "192.0.2.1"), Set.of(), a, b)
+                        .port())
+                .isEqualTo(b);
+    }
+
+    /** The GIDs of InfiniBand have the same prefix, and say nothing of addresses. */
+    @Test
+    void ofInfiniBandTheAddressOfItsInterfaceCounts() {
+        Node open = node(Node.AUTO, GidSelector.AUTO, null);
+        PortSelector.Port a = infiniband("a");
+        PortSelector.Port b = infiniband("b");
+
+        assertThat(select(open, Set.of("a 192.0.2.1", "b 192.0.2.2"), a, b).port())
+                .isEqualTo(a);
+        assertThat(select(open, Set.of("b 192.0.2.2"), a, b).port()).isEqualTo(b);
+        assertThat(select(open, Set.of("a fe80::1", "b 192.0.2.2"), a, b).port())
+                .isEqualTo(b);
+        assertThat(select(open, Set.of("a fe80::1"), a, b).port()).isEqualTo(a);
+        assertThat(select(open, Set.of("a 192.0.2.1"), a, roce("c", "::ffff:192.0.2.3"))
+                        .port())
+                .isEqualTo(a);
+        assertThatThrownBy(() -> select(open, Set.of(), a, b))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("a/1 has no network interface with an IP address")
+                .hasMessageContaining("b/1 has no network interface with an IP address");
+        assertThat(Optional.of(select(node(Node.AUTO, GidSelector.AUTO, "192.0.2.9"), Set.of(), a, b)))
+                .map(choice -> choice.port().device())
+                .contains("a");
+    }
+}
