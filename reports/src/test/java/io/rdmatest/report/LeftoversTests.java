@@ -60,7 +60,8 @@ class LeftoversTests {
                 "done",
                 "touch " + good);
         Path fabric = Files.writeString(
-                folder.resolve("fragile.yaml"), "fabric: fragile\nfaults: allowed\nnodes:\n  - { name: a }\n");
+                folder.resolve("fragile.yaml"),
+                "fabric: fragile\nfaults: allowed\nnodes:\n  - { name: a, device: rxe0, port: 1 }\n");
         Leftovers leftovers = new Leftovers();
         Map<String, String> environment = new HashMap<>();
         environment.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
