@@ -32,15 +32,12 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -86,21 +83,7 @@ class AddressFaultIT {
     private static String ip(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("ip"));
         command.addAll(List.of(arguments));
-        Path said = Files.createTempFile("ip", ".txt");
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile())
-                .start();
-        try {
-            boolean ended = process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS);
-            String text = Files.readString(said);
-            assertThat(ended).as(command + " did not end, and said " + text).isTrue();
-            assertThat(process.exitValue()).as(command + " said " + text).isZero();
-            return text;
-        } finally {
-            process.destroyForcibly();
-            Files.delete(said);
-        }
+        return Command.run(command.toArray(String[]::new));
     }
 
     @ParameterizedTest(name = "{0}/{1}, removed: {2}")

@@ -23,11 +23,9 @@ import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -429,17 +427,12 @@ class DevicesIT {
                 .hasMessageContaining("must be at most MTU_1024, the active MTU of rxe1");
     }
 
-    private static String disciplines(String networkInterface) throws IOException {
-        Process tc = new ProcessBuilder("tc", "qdisc", "show", "dev", networkInterface)
-                .redirectErrorStream(true)
-                .start();
-        try (InputStream out = tc.getInputStream()) {
-            return new String(out.readAllBytes(), StandardCharsets.UTF_8);
-        }
+    private static String disciplines(String networkInterface) throws IOException, InterruptedException {
+        return Command.run("tc", "qdisc", "show", "dev", networkInterface);
     }
 
     /** Requires that packets of this device are lost, and those of the other are not. */
-    private static void requireLossOn(FabricDevice device) throws IOException {
+    private static void requireLossOn(FabricDevice device) throws IOException, InterruptedException {
         String hit = device.environment().get("netdev");
         String other = hit.equals(SecondDevice.INTERFACE) ? "eth0" : SecondDevice.INTERFACE;
         assertThat(disciplines(hit)).contains("loss 3%");
@@ -451,28 +444,28 @@ class DevicesIT {
         @RdmaTest
         @OnDevice("rxe1")
         @Fault(loss = 3)
-        void ofTheMethod(FabricDevice device) throws IOException {
+        void ofTheMethod(FabricDevice device) throws IOException, InterruptedException {
             assertThat(device.device().name()).isEqualTo("rxe1");
             requireLossOn(device);
         }
 
         @RdmaParameterizedTest
         @Fault(loss = 3)
-        void each(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) throws IOException {
+        void each(@EachDevice({"rxe0", "rxe1"}) FabricDevice device) throws IOException, InterruptedException {
             requireLossOn(device);
             SEEN.add(device.device().name());
         }
 
         @RdmaTest
         @Fault(loss = 3)
-        void ofTheRun(FabricDevice device) throws IOException {
+        void ofTheRun(FabricDevice device) throws IOException, InterruptedException {
             assertThat(device.device().name()).isEqualTo("rxe0");
             requireLossOn(device);
         }
     }
 
     @Test
-    void aFaultIsOnTheDeviceThatTheTestIsOn() throws IOException {
+    void aFaultIsOnTheDeviceThatTheTestIsOn() throws IOException, InterruptedException {
         SEEN.clear();
         Run.of(FaultsTestCase.class, FabricConfiguration.FABRIC, "microvm").allSucceeded(4);
         assertThat(SEEN).containsExactlyInAnyOrder("rxe0", "rxe1");
@@ -480,7 +473,8 @@ class DevicesIT {
     }
 
     @Test
-    void aFaultOfANodeIsOnTheDeviceThatTheNodeIsResolvedTo(@TempDir Path folder) throws IOException {
+    void aFaultOfANodeIsOnTheDeviceThatTheNodeIsResolvedTo(@TempDir Path folder)
+            throws IOException, InterruptedException {
         Fabric fabric = Fabric.load(Files.writeString(folder.resolve("open.yaml"), """
                 fabric: open
                 faults: allowed

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -18,13 +16,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @RequiresPrivilege(Privilege.ROOT)
 class FaultIT {
 
-    private static String disciplines() throws IOException {
-        Process tc = new ProcessBuilder("tc", "qdisc", "show")
-                .redirectErrorStream(true)
-                .start();
-        try (InputStream out = tc.getInputStream()) {
-            return new String(out.readAllBytes(), StandardCharsets.UTF_8);
-        }
+    private static String disciplines() throws IOException, InterruptedException {
+        return Command.run("tc", "qdisc", "show");
     }
 
     @RdmaTest
@@ -32,23 +25,23 @@ class FaultIT {
     static class FaultyTestCase {
 
         @BeforeEach
-        void isThereBefore() throws IOException {
+        void isThereBefore() throws IOException, InterruptedException {
             assertThat(disciplines()).contains("netem 4792:");
         }
 
         @AfterEach
-        void isThereAfter() throws IOException {
+        void isThereAfter() throws IOException, InterruptedException {
             assertThat(disciplines()).contains("netem 4792:");
         }
 
         @RdmaTest
-        void ofTheClass() throws IOException {
+        void ofTheClass() throws IOException, InterruptedException {
             assertThat(disciplines()).contains("delay 5ms").contains("loss 1%");
         }
 
         @RdmaTest
         @Fault(corrupt = 3, duplicate = 4, nodes = "a")
-        void ofTheMethod() throws IOException {
+        void ofTheMethod() throws IOException, InterruptedException {
             assertThat(disciplines())
                     .contains("corrupt 3%")
                     .contains("duplicate 4%")
@@ -62,7 +55,7 @@ class FaultIT {
     }
 
     @RdmaTest
-    void lastsAsLongAsTheTestAlsoIfThatFails(FabricDevice device) throws IOException {
+    void lastsAsLongAsTheTestAlsoIfThatFails(FabricDevice device) throws IOException, InterruptedException {
         Run run = Run.of(FaultyTestCase.class, "rdma.fabric", "microvm");
 
         assertThat(run.succeeded()).containsExactly("ofTheClass()", "ofTheMethod()");
@@ -124,7 +117,7 @@ class FaultIT {
 
         @RdmaParameterizedTest
         @Fault(loss = 1)
-        void afterwards(@EachDevice("rxe0") FabricDevice device) throws IOException {
+        void afterwards(@EachDevice("rxe0") FabricDevice device) throws IOException, InterruptedException {
             assertThat(device.node().fabric()).isEqualTo("microvm");
             assertThat(disciplines()).contains("loss 1%");
         }

@@ -12,8 +12,6 @@ import io.rdmatest.fabric.fault.Faults;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -75,21 +73,7 @@ class RoutesFaultIT {
     }
 
     private static String sh(String script) throws IOException, InterruptedException {
-        Path said = Files.createTempFile("sh", ".txt");
-        Process process = new ProcessBuilder("sh", "-c", script)
-                .redirectErrorStream(true)
-                .redirectOutput(said.toFile())
-                .start();
-        try {
-            boolean ended = process.waitFor(SOON.toSeconds(), TimeUnit.SECONDS);
-            String text = Files.readString(said);
-            assertThat(ended).as(script + " did not end, and said " + text).isTrue();
-            assertThat(process.exitValue()).as(script + " said " + text).isZero();
-            return text;
-        } finally {
-            process.destroyForcibly();
-            Files.delete(said);
-        }
+        return Command.run("sh", "-c", script);
     }
 
     /** Addresses and routes; which of them comes first may be another after a fault, and whether one was given back by it. */
@@ -126,6 +110,13 @@ class RoutesFaultIT {
         }
     }
 
+    private static List<ProcessHandle> shells() {
+        return ProcessHandle.current()
+                .children()
+                .filter(child -> child.info().command().orElse("").matches(".*/(sh|dash|bash)"))
+                .toList();
+    }
+
     @RdmaTest
     void whatCantComeBackIsToldAndKeepsNothingElse() throws Exception {
         List<String> before = addressesAndRoutes();
@@ -137,18 +128,17 @@ class RoutesFaultIT {
                 ip route add 10.70.2.0/24 dev eth0 src 10.81.1.1
                 ip -6 route add fd70::/64 dev eth0 src fd81::1
                 """);
+        List<ProcessHandle> others = shells();
         ActiveFault down = Faults.on(fabric).linkDown(fabric.local(), MOST);
         assertThat(down.awaitApplied()).isEqualTo("eth0 is down");
+        List<ProcessHandle> ofTheFault =
+                shells().stream().filter(each -> !others.contains(each)).toList();
         ignored = sh("ip address delete 10.81.1.1/32 dev lo; ip address delete fd81::1/128 dev lo");
         NetworkInterface eth0 = NetworkInterface.getByName("eth0");
         CompletableFuture<Throwable> closed = CompletableFuture.supplyAsync(() -> catchThrowable(down::close));
         await().atMost(SOON).until(eth0::isUp);
         // Whoever ends the processes of a job means those that it left, and not the one that makes things good.
-        List<ProcessHandle> shells = ProcessHandle.current()
-                .children()
-                .filter(child -> child.info().command().orElse("").matches(".*/(sh|dash|bash)"))
-                .toList();
-        assertThat(shells).isNotEmpty().allMatch(ProcessHandle::destroy);
+        assertThat(ofTheFault).isNotEmpty().allMatch(ProcessHandle::destroy);
         assertThat(closed.get(MOST.toSeconds(), TimeUnit.SECONDS))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("fd70::/64")

@@ -1,8 +1,6 @@
 package io.rdmatest.junit;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A soft-RoCE device beside that of the machine, on a network interface of its own; as root.
@@ -37,16 +35,7 @@ final class SecondDevice implements AutoCloseable {
     }
 
     private static void run(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        if (!process.waitFor(20, TimeUnit.SECONDS)) {
-            process.destroyForcibly();
-            throw new AssertionError(String.join(" ", command) + " did not end");
-        }
-        if (process.exitValue() != 0) {
-            throw new AssertionError(String.join(" ", command) + ": "
-                    + new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
-        }
+        String ignored = Command.run(command);
     }
 
     @Override
