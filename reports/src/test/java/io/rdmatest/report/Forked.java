@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,29 @@ final class Forked {
     /** Returns where Allure's generator was unpacked. */
     static Path commandline() {
         return Path.of(System.getProperty("rdma.test.allure.commandline"));
+    }
+
+    /** Makes a program of the lines of a shell script. */
+    static Path executable(Path file, String... lines) throws IOException {
+        Files.createDirectories(file.toAbsolutePath().getParent());
+        Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
+        return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
+    }
+
+    /** Makes a folder one that ./qualify takes for its project, and returns where that writes to. */
+    static Path project(Path folder) throws IOException {
+        Path target = Files.createDirectories(folder.resolve("reports/target"));
+        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        return target;
+    }
+
+    /** Returns the options of a JVM in which {@link Qualify} runs the scenarios of a package, by this launcher of theirs. */
+    static List<String> qualifying(Path project, Path java, String scenarios) {
+        return List.of(
+                "-Drdma.project=" + project,
+                "-Drdma.java=" + java,
+                "-D" + ScenarioRunner.PACKAGE + "=" + scenarios,
+                "-Dstdout.encoding=US-ASCII");
     }
 
     /**

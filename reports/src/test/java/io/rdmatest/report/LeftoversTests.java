@@ -6,10 +6,9 @@ import static org.awaitility.Awaitility.await;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
-import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -45,20 +44,15 @@ class LeftoversTests {
         Path mayGoOn = folder.resolve("may-go-on");
         Path good = folder.resolve("good");
         // In place of the shell: it takes its time to make good what it did not break.
-        executable(
+        Path ignored = Forked.executable(
                 folder.resolve("bin/setsid"),
                 "while read -r line && [ \"$line\" != go ]; do",
                 "    [ \"$line\" != '}' ] || echo rdmatest-fault ready eth0",
                 "done",
+                "mkfifo " + mayGoOn,
                 "echo rdmatest-fault applied eth0",
                 "cat >/dev/null",
-                "tries=0",
-                "until [ -e " + mayGoOn + " ]; do",
-                "    tries=$((tries + 1))",
-                "    [ $tries -lt 600 ] || exit",
-                "    sleep 0.1",
-                "done",
-                "touch " + good);
+                "timeout 60 head -n 1 " + mayGoOn + " >/dev/null && touch " + good);
         Path fabric = Files.writeString(
                 folder.resolve("fragile.yaml"),
                 "fabric: fragile\nfaults: allowed\nnodes:\n  - { name: a, device: rxe0, port: 1 }\n");
@@ -73,8 +67,11 @@ class LeftoversTests {
 
         leftovers.end();
 
-        Files.createFile(mayGoOn);
-        await().atMost(Duration.ofSeconds(30)).until(() -> Files.exists(good));
+        // For reading as well: nobody is waited for if the shell is gone.
+        try (RandomAccessFile order = new RandomAccessFile(mayGoOn.toFile(), "rw")) {
+            order.write('\n');
+            await().atMost(Duration.ofSeconds(30)).until(() -> Files.exists(good));
+        }
     }
 
     /** SIGKILL leaves ./qualify no time to end what it has started, and then another run may begin. */
@@ -82,11 +79,7 @@ class LeftoversTests {
     void theScenariosDoNotOutliveAFrontEndThatIsKilled() throws Exception {
         Files.createDirectories(folder.resolve("reports/target"));
         Path said = folder.resolve("said");
-        List<String> options = List.of(
-                "-Drdma.project=" + folder,
-                "-Drdma.java=" + Forked.launcher(),
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.endless",
-                "-Dstdout.encoding=US-ASCII");
+        List<String> options = Forked.qualifying(folder, Forked.launcher(), "io.rdmatest.report.endless");
         Process qualify = Forked.start(said, Map.of(), options, Qualify.class.getName(), List.of("--verbose"));
         try {
             Pattern line = Pattern.compile("JVM (\\d+) and its program (\\d+) are under way");
@@ -109,11 +102,5 @@ class LeftoversTests {
         } finally {
             qualify.destroyForcibly();
         }
-    }
-
-    private static void executable(Path file, String... lines) throws IOException {
-        Files.createDirectories(file.getParent());
-        Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
     }
 }

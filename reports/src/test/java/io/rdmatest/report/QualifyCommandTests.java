@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,11 +27,11 @@ class QualifyCommandTests {
     void makeAProject() throws IOException {
         target = Files.createDirectories(project.resolve("reports/target"));
         asked = project.resolve("asked");
-        java = Files.writeString(
+        java = Forked.executable(
                 project.resolve("java"),
-                "#!/bin/sh\n{ echo \"RDMA_VM_NODES=$RDMA_VM_NODES\"; echo \"RDMA_VM_RW=$RDMA_VM_RW\"; printf '%s\\n' \"$@\"; } >"
-                        + asked + "\necho 'nothing is run here' >&2\n");
-        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+                "{ echo \"RDMA_VM_NODES=$RDMA_VM_NODES\"; echo \"RDMA_VM_RW=$RDMA_VM_RW\"; printf '%s\\n' \"$@\"; } >"
+                        + asked,
+                "echo 'nothing is run here' >&2");
     }
 
     private Ended qualify(Map<String, String> environment, String... arguments) throws Exception {

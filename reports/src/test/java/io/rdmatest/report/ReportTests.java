@@ -13,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -202,14 +201,9 @@ class ReportTests {
 
     @Test
     void theFrontEndCountsAndEndsWithOneIfAScenarioFailed() throws Exception {
-        Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        Path target = Forked.project(directory);
         Path said = directory.resolve("said");
-        List<String> options = List.of(
-                "-Drdma.project=" + directory,
-                "-Drdma.java=" + Forked.launcher(),
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture",
-                "-Dstdout.encoding=US-ASCII");
+        List<String> options = Forked.qualifying(directory, Forked.launcher(), "io.rdmatest.report.fixture");
         assertThat(Forked.java(said, options, Qualify.class.getName(), List.of()))
                 .isEqualTo(1);
         assertThat(Files.readString(said))
@@ -220,13 +214,9 @@ class ReportTests {
 
     @Test
     void theFrontEndHandsSettingsOn() throws Exception {
-        Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        Path target = Forked.project(directory);
         Path said = directory.resolve("said");
-        List<String> options = List.of(
-                "-Drdma.project=" + directory,
-                "-Drdma.java=" + Forked.launcher(),
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
+        List<String> options = Forked.qualifying(directory, Forked.launcher(), "io.rdmatest.report.fixture");
         assertThat(Forked.java(
                         said,
                         options,
@@ -296,16 +286,9 @@ class ReportTests {
     /** The launcher of JVMs goes away with the first one, as its file system could, or the room for another process. */
     @Test
     void theFrontEndReportsWhatWasRunIfItCannotGoOn() throws Exception {
-        Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
-        Path java = Files.writeString(
-                directory.resolve("java"), "#!/bin/sh\nrm \"$0\"\nexec " + Forked.launcher() + " \"$@\"\n");
-        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
-        List<String> options = List.of(
-                "-Drdma.project=" + directory,
-                "-Drdma.java=" + java,
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.dying",
-                "-Dstdout.encoding=US-ASCII");
+        Path target = Forked.project(directory);
+        Path java = Forked.executable(directory.resolve("java"), "rm \"$0\"", "exec " + Forked.launcher() + " \"$@\"");
+        List<String> options = Forked.qualifying(directory, java, "io.rdmatest.report.dying");
         Path said = directory.resolve("said");
 
         // Longer than this test would wait.
@@ -326,13 +309,8 @@ class ReportTests {
     }
 
     private JsonNode qualifyDying(List<String> arguments) throws Exception {
-        Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
-        List<String> options = List.of(
-                "-Drdma.project=" + directory,
-                "-Drdma.java=" + Forked.launcher(),
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.dying",
-                "-Dstdout.encoding=US-ASCII");
+        Path target = Forked.project(directory);
+        List<String> options = Forked.qualifying(directory, Forked.launcher(), "io.rdmatest.report.dying");
         Path said = directory.resolve("said");
         assertThat(Forked.java(said, options, Qualify.class.getName(), arguments))
                 .as(Files.readString(said))
@@ -342,18 +320,13 @@ class ReportTests {
 
     @Test
     void theFrontEndStartsTheMachinesThatAFabricIsMadeOf() throws Exception {
-        Path target = Files.createDirectories(directory.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        Path ignored = Forked.project(directory);
         Path asked = directory.resolve("asked");
-        Path java = Files.writeString(
+        Path java = Forked.executable(
                 directory.resolve("java"),
-                "#!/bin/sh\necho \"$RDMA_VM ${RDMA_VM_NODES-one}\" >>" + asked + "\nexec " + Forked.launcher()
-                        + " \"$@\"\n");
-        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
-        List<String> options = List.of(
-                "-Drdma.project=" + directory,
-                "-Drdma.java=" + java,
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.fixture");
+                "echo \"$RDMA_VM ${RDMA_VM_NODES-one}\" >>" + asked,
+                "exec " + Forked.launcher() + " \"$@\"");
+        List<String> options = Forked.qualifying(directory, java, "io.rdmatest.report.fixture");
         Path said = directory.resolve("said");
         Forked.java(
                 said,
