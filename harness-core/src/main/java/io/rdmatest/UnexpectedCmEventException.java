@@ -1,5 +1,6 @@
 package io.rdmatest;
 
+import io.rdmatest.internal.Errno;
 import java.util.HexFormat;
 import java.util.Optional;
 
@@ -49,6 +50,11 @@ public final class UnexpectedCmEventException extends RuntimeException {
     /** Returns the event's status. */
     public int status() {
         return status;
+    }
+
+    /** Returns the status by its C name if it is an errno, for example {@code ETIMEDOUT}; empty if it is none. */
+    public String errnoName() {
+        return status < 0 ? Errno.name(status) : "";
     }
 
     /** Returns why the peer refused; empty unless it did. */

@@ -63,6 +63,11 @@ public final class CmEvent {
         return status;
     }
 
+    /** Returns the status by its C name if it is an errno, for example {@code ETIMEDOUT}; empty if it is none. */
+    public String errnoName() {
+        return status < 0 ? Errno.name(status) : "";
+    }
+
     /**
      * Returns a copy of what the peer sent along; may be empty.
      *

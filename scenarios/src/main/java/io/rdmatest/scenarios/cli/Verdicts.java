@@ -115,7 +115,11 @@ final class Verdicts {
             case "RDMA_CM_EVENT_CONNECT_ERROR" ->
                 verdict(ExitStatus.FABRIC_FAILED, "the connection could not be established", e);
             case "RDMA_CM_EVENT_MULTICAST_ERROR" ->
-                verdict(ExitStatus.UNSUPPORTED, "the multicast group could not be joined", e);
+                verdict(
+                        // The device has no room for another queue pair, or the network refuses.
+                        e.errnoName().equals("ENOMEM") ? ExitStatus.UNSUPPORTED : ExitStatus.FABRIC_FAILED,
+                        "the multicast group could not be joined",
+                        e);
             case "RDMA_CM_EVENT_DEVICE_REMOVAL" ->
                 verdict(ExitStatus.HOST_NOT_READY, "the RDMA device was removed from this host", e);
             case "RDMA_CM_EVENT_DISCONNECTED" ->

@@ -45,7 +45,7 @@ final class CmFailures {
                         cause);
             }
             case ADDR_ERROR ->
-                event.statusText().startsWith("ETIMEDOUT") ? noHost(peer, cause) : noRoute(peer + because, cause);
+                event.errnoName().equals("ETIMEDOUT") ? noHost(peer, cause) : noRoute(peer + because, cause);
             case ROUTE_ERROR -> noRoute(peer + because, cause);
             case DEVICE_REMOVAL ->
                 new ScenarioException(Reason.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);

@@ -512,25 +512,23 @@ public final class MulticastRoles {
             } catch (RdmaException e) {
                 throw unsupported(e);
             } catch (UnexpectedCmEventException e) {
-                if (e.got().equals(CmEvent.Type.MULTICAST_ERROR.cName())) {
-                    throw refused(id, e);
+                if (!e.got().equals(CmEvent.Type.MULTICAST_ERROR.cName())) {
+                    throw e;
                 }
-                throw e;
-            }
-        }
-
-        /**
-         * On InfiniBand the subnet manager answers a join, elsewhere it is the kernel; then librdmacm attaches the queue pair,
-         * for which a full device has no memory.
-         */
-        private RuntimeException refused(CmId id, UnexpectedCmEventException e) {
-            if (!String.valueOf(e.getMessage()).contains("ENOMEM")) {
+                if (e.errnoName().equals("ENOMEM")) {
+                    throw full(id, e);
+                }
+                // On InfiniBand it is the subnet manager that answers.
                 throw new AssertionError(
                         "Joining the group %s with %s failed: look at the subnet manager, and at the limits on multicast groups of"
                                         .formatted(options.groupText(), id.describe())
                                 + " the switches (" + e.getMessage() + ")",
                         e);
             }
+        }
+
+        /** librdmacm attaches the queue pair to the group, for which a device that has enough of them has no memory. */
+        private ScenarioException full(CmId id, UnexpectedCmEventException e) {
             return new ScenarioException(
                     Reason.UNSUPPORTED,
                     "The group %s can't be joined with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"

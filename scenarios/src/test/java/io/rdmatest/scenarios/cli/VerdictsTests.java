@@ -60,7 +60,8 @@ class VerdictsTests {
         "ADDR_ERROR, -19, NO_ROUTE, no route over an RDMA device",
         "ROUTE_ERROR, -22, NO_ROUTE, no route over an RDMA device",
         "CONNECT_ERROR, -22, FABRIC_FAILED, could not be established",
-        "MULTICAST_ERROR, -22, UNSUPPORTED, could not be joined",
+        "MULTICAST_ERROR, -12, UNSUPPORTED, could not be joined",
+        "MULTICAST_ERROR, -22, FABRIC_FAILED, could not be joined",
         "DEVICE_REMOVAL, 0, HOST_NOT_READY, was removed",
         "DISCONNECTED, 0, PEER_LOST, disconnected before",
     })
