@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import io.rdmatest.fabric.fault.Faults;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,9 +18,6 @@ import java.util.concurrent.TimeoutException;
  */
 final class Leftovers {
 
-    /** Also known to the shell of a fault on this host, which does not inherit it: it ends by itself, and mends before that. */
-    private static final String VARIABLE = "RDMATEST_RUN";
-
     private static final long END_SECONDS = 10;
 
     private final String mark;
@@ -30,17 +28,17 @@ final class Leftovers {
     }
 
     private Leftovers(String run) {
-        mark = VARIABLE + "=" + run;
+        mark = Faults.RUN_MARK + "=" + run;
     }
 
     /** Returns those of the run that this JVM is of; none if it is of no run. */
     static Leftovers ofThisRun() {
-        return new Leftovers(String.valueOf(System.getenv(VARIABLE)));
+        return new Leftovers(String.valueOf(System.getenv(Faults.RUN_MARK)));
     }
 
     /** Marks what will be started with an environment, and all that descends from it. */
     void mark(Map<String, String> environment) {
-        environment.put(VARIABLE, mark.substring(VARIABLE.length() + 1));
+        environment.put(Faults.RUN_MARK, mark.substring(Faults.RUN_MARK.length() + 1));
     }
 
     /** Ends all that is marked and still there but this JVM, and waits for it: what comes next may want their ports. */

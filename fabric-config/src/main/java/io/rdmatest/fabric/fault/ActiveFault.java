@@ -66,8 +66,7 @@ public final class ActiveFault implements AutoCloseable {
         try {
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
             if (node.isLocal()) {
-                // By this, ./qualify knows what to kill when this JVM has died: not the one who is making good then.
-                builder.environment().remove("RDMATEST_RUN");
+                builder.environment().remove(Faults.RUN_MARK);
             }
             process = builder.start();
         } catch (IOException e) {

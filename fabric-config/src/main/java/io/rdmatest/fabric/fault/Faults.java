@@ -22,6 +22,12 @@ import java.time.temporal.ChronoUnit;
  */
 public final class Faults {
 
+    /**
+     * The environment variable that marks all processes of a run, so that whoever began the run ends those that are left. The
+     * shell of a fault on this host does not have it: it ends by itself, once it has made good what it broke.
+     */
+    public static final String RUN_MARK = "RDMATEST_RUN";
+
     /** How long a fault can last. */
     public static final Duration MOST = Duration.ofHours(1);
 
