@@ -16,7 +16,6 @@ import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,6 +24,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
@@ -60,6 +60,10 @@ final class Qualifiers {
             OnDevice.class, ON_DEVICE,
             OnNode.class, ON_DEVICE);
 
+    private static final Set<Class<? extends Annotation>> ALL = Stream.concat(
+                    BELONGS_TO.keySet().stream(), Stream.of(Scoped.class))
+            .collect(Collectors.toUnmodifiableSet());
+
     /** A shared receive queue, a completion queue: what their annotations say. */
     record Queue(int entries, boolean events) {}
 
@@ -71,8 +75,7 @@ final class Qualifiers {
 
     /** Tells whether a qualifier stands at the site: on a type that it does not fit it gets a message of its own. */
     static boolean areOn(AnnotatedElement element) {
-        return BELONGS_TO.keySet().stream().anyMatch(a -> AnnotationSupport.isAnnotated(element, a))
-                || AnnotationSupport.isAnnotated(element, Scoped.class);
+        return ALL.stream().anyMatch(a -> AnnotationSupport.isAnnotated(element, a));
     }
 
     /** Checks whatever can be known without a device. */
@@ -298,9 +301,7 @@ final class Qualifiers {
 
     /** Refuses fields that have qualifiers and are not filled. */
     static void checkFields(Class<?> type) {
-        Set<Class<? extends Annotation>> qualifiers = new HashSet<>(BELONGS_TO.keySet());
-        qualifiers.add(Scoped.class);
-        for (Class<? extends Annotation> annotation : qualifiers) {
+        for (Class<? extends Annotation> annotation : ALL) {
             AnnotationSupport.findAnnotatedFields(type, annotation).forEach(field -> {
                 if (!AnnotationSupport.isAnnotated(field, Provided.class)) {
                     throw new ExtensionConfigurationException("@" + annotation.getSimpleName() + " on field "

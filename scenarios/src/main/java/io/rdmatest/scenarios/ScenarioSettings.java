@@ -42,7 +42,10 @@ public record ScenarioSettings(
     /** {@code true} to measure all pairs of the fabric's nodes; {@code false} unless set. */
     public static final String PAIRS = "rdma.pairs";
 
-    /** By which factor above the median of all pairs, or with 2 to 4 nodes their lower quartile, one is bad, above 1; 3 unless set. */
+    /**
+     * By which factor above the median of all pairs, with 2 to 4 nodes above their lower quartile, one is bad: above 1; 3 unless
+     * set.
+     */
     public static final String PAIRS_OUTLIER = "rdma.pairs.outlier";
 
     /** {@code true} to capture and judge what passes between nodes; {@code false} unless set. */

@@ -121,18 +121,18 @@ public final class AllPairs {
     }
 
     private List<Pair> suspects() {
-        double limit = limit();
+        double limit = limit(usual());
         return cells.values().stream()
-                .filter(cell -> cell.verdict() != Verdict.GOOD || cell.value() > Math.min(limit, most))
+                .filter(cell -> cell.verdict() != Verdict.GOOD || cell.value() > limit)
                 .map(Cell::pair)
                 .toList();
     }
 
     private void judge() {
         double usual = usual();
-        double limit = limit();
+        double limit = limit(usual);
         cells.replaceAll((pair, cell) -> {
-            if (cell.verdict() != Verdict.GOOD || !(cell.value() > Math.min(limit, most))) {
+            if (cell.verdict() != Verdict.GOOD || !(cell.value() > limit)) {
                 return cell;
             }
             String why = cell.value() > most
@@ -142,8 +142,8 @@ public final class AllPairs {
         });
     }
 
-    private double limit() {
-        return outlier * usual();
+    private double limit(double usual) {
+        return Math.min(outlier * usual, most);
     }
 
     /**

@@ -73,7 +73,7 @@ final class RsocketEndpoint implements StreamEndpoint {
             } catch (RdmaTimeoutException e) {
                 return null;
             } catch (RdmaException e) {
-                throw withoutQueuePair(e, rows);
+                throw isTooMuchInline(e, rows) ? tooMuchInline(e) : e;
             }
             try {
                 socket.noDelay(true);
@@ -141,21 +141,25 @@ final class RsocketEndpoint implements StreamEndpoint {
             throw StreamAddresses.noAnswer(target, options.timeout(), e);
         } catch (RdmaException e) {
             socket.close();
-            throw StreamAddresses.unreachable(target, ip, withoutQueuePair(e, rows));
+            throw isTooMuchInline(e, rows) ? tooMuchInline(e) : StreamAddresses.unreachable(target, ip, e);
         } catch (RuntimeException e) {
             socket.close();
             throw e;
         }
     }
 
-    /** The queue pair is made when a connection is, and what is wrong with it says EINVAL only. */
-    private RdmaException withoutQueuePair(RdmaException failure, List<StreamRow> rows) {
-        boolean larger = rows.getFirst().kind() == StreamRow.Kind.LATENCY
-                && options.inlineBytes() > RstreamOptions.DEFAULT_INLINE;
-        if (!larger || !failure.errnoName().equals("EINVAL")) {
-            return failure;
-        }
-        throw new ScenarioException(
+    /**
+     * Tells whether there was no queue pair for a connection because of its inline size, it seems: the queue pair is made when
+     * the connection is, and librdmacm says no more than EINVAL.
+     */
+    private boolean isTooMuchInline(RdmaException failure, List<StreamRow> rows) {
+        return rows.getFirst().kind() == StreamRow.Kind.LATENCY
+                && options.inlineBytes() > RstreamOptions.DEFAULT_INLINE
+                && failure.errnoName().equals("EINVAL");
+    }
+
+    private ScenarioException tooMuchInline(RdmaException failure) {
+        return new ScenarioException(
                 Reason.UNSUPPORTED,
                 "The device can't send %d bytes inline (-i), it seems: give less, or leave -i out for %d (%s)"
                         .formatted(options.inlineBytes(), RstreamOptions.DEFAULT_INLINE, failure.getMessage()),
