@@ -190,7 +190,12 @@ class MckeyIT {
         Running receiver = new Running("-m 239.77.2.8 -S 64 --timeout 8s").joined();
         assertThat(run("-m 239.77.2.8 -S 65 -s --settle 0").status()).isZero();
         Ended ended = receiver.end();
-        assertThat(ended.status()).as(ended.err() + ended.out()).isEqualTo(ExitStatus.SIZE_REFUSED.code());
+        List<Integer> allowed = new ArrayList<>(List.of(ExitStatus.SIZE_REFUSED.code()));
+        if (!device.device().name().startsWith("rxe")) {
+            // An adapter may also drop what does not fit into the receive buffer: then nothing comes.
+            allowed.add(ExitStatus.PEER_ABSENT.code());
+        }
+        assertThat(ended.status()).as(ended.err() + ended.out()).isIn(allowed);
     }
 
     @Test

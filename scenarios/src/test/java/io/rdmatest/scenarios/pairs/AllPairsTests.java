@@ -65,8 +65,7 @@ class AllPairsTests {
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5, 6})
     void oneSlowNodeIsFoundHoweverFewThereAre(int nodes) throws Exception {
-        // Of two, a node that is slow as a client only: were both directions slow, there would be nothing to compare
-        // with.
+        // Of two, only what one sends is slow: were both directions, there would be nothing to compare with.
         Map<Pair, Cell> cells = AllPairs.run(
                 nodes, FACTOR, ANY, pair -> pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10);
 
