@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -28,7 +29,6 @@ import java.util.stream.Stream;
 /** Finds the device, port and GID of a node on this host. */
 final class DeviceResolver {
 
-    private static final Path SYSFS = Path.of("/sys/class/infiniband");
     private static final String UNKNOWN = "unknown";
     private static final String CURE = PortSelector.LOAD_DRIVER + ", " + PortSelector.MAKE_DEVICE
             + ", or run the tests on the drop-in java (fabric-config/rdma-jdk/bin/java), which brings one";
@@ -62,7 +62,7 @@ final class DeviceResolver {
                         CURE,
                         List.copyOf(ports.keySet()),
                         seen,
-                        (port, gid) -> ipoibAddress(port.device(), port.number()),
+                        this::interfaceAddress,
                         DeviceResolver::isPresent));
         SeenPort port = ports.get(choice.port());
         return found(port, choice.gid(), scoped(choice.address(), choice.gid()));
@@ -78,7 +78,13 @@ final class DeviceResolver {
                             .toList();
                     PortAttributes attributes = context.port(number);
                     PortSelector.Port port = new PortSelector.Port(
-                            device.name(), device.driver(), number, attributes.state(), attributes.linkLayer(), gids);
+                            device.name(),
+                            device.driver(),
+                            device.transport(),
+                            number,
+                            attributes.state(),
+                            attributes.linkLayer(),
+                            gids);
                     ports.put(port, new SeenPort(device, attributes));
                     seen.add(port.toString());
                 }
@@ -115,16 +121,11 @@ final class DeviceResolver {
         return address;
     }
 
-    private static Optional<InetAddress> ipoibAddress(String device, int number) {
-        Path interfaces = SYSFS.resolve(device).resolve("device/net");
-        try (Stream<Path> entries = Files.list(interfaces)) {
-            for (Path entry : entries.sorted().toList()) {
-                // dev_port counts from 0, verbs from 1.
-                if (!read(entry.resolve("dev_port"), "0").equals(Integer.toString(number - 1))) {
-                    continue;
-                }
-                NetworkInterface network =
-                        NetworkInterface.getByName(entry.getFileName().toString());
+    private Optional<InetAddress> interfaceAddress(PortSelector.Port port) {
+        try {
+            for (String name :
+                    Objects.requireNonNull(ports.get(port)).device().networkInterfaces(port.number(), port.gids())) {
+                NetworkInterface network = NetworkInterface.getByName(name);
                 Optional<InetAddress> address = network == null
                         ? Optional.empty()
                         : network.inetAddresses()
@@ -135,9 +136,6 @@ final class DeviceResolver {
             }
         } catch (SocketException e) {
             throw new UncheckedIOException(e);
-        } catch (IOException e) {
-            // No such folder: the port has no IPoIB interface.
-            return Optional.empty();
         }
         return Optional.empty();
     }
@@ -158,7 +156,8 @@ final class DeviceResolver {
         environment.put("gidIndex", Integer.toString(gid.index()));
         environment.put("gidValue", gid.gid().toString());
         environment.put("gidType", gid.type().toString());
-        environment.put("netdev", netdev(port, gid));
+        List<String> interfaces = device.networkInterfaces(gid.port(), List.of(gid));
+        environment.put("netdev", interfaces.isEmpty() ? UNKNOWN : String.join(", ", interfaces));
         environment.put("address", address.getHostAddress());
         environment.put("fabric", node.fabric());
         environment.put("java", System.getProperty("java.runtime.version", UNKNOWN));
@@ -167,15 +166,6 @@ final class DeviceResolver {
 
     private static String rate(double gbps) {
         return gbps <= 0 ? UNKNOWN : (gbps == Math.rint(gbps) ? Long.toString((long) gbps) : gbps) + " Gb/s";
-    }
-
-    private static String netdev(SeenPort port, GidEntry gid) {
-        Path attribute = SYSFS.resolve(port.device().name())
-                .resolve("ports")
-                .resolve(Integer.toString(gid.port()))
-                .resolve("gid_attrs/ndevs")
-                .resolve(Integer.toString(gid.index()));
-        return read(attribute, UNKNOWN);
     }
 
     /**

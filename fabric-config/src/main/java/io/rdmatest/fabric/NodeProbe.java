@@ -10,6 +10,7 @@ import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortState;
+import io.rdmatest.verbs.Transport;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -65,13 +66,15 @@ final class NodeProbe {
     private final Node node;
     private final List<Problem> problems = new ArrayList<>();
     private final Map<String, String> host = new LinkedHashMap<>();
-    private final Map<String, String> drivers = new LinkedHashMap<>();
+    private final Map<String, String> drivers = new HashMap<>();
+    private final Map<String, Transport> transports = new HashMap<>();
     private final Map<String, String> forbidden = new HashMap<>();
     private final List<PortSelector.Port> ports = new ArrayList<>();
     private final Map<String, List<GidEntry>> gids = new HashMap<>();
     private final Map<String, Double> rates = new HashMap<>();
     private final Map<String, Integer> mtus = new HashMap<>();
-    private final List<InetAddress> addresses = new ArrayList<>();
+    private final Map<String, List<String>> interfaces = new HashMap<>();
+    private final Map<String, List<InetAddress>> addresses = new LinkedHashMap<>();
     private boolean answered;
 
     private NodeProbe(Node node) {
@@ -274,7 +277,11 @@ final class NodeProbe {
         for (String line : lines) {
             String[] words = line.split(" ", 6);
             switch (words[0]) {
-                case "device" -> drivers.put(words[1], words[2]);
+                case "device" -> {
+                    drivers.put(words[1], words[2]);
+                    // As the kernel numbers node types (enum rdma_node_type): the adapters of iWARP are its RNICs.
+                    transports.put(words[1], words[3].equals("4") ? Transport.IWARP : Transport.IB);
+                }
                 case "no-access" -> forbidden.put(words[1], words[2]);
                 case "port" -> {
                     List<GidEntry> ofPort = new ArrayList<>();
@@ -282,6 +289,7 @@ final class NodeProbe {
                     ports.add(new PortSelector.Port(
                             words[1],
                             drivers.getOrDefault(words[1], "unknown"),
+                            transports.getOrDefault(words[1], Transport.UNKNOWN),
                             Integer.parseInt(words[2]),
                             named(PortState.values(), line.replaceFirst(".*: ", ""), PortState.UNKNOWN),
                             named(LinkLayer.values(), words[3], LinkLayer.UNKNOWN),
@@ -290,7 +298,14 @@ final class NodeProbe {
                 case "rate" -> number(words[3]).ifPresent(rate -> rates.put(words[1] + "/" + words[2], rate));
                 case "mtu" -> number(words[3]).ifPresent(mtu -> mtus.put(words[1] + "/" + words[2], mtu.intValue()));
                 case "gid" -> gid(words);
-                case "address" -> addresses.add(InetAddress.ofLiteral(words[2]));
+                case "interface" ->
+                    interfaces
+                            .computeIfAbsent(words[1] + "/" + words[2], port -> new ArrayList<>())
+                            .add(words[3]);
+                case "address" ->
+                    addresses
+                            .computeIfAbsent(words[1], name -> new ArrayList<>())
+                            .add(InetAddress.ofLiteral(words[2]));
                 default -> {
                     // Read elsewhere.
                 }
@@ -305,10 +320,10 @@ final class NodeProbe {
 
     private void gid(String[] words) {
         String port = words[1] + "/" + words[2];
-        boolean infiniband = ports.getLast().linkLayer() == LinkLayer.INFINIBAND;
+        boolean roce = ports.getLast().hasAddressesAsGids();
         GidType type = words[5].equals("RoCE v2")
                 ? GidType.ROCE_V2
-                : !words[5].contains("RoCE v1") ? GidType.UNKNOWN : infiniband ? GidType.IB : GidType.ROCE_V1;
+                : !words[5].contains("RoCE v1") ? GidType.UNKNOWN : roce ? GidType.ROCE_V1 : GidType.IB;
         gids.getOrDefault(port, new ArrayList<>())
                 .add(new GidEntry(
                         Gid.parse(words[4]), Integer.parseInt(words[3]), Integer.parseInt(words[2]), type, 0));
@@ -319,6 +334,20 @@ final class NodeProbe {
                 .filter(value -> value.name().equalsIgnoreCase(name))
                 .findFirst()
                 .orElse(otherwise);
+    }
+
+    private Optional<InetAddress> interfaceAddress(PortSelector.Port port) {
+        return interfaces.getOrDefault(port.name(), List.of()).stream()
+                .map(name -> addresses.getOrDefault(name, List.of()).stream()
+                        .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address)))))
+                .flatMap(Optional::stream)
+                .findFirst();
+    }
+
+    /** Without ip(8) nobody knows. */
+    private boolean mayHave(InetAddress address) {
+        return addresses.isEmpty()
+                || addresses.values().stream().anyMatch(ofInterface -> ofInterface.contains(address));
     }
 
     /**
@@ -346,20 +375,16 @@ final class NodeProbe {
                         PortSelector.LOAD_DRIVER + ", or " + PortSelector.MAKE_DEVICE,
                         usable,
                         seen,
-                        (port, gid) -> addresses.stream()
-                                .filter(address -> !address.isLoopbackAddress())
-                                .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address)))),
-                        // Without ip(8) nobody knows.
-                        gid -> addresses.isEmpty()
-                                || addresses.contains(gid.gid().toInetAddress())));
+                        this::interfaceAddress,
+                        gid -> mayHave(gid.gid().toInetAddress())));
         InetAddress address = on.address();
-        if (choice.port().linkLayer() == LinkLayer.INFINIBAND
-                && address != null
-                && !addresses.isEmpty()
-                && !addresses.contains(address)) {
+        if (!choice.port().hasAddressesAsGids() && address != null && !mayHave(address)) {
             throw new FabricException("address " + address.getHostAddress()
                     + " is on no network interface there; seen: "
-                    + addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(", ")));
+                    + addresses.values().stream()
+                            .flatMap(List::stream)
+                            .map(InetAddress::getHostAddress)
+                            .collect(Collectors.joining(", ")));
         }
         String port = choice.port().name();
         return new Place(

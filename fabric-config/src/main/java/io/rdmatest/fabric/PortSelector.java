@@ -5,12 +5,13 @@ import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortState;
+import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -25,7 +26,19 @@ final class PortSelector {
             "make a soft-RoCE device ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev" + " eth0', as root)";
 
     /** One port as it was seen, with its usable GIDs. */
-    record Port(String device, String driver, int number, PortState state, LinkLayer linkLayer, List<GidEntry> gids) {
+    record Port(
+            String device,
+            String driver,
+            Transport transport,
+            int number,
+            PortState state,
+            LinkLayer linkLayer,
+            List<GidEntry> gids) {
+
+        /** RoCE makes its GIDs of the interface's IP addresses; those of InfiniBand and iWARP are made of its hardware's. */
+        boolean hasAddressesAsGids() {
+            return linkLayer != LinkLayer.INFINIBAND && transport != Transport.IWARP;
+        }
 
         String name() {
             return device + "/" + number;
@@ -47,7 +60,7 @@ final class PortSelector {
      * @param cure what to do where it has no active device
      * @param ports its ports
      * @param seen its ports and the devices that can't be used, for the messages
-     * @param ipoib finds the IP address of an InfiniBand port
+     * @param interfaceAddress finds the IP address of a port whose GIDs are none, by its network interface
      * @param isPresent tells whether the interface of a link-local GID has it as an address: the kernel makes one of the
      *     interface's hardware address for each port, also where the interface has another or none
      */
@@ -56,7 +69,7 @@ final class PortSelector {
             String cure,
             List<Port> ports,
             List<String> seen,
-            BiFunction<Port, GidEntry, Optional<InetAddress>> ipoib,
+            Function<Port, Optional<InetAddress>> interfaceAddress,
             Predicate<GidEntry> isPresent) {}
 
     private final Node node;
@@ -167,12 +180,9 @@ final class PortSelector {
                         .thenComparingInt(GidEntry::index));
     }
 
-    /** On Ethernet a GID is an address of the interface; on InfiniBand the IP address is that of IPoIB. */
     private boolean matchesAddress(Port port, GidEntry entry) {
         InetAddress address = node.address();
-        return address == null
-                || port.linkLayer() == LinkLayer.INFINIBAND
-                || entry.gid().equals(Gid.of(address));
+        return address == null || !port.hasAddressesAsGids() || entry.gid().equals(Gid.of(address));
     }
 
     private int reachRank(Choice choice) {
@@ -184,7 +194,7 @@ final class PortSelector {
 
     /** Tells whether nothing can be bound to what the GID stands for. */
     private boolean isNoAddress(Port port, GidEntry entry) {
-        return port.linkLayer() != LinkLayer.INFINIBAND
+        return port.hasAddressesAsGids()
                 && entry.gid().isLinkLocal()
                 && !host.isPresent().test(entry);
     }
@@ -205,8 +215,8 @@ final class PortSelector {
         if (node.address() != null) {
             return Optional.of(node.address());
         }
-        return port.linkLayer() == LinkLayer.INFINIBAND
-                ? host.ipoib().apply(port, gid)
-                : Optional.of(gid.gid().toInetAddress());
+        return port.hasAddressesAsGids()
+                ? Optional.of(gid.gid().toInetAddress())
+                : host.interfaceAddress().apply(port);
     }
 }

@@ -37,7 +37,12 @@ for device in /sys/class/infiniband/*; do
     driver=${driver##*/}
     # The software devices hang on no bus; soft-RoCE alone names the network interface that it runs on.
     [ -z "$driver" ] && [ -e "$device/parent" ] && driver=rdma_rxe
-    say device "$name" "${driver:-unknown}"
+    # As in "4: RNIC", which is iWARP.
+    type=
+    { read -r type rest <"$device/node_type"; } 2>/dev/null
+    type=${type%:}
+    [ -z "$driver" ] && [ "$type" = 4 ] && driver=siw
+    say device "$name" "${driver:-unknown}" "${type:-0}"
     for verbs in /sys/class/infiniband_verbs/uverbs*; do
         { read -r owner <"$verbs/ibdev"; } 2>/dev/null || continue
         [ "$owner" = "$name" ] || continue
@@ -51,6 +56,20 @@ for device in /sys/class/infiniband/*; do
         read -r rate <"$port/rate"
         say port "$name" "$number" "$layer" "$state"
         say rate "$name" "$number" "$rate"
+        # Where GIDs are no IP addresses, peers reach the port by those of its interface.
+        if [ "$type" = 4 ]; then
+            { read -r hardware <"$port/gids/0"; } 2>/dev/null
+            for interface in /sys/class/net/*; do
+                { IFS=: read -r a b c d e f <"$interface/address"; } 2>/dev/null || continue
+                case $hardware in "$a$b:$c$d:$e$f:"*) say interface "$name" "$number" "${interface##*/}" ;; esac
+            done
+        elif [ "$layer" = InfiniBand ]; then
+            for interface in "$device"/device/net/*; do
+                # It counts from 0, verbs from 1.
+                { read -r below <"$interface/dev_port"; } 2>/dev/null || continue
+                [ "$((below + 1))" = "$number" ] && say interface "$name" "$number" "${interface##*/}"
+            done
+        fi
         ibv_devinfo -d "$name" -i "$number" 2>/dev/null </dev/null | while read -r key value rest; do
             [ "$key" = active_mtu: ] && say mtu "$name" "$number" "$value"
         done

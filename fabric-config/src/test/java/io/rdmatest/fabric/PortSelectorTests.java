@@ -8,6 +8,7 @@ import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortState;
+import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,29 +25,38 @@ class PortSelectorTests {
 
     private static final String STABLE = "fe80::5c1b:77ff:1:2";
 
-    private static PortSelector.Port port(String device, LinkLayer layer, PortState state, String... gids) {
+    private static PortSelector.Port port(
+            String device, Transport transport, LinkLayer layer, GidType type, PortState state, String... gids) {
         List<GidEntry> entries = new ArrayList<>();
         for (String gid : gids) {
-            GidType type = layer == LinkLayer.INFINIBAND ? GidType.IB : GidType.ROCE_V2;
             entries.add(new GidEntry(Gid.parse(gid), entries.size(), 1, type, 0));
         }
-        return new PortSelector.Port(device, "test", 1, state, layer, entries);
+        return new PortSelector.Port(device, "test", transport, 1, state, layer, entries);
+    }
+
+    private static PortSelector.Port roce(String device, PortState state, String... gids) {
+        return port(device, Transport.IB, LinkLayer.ETHERNET, GidType.ROCE_V2, state, gids);
     }
 
     private static PortSelector.Port roce(String device, String... gids) {
-        return port(device, LinkLayer.ETHERNET, PortState.ACTIVE, gids);
+        return roce(device, PortState.ACTIVE, gids);
     }
 
     private static PortSelector.Port infiniband(String device) {
-        return port(device, LinkLayer.INFINIBAND, PortState.ACTIVE, "fe80::2:c903:1:2");
+        return port(device, Transport.IB, LinkLayer.INFINIBAND, GidType.IB, PortState.ACTIVE, "fe80::2:c903:1:2");
+    }
+
+    /** Its GID is the hardware address of its interface. */
+    private static PortSelector.Port iwarp(String device, String gid) {
+        return port(device, Transport.IWARP, LinkLayer.ETHERNET, GidType.IB, PortState.ACTIVE, gid);
     }
 
     private static Node node(String device, GidSelector gid, @Nullable String address) {
         return new Node("lab", "a", device, 0, gid, address == null ? null : InetAddress.ofLiteral(address), List.of());
     }
 
-    /** Chooses among ports of which only one link-local address is there, and whose IPoIB addresses are these. */
-    private static PortSelector.Choice select(Node node, Set<String> ipoib, PortSelector.Port... ports) {
+    /** Chooses among ports of which only one link-local address is there, and whose interfaces have these addresses. */
+    private static PortSelector.Choice select(Node node, Set<String> addresses, PortSelector.Port... ports) {
         return PortSelector.select(
                 node,
                 new PortSelector.Host(
@@ -54,7 +64,7 @@ class PortSelectorTests {
                         "do something",
                         List.of(ports),
                         List.of(ports).stream().map(PortSelector.Port::toString).toList(),
-                        (port, gid) -> ipoib.stream()
+                        port -> addresses.stream()
                                 .filter(text -> text.startsWith(port.device() + " "))
                                 .map(text -> InetAddress.ofLiteral(text.replaceFirst(".* ", "")))
                                 .findFirst(),
@@ -83,7 +93,7 @@ class PortSelectorTests {
                 .isEqualTo("a 2001:db8::1");
         assertThat(chosen(roce("a", STABLE), roce("b", STABLE))).isEqualTo("a " + STABLE);
         assertThat(chosen(roce("a", OF_THE_KERNEL), roce("b", OF_THE_KERNEL))).isEqualTo("a " + OF_THE_KERNEL);
-        assertThat(chosen(port("a", LinkLayer.ETHERNET, PortState.DOWN, "::ffff:192.0.2.1"), roce("b", OF_THE_KERNEL)))
+        assertThat(chosen(roce("a", PortState.DOWN, "::ffff:192.0.2.1"), roce("b", OF_THE_KERNEL)))
                 .isEqualTo("b " + OF_THE_KERNEL);
     }
 
@@ -135,5 +145,25 @@ class PortSelectorTests {
         assertThat(Optional.of(select(node(Node.AUTO, GidSelector.AUTO, "192.0.2.9"), Set.of(), a, b)))
                 .map(choice -> choice.port().device())
                 .contains("a");
+    }
+
+    /** A hardware address may look like a link-local one, and the node's address is never among the GIDs. */
+    @Test
+    void ofIwarpTheAddressOfItsInterfaceCounts() {
+        PortSelector.Port a = iwarp("a", "fe80:77:1::");
+        PortSelector.Port b = iwarp("b", "5254:77:2::");
+        Node open = node(Node.AUTO, GidSelector.AUTO, null);
+
+        assertThat(select(open, Set.of("a 192.0.2.1", "b 192.0.2.2"), a, b).port())
+                .isEqualTo(a);
+        PortSelector.Choice second = select(open, Set.of("b 192.0.2.2"), a, b);
+        assertThat(second.port()).isEqualTo(b);
+        assertThat(second.address()).isEqualTo(InetAddress.ofLiteral("192.0.2.2"));
+        PortSelector.Choice given = select(node("b", GidSelector.AUTO, "192.0.2.9"), Set.of(), a, b);
+        assertThat(given.port()).isEqualTo(b);
+        assertThat(given.address()).isEqualTo(InetAddress.ofLiteral("192.0.2.9"));
+        assertThatThrownBy(() -> select(open, Set.of(), a, b))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("a/1 has no network interface with an IP address");
     }
 }

@@ -93,6 +93,16 @@ public final class Gid {
         return Arrays.equals(bytes, new byte[LENGTH]);
     }
 
+    /**
+     * Tells whether iWARP makes the GID of this hardware address: its bytes, then zeros. Such a GID is no IP address.
+     *
+     * @param hardwareAddress of a network interface, 6 bytes for Ethernet
+     * @return whether it does
+     */
+    boolean isMadeOf(byte[] hardwareAddress) {
+        return Arrays.equals(bytes, Arrays.copyOf(hardwareAddress, LENGTH));
+    }
+
     /** Tells whether the GID names a multicast group. */
     public boolean isMulticast() {
         return bytes[0] == (byte) 0xff;

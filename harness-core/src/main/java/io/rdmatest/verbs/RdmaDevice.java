@@ -8,14 +8,21 @@ import io.rdmatest.internal.Native;
 import io.rdmatest.internal.RdmaNetlink;
 import io.rdmatest.internal.RdmaNetlink.Attribute;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -149,13 +156,69 @@ public final class RdmaDevice {
         return nodeType == NodeType.RNIC ? "siw" : "unknown";
     }
 
+    /**
+     * Names the network interfaces that a port belongs to: of RoCE those of its GIDs, of InfiniBand those of IPoIB, of
+     * iWARP those with the hardware address that its GID is made of, among them VLANs.
+     *
+     * @param port from 1
+     * @param gids the port's GID table
+     * @return their names in this order; empty if there is none
+     */
+    public List<String> networkInterfaces(int port, List<GidEntry> gids) {
+        try {
+            Set<String> names = new LinkedHashSet<>();
+            for (GidEntry entry : gids) {
+                // By name: in a container an index may be that of another interface.
+                read("ports/" + port + "/gid_attrs/ndevs/" + entry.index()).ifPresent(names::add);
+            }
+            // Kernels before 6.5 do not tell an iWARP port's interface.
+            if (names.isEmpty() && transport == Transport.IWARP) {
+                for (NetworkInterface each : NetworkInterface.networkInterfaces()
+                        .sorted(Comparator.comparingInt(NetworkInterface::getIndex))
+                        .toList()) {
+                    byte[] address = each.getHardwareAddress();
+                    if (address != null
+                            && gids.stream().anyMatch(entry -> entry.gid().isMadeOf(address))) {
+                        names.add(each.getName());
+                    }
+                }
+            }
+            return List.copyOf(names.isEmpty() ? interfacesOfAdapter(port) : names);
+        } catch (SocketException e) {
+            throw new UncheckedIOException("the network interfaces of this host can't be listed", e);
+        }
+    }
+
+    /** Those that sysfs shows with the adapter. */
+    private List<String> interfacesOfAdapter(int port) {
+        List<String> names = new ArrayList<>();
+        String[] entries = SYSFS.resolve(name).resolve("device/net").toFile().list();
+        for (String entry : entries == null ? new String[0] : entries) {
+            // dev_port counts from 0, verbs from 1.
+            if (read("device/net/" + entry + "/dev_port")
+                    .filter(Integer.toString(port - 1)::equals)
+                    .isPresent()) {
+                names.add(entry);
+            }
+        }
+        names.sort(null);
+        return names;
+    }
+
+    /** Reads an attribute of the device; empty where there is none, or nothing in it. */
+    private Optional<String> read(String attribute) {
+        try {
+            return Optional.of(Files.readString(SYSFS.resolve(name).resolve(attribute))
+                            .strip())
+                    .filter(text -> !text.isEmpty());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
     /** Returns the firmware's version; empty if the device has none. */
     public String firmware() {
-        try {
-            return Files.readString(SYSFS.resolve(name).resolve("fw_ver")).strip();
-        } catch (IOException e) {
-            return "";
-        }
+        return read("fw_ver").orElse("");
     }
 
     /**

@@ -45,4 +45,12 @@ class GidTests {
         assertThat(Gid.parse("ff0e::5").isMulticast()).isTrue();
         assertThatIllegalArgumentException().isThrownBy(() -> Gid.of(new byte[4]));
     }
+
+    @Test
+    void iwarpFillsUpAHardwareAddress() {
+        byte[] hardware = {0x52, 0x54, 0, 0x77, 0, 1};
+        assertThat(Gid.parse("5254:77:1::").isMadeOf(hardware)).isTrue();
+        assertThat(Gid.parse("5254:77:1::1").isMadeOf(hardware)).isFalse();
+        assertThat(Gid.parse("5254:77:2::").isMadeOf(hardware)).isFalse();
+    }
 }

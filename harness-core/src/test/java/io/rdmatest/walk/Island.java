@@ -1110,6 +1110,9 @@ final class Island {
                     RdmaDevice device = walker.pick(devices);
                     walker.ok("hardwareCounters(" + device + ")", () -> device.hardwareCounters(gid.port()));
                     walker.ok("portCounters(" + device + ")", () -> device.portCounters(gid.port()));
+                    walker.ok(
+                            "networkInterfaces(" + device + ")",
+                            () -> device.networkInterfaces(gid.port(), List.of(gid)));
                     walker.ok("KernelResource.list()", () -> KernelResource.list());
                     walker.no("RdmaDevice.byName(none)", () -> RdmaDevice.byName("none"), RdmaException.class);
                     DeviceContext other =

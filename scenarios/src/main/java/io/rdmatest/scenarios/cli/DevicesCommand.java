@@ -13,14 +13,10 @@ import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
-import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.net.NetworkInterface;
 import java.net.SocketException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -217,7 +213,7 @@ final class DevicesCommand extends ReportingCommand {
             List<GidEntry> table,
             Chosen chosen,
             List<String> lines) {
-        String netdev = netdev(device, number, table);
+        String netdev = String.join(", ", device.networkInterfaces(number, table));
         Map<String, Object> fields = new LinkedHashMap<>();
         fields.put("port", number);
         fields.put("state", port.state().toString());
@@ -283,33 +279,6 @@ final class DevicesCommand extends ReportingCommand {
                 .map(port -> port.linkLayer() == LinkLayer.ETHERNET ? "RoCE" : "InfiniBand")
                 .distinct()
                 .collect(Collectors.joining(" and "));
-    }
-
-    /** On InfiniBand a GID belongs to no interface; IPoIB's is found through the device. */
-    private static String netdev(RdmaDevice device, int port, List<GidEntry> table) {
-        String ofGids = table.stream()
-                .map(entry -> interfaceName(entry.interfaceIndex()))
-                .filter(name -> !name.isEmpty())
-                .distinct()
-                .collect(Collectors.joining(", "));
-        if (!ofGids.isEmpty()) {
-            return ofGids;
-        }
-        List<String> names = new ArrayList<>();
-        Path interfaces = Path.of("/sys/class/infiniband", device.name(), "device/net");
-        if (Files.isDirectory(interfaces)) {
-            try (DirectoryStream<Path> entries = Files.newDirectoryStream(interfaces)) {
-                for (Path entry : entries) {
-                    // dev_port counts from 0, verbs from 1.
-                    if (Files.readString(entry.resolve("dev_port")).strip().equals(Integer.toString(port - 1))) {
-                        names.add(entry.getFileName().toString());
-                    }
-                }
-            } catch (IOException e) {
-                return "";
-            }
-        }
-        return names.stream().sorted().collect(Collectors.joining(", "));
     }
 
     private static String interfaceName(int index) {

@@ -1,0 +1,103 @@
+package io.rdmatest.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.fabric.FabricCheck.Place;
+import io.rdmatest.verbs.GidType;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is made of the answers of hosts with devices that are not at hand: the launch command gives the answer. */
+class NodeProbeTests {
+
+    private static final String INTERFACES = """
+            address lo 127.0.0.1
+            address lo ::1
+            address eth0 192.0.2.1
+            address eth0 fe80::5054:ff:fe77:1
+            """;
+
+    private static final String INFINIBAND = """
+            device mlx5_0 mlx5_core 1
+            port mlx5_0 1 InfiniBand 4: ACTIVE
+            rate mlx5_0 1 200 Gb/sec (2X HDR)
+            interface mlx5_0 1 ib0
+            interface mlx5_0 1 ib0.8001
+            gid mlx5_0 1 0 fe80:0000:0000:0000:0002:c903:0001:0002 IB/RoCE v1
+            """;
+
+    private static final String IWARP = """
+            device siw0 siw 4
+            port siw0 1 Ethernet 4: ACTIVE
+            rate siw0 1 2.5 Gb/sec (1X SDR)
+            interface siw0 1 eth0
+            gid siw0 1 0 5254:0077:0001:0000:0000:0000:0000:0000 IB/RoCE v1
+            """;
+
+    @TempDir
+    private Path folder;
+
+    private Place place(@Nullable String address, String... facts) throws Exception {
+        StringBuilder answer = new StringBuilder();
+        ("begin\nhost there\nkernel Linux 6.12\njava /usr/bin/java\njava-says openjdk version \"25\" 2025-09-16\n"
+                        + "library librdmacm.so.1\nlibrary libibverbs.so.1\n"
+                        + String.join("", facts) + "end\n")
+                .lines()
+                .forEach(line -> answer.append("rdmatest-probe ").append(line).append('\n'));
+        Path file = Files.writeString(folder.resolve("answer"), answer);
+        Node node = new Node(
+                "lab",
+                "b",
+                Node.AUTO,
+                0,
+                GidSelector.AUTO,
+                address == null ? null : InetAddress.ofLiteral(address),
+                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"));
+        NodeProbe probe = NodeProbe.ask(node, Duration.ofSeconds(30), () -> false);
+        assertThat(probe.problems()).isEmpty();
+        return probe.place("", node);
+    }
+
+    /** Not that of the interface that leads to the node, which may come first. */
+    @Test
+    void anInfiniBandPortHasTheAddressOfItsOwnInterface() throws Exception {
+        Place place = place(null, INFINIBAND, INTERFACES, "address ib0 fe80::2:c903:1:2\naddress ib0 198.51.100.1\n");
+
+        assertThat(place.address()).isEqualTo(InetAddress.ofLiteral("198.51.100.1"));
+        assertThat(place.gidType()).isEqualTo(GidType.IB);
+        assertThat(place.rateGbps()).isEqualTo(200);
+    }
+
+    @Test
+    void anInterfaceWithoutAnAddressIsPassedOver() throws Exception {
+        assertThat(place(null, INFINIBAND, INTERFACES, "address ib0.8001 198.51.100.7\n")
+                        .address())
+                .isEqualTo(InetAddress.ofLiteral("198.51.100.7"));
+        assertThatThrownBy(() -> place(null, INFINIBAND, INTERFACES))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("mlx5_0/1 has no network interface with an IP address; give the node an address");
+    }
+
+    @Test
+    void anIwarpPortHasTheAddressOfItsInterface() throws Exception {
+        Place place = place(null, IWARP, INTERFACES);
+
+        assertThat(place.address()).isEqualTo(InetAddress.ofLiteral("192.0.2.1"));
+        assertThat(place.gidType()).isEqualTo(GidType.IB);
+    }
+
+    @Test
+    void anAddressThatTheHostDoesNotHaveIsRefused() throws Exception {
+        assertThat(place("192.0.2.1", IWARP, INTERFACES).address()).isEqualTo(InetAddress.ofLiteral("192.0.2.1"));
+        assertThatThrownBy(() -> place("192.0.2.2", IWARP, INTERFACES))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("address 192.0.2.2 is on no network interface there");
+    }
+}
