@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.role;
 
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.WorkCompletionException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
@@ -39,6 +40,8 @@ final class Progress {
     /** How long after the peer's goodbye its acknowledgements may still come: they go another way. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
+    private static final BooleanSupplier NEVER = () -> false;
+
     private final RoleContext context;
     private final CompletionQueue queue;
     private final @Nullable CompletionChannel channel;
@@ -61,7 +64,10 @@ final class Progress {
     private volatile long sleeps;
 
     /** Asked now and then during a wait; true ends a wait for a receive without one. */
-    private BooleanSupplier ended = () -> false;
+    private BooleanSupplier ended = NEVER;
+
+    /** The first receive that was flushed. */
+    private @Nullable WorkCompletionException flushed;
 
     Progress(
             RoleContext context,
@@ -107,6 +113,9 @@ final class Progress {
     /** Takes what is there without waiting. */
     void poll() {
         take();
+        if (flushed != null) {
+            throw flushed;
+        }
     }
 
     /** Waits until as many signalled requests completed, counted from the beginning. */
@@ -127,6 +136,10 @@ final class Progress {
                 } else if (System.nanoTime() - last >= 0) {
                     throw lost("completion of a request");
                 }
+            }
+            if (!over && sendsSeen < total && isFlushedByGoodbye()) {
+                over = true;
+                last = Waits.deadline(LATE);
             }
         }
     }
@@ -157,9 +170,34 @@ final class Progress {
                         return false;
                     }
                 }
+                if (receivesTaken == receivesSeen && isFlushedByGoodbye()) {
+                    return false;
+                }
             }
         }
         current = (int) (receivesTaken++ % receivedIds.length);
+        return true;
+    }
+
+    /**
+     * Tells whether receives were flushed because the peer ended the connection. On iWARP an orderly end flushes them, and
+     * rdma_cm tells of it a little later.
+     *
+     * @throws WorkCompletionException if they were flushed for another reason
+     */
+    private boolean isFlushedByGoodbye() {
+        WorkCompletionException failure = flushed;
+        if (failure == null) {
+            return false;
+        }
+        long last = Waits.deadline(LATE);
+        while (!ended.getAsBoolean()) {
+            if (ended == NEVER || System.nanoTime() - last >= 0) {
+                throw failure;
+            }
+            context.checkCancelled();
+            Thread.yield();
+        }
         return true;
     }
 
@@ -172,6 +210,9 @@ final class Progress {
                     if (take() > 0) {
                         idle = 0;
                     } else if (idle(idle, deadline, what) && take() == 0) {
+                        return false;
+                    }
+                    if (receivesTaken == receivesSeen && isFlushedByGoodbye()) {
                         return false;
                     }
                 }
@@ -194,6 +235,9 @@ final class Progress {
             if (take() > 0) {
                 idle = 0;
             } else if (spin(idle, deadline, what)) {
+                throw lost(what);
+            }
+            if (isFlushedByGoodbye() && (byte) BYTE.getAcquire(memory, offset) != value) {
                 throw lost(what);
             }
         }
@@ -229,7 +273,13 @@ final class Progress {
         int count = queue.poll(completions);
         for (int i = 0; i < count; i++) {
             if (!completions.isSuccess(i)) {
-                throw completions.get(i).exception();
+                WorkCompletionException failure = completions.get(i).exception();
+                if ((failure.wrId() & RECEIVE) == 0 || !failure.statusName().equals("IBV_WC_WR_FLUSH_ERR")) {
+                    throw failure;
+                }
+                // Before it is judged, what else came is counted.
+                flushed = flushed == null ? failure : flushed;
+                continue;
             }
             long id = completions.wrId(i);
             if ((id & RECEIVE) == 0) {

@@ -5,12 +5,16 @@ import static org.awaitility.Awaitility.await;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QueuePairModification;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -98,5 +102,61 @@ class ProgressIT {
         } else {
             assertThat(sleeps).isPositive();
         }
+    }
+
+    /** As on iWARP, where the peer's goodbye flushes the receives before rdma_cm tells of it. */
+    @ParameterizedTest
+    @EnumSource(Waiting.class)
+    void receivesThatAreFlushedByTheGoodbyeAreTheEnd(Waiting waiting) {
+        assertThat(flushed(waiting, true)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Waiting.class)
+    void receivesThatAreFlushedWithoutAGoodbyeAreAFailure(Waiting waiting) {
+        assertThat(flushed(waiting, false)).contains("IBV_WC_WR_FLUSH_ERR");
+    }
+
+    /** Flushes the server's receive, and has it wait for a message or the end; returns what that failed of. */
+    private String flushed(Waiting waiting, boolean goodbye) {
+        CountDownLatch leave = new CountDownLatch(1);
+        RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
+        Role<String> server = context -> {
+            try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
+                context.tell(Integer.toString(listener.id().localPort()));
+                RpingLink[] messages = new RpingLink[1];
+                try (RcLink link = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
+                    messages[0] = new RpingLink(prepared, "server");
+                    return new byte[0];
+                })) {
+                    link.queuePair()
+                            .modify(QueuePairModification.to(QpState.ERR).build());
+                    if (goodbye) {
+                        leave.countDown();
+                    }
+                    try {
+                        assertThat(messages[0].awaitMessageOrEnd("message")).isFalse();
+                        return "";
+                    } catch (WorkCompletionException e) {
+                        return e.statusName();
+                    } finally {
+                        leave.countDown();
+                    }
+                }
+            }
+        };
+        Role<Boolean> client = context -> {
+            int port = Integer.parseInt(context.hear("port", STEP));
+            try (RcLink link = RcLink.connect(
+                    context, spec, null, new InetSocketAddress(context.peerAddress(), port), id -> {}, prepared -> {
+                        RpingLink ignored = new RpingLink(prepared, "client");
+                        return new byte[0];
+                    })) {
+                await().atMost(STEP).until(() -> leave.getCount() == 0);
+                link.disconnect();
+                return true;
+            }
+        };
+        return LocalRoles.runPair(device, server, client, SCENARIO).server();
     }
 }
