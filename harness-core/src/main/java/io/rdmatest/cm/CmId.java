@@ -530,6 +530,17 @@ public final class CmId extends NativeResource {
         });
     }
 
+    /**
+     * Tells whether the kernel brings queue pairs to RTS by itself, external ones as well: on iWARP, where a TCP connection is
+     * below them. The answer to {@link #connect(ConnectionParameters)} is ESTABLISHED then, and {@link #establish} has nothing
+     * to do.
+     *
+     * @throws IllegalStateException if the id is not bound to a device yet
+     */
+    public boolean isConnectedByKernel() {
+        return RdmaDevice.byName(context().deviceName()).transport() == Transport.IWARP;
+    }
+
     /** Before the peer's answer the kernel reports success with the attributes of INIT, whatever state was asked for. */
     private void requireComplete(QpState state, int mask) {
         int needed = switch (state) {
@@ -539,8 +550,8 @@ public final class CmId extends NativeResource {
         };
         if (!portSpace.isDatagram()
                 && (mask & needed) != needed
-                // There the kernel's connection manager keeps both to itself, before and after.
-                && RdmaDevice.byName(context().deviceName()).transport() != Transport.IWARP) {
+                // It keeps both to itself, before and after.
+                && !isConnectedByKernel()) {
             throw new IllegalStateException("the attributes of state " + state + " for " + describe()
                     + " are not known before CONNECT_REQUEST or CONNECT_RESPONSE");
         }
@@ -574,14 +585,15 @@ public final class CmId extends NativeResource {
      *
      * @param parameters as of {@link #connect(ConnectionParameters)}
      * @param timeout how long at most; the connection manager itself gives up after about a minute
-     * @return ESTABLISHED, or CONNECT_RESPONSE on a connected id without a queue pair of its own
+     * @return ESTABLISHED, or CONNECT_RESPONSE on a connected id without a queue pair of its own, but for iWARP
      * @throws RdmaTimeoutException if no answer comes
      * @throws UnexpectedCmEventException REJECTED, UNREACHABLE or CONNECT_ERROR
      */
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) {
         boolean external = !portSpace.isDatagram() && queuePair().isEmpty();
         connect(parameters);
-        return expectEvent(external ? CmEvent.Type.CONNECT_RESPONSE : CmEvent.Type.ESTABLISHED, timeout);
+        return expectEvent(
+                external && !isConnectedByKernel() ? CmEvent.Type.CONNECT_RESPONSE : CmEvent.Type.ESTABLISHED, timeout);
     }
 
     /**

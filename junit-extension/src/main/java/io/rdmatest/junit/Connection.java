@@ -259,7 +259,7 @@ public final class Connection implements AutoCloseable {
         }
         serverId.accept(granted.build());
 
-        if (external) {
+        if (external && !clientId.isConnectedByKernel()) {
             clientId.expectEvent(CmEvent.Type.CONNECT_RESPONSE, options.timeout());
             move(clientSide, QpState.RTR, options);
             move(clientSide, QpState.RTS, options);

@@ -31,11 +31,7 @@ final class CmFailures {
                     yield new ScenarioException(Reason.PEER_ABSENT, peer + " does not answer" + because, cause);
                 }
                 if (reason.get().nobodyListens()) {
-                    yield new ScenarioException(
-                            Reason.PEER_ABSENT,
-                            "Nobody listens at " + peer
-                                    + ": start the server first, and give both sides the same port and port space",
-                            cause);
+                    yield nobodyListens(peer, cause);
                 }
                 yield new ScenarioException(
                         Reason.REJECTED,
@@ -56,6 +52,37 @@ final class CmFailures {
                         Reason.PEER_LOST, "The connection to " + peer + " broke while it came up" + because, cause);
             default -> cause;
         };
+    }
+
+    private static ScenarioException nobodyListens(String peer, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "Nobody listens at " + peer
+                        + ": start the server first, and give both sides the same port and port space",
+                cause);
+    }
+
+    /**
+     * Explains why a request can't be sent. The kernel's own iWARP device connects TCP first, and its call fails where others
+     * bring the event REJECTED.
+     *
+     * @param failure of connect
+     * @param peer the peer as a person would name it
+     */
+    static RuntimeException ofConnect(RdmaException failure, String peer) {
+        return failure.errnoName().equals("ECONNREFUSED") ? nobodyListens(peer, refusal(failure)) : failure;
+    }
+
+    /** Returns what the event would have said, if a request failed because of a refusal; else the failure itself. */
+    static RuntimeException refusal(RdmaException failure) {
+        return failure.errnoName().equals("ECONNREFUSED")
+                ? new UnexpectedCmEventException(
+                        CmEvent.Type.ESTABLISHED.cName(),
+                        CmEvent.Type.REJECTED.cName(),
+                        -failure.errno(),
+                        failure.getMessage(),
+                        new byte[0])
+                : failure;
     }
 
     private static ScenarioException noRoute(String peer, Throwable cause) {

@@ -336,7 +336,11 @@ final class ConnectionSet implements AutoCloseable {
             parameters.qpNumber(connection.queuePair().number());
         }
         connection.since = System.nanoTime();
-        connection.id().connect(parameters.build());
+        try {
+            connection.id().connect(parameters.build());
+        } catch (RdmaException e) {
+            throw CmFailures.ofConnect(e, peer);
+        }
     }
 
     private void answered(Connection connection, CmEvent event) {

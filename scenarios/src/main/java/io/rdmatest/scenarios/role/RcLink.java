@@ -245,7 +245,11 @@ final class RcLink implements AutoCloseable {
                 parameters.qpNumber(link.queuePair().number());
             }
             link.connecting = System.nanoTime();
-            id.connect(parameters.build());
+            try {
+                id.connect(parameters.build());
+            } catch (RdmaException e) {
+                throw CmFailures.refusal(e);
+            }
             return link;
         } catch (RuntimeException | Error e) {
             throw link.abandon(e);
@@ -256,7 +260,7 @@ final class RcLink implements AutoCloseable {
     void awaitAnswer() {
         CmId cm = id();
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), "answer to the connection request");
-        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+        if (spec.bringUp() == BringUp.EXTERNAL_QP && !cm.isConnectedByKernel()) {
             answer.require(CmEvent.Type.CONNECT_RESPONSE);
             moveExternal(cm);
             cm.establish();
