@@ -239,6 +239,7 @@ public class ConnectionScenarios {
     @ParameterizedTest(name = "raw, explicit GID index, {0}")
     @ValueSource(strings = {"IPv4", "IPv6"})
     void raw(String family, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        DeviceNeeds.of(stage).bringUp(BringUp.RAW);
         GidEntry gid = gid(family, stage.client());
         GidEntry serverGid = gid(family, stage.server());
         report.parameter("GID", gid.gid());
@@ -275,6 +276,7 @@ public class ConnectionScenarios {
 
     /** Runs both sides with options that differ in addresses only. */
     private static void run(UcmatoseOptions ofServer, UcmatoseOptions options, Stage stage, RdmaReport report) {
+        DeviceNeeds.of(stage).bringUp(options.bringUp());
         report.parameter("connections", options.connections());
         report.parameter("messages", options.messages());
         report.parameter("size", options.sizeBytes());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.RequiresCapability;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
@@ -18,6 +19,7 @@ import io.rdmatest.scenarios.role.MulticastRoles.Sent;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -32,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
 @RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
+@RequiresCapability(DeviceCapability.MULTICAST)
 @DisplayName("Multicast")
 public class MulticastScenarios {
 

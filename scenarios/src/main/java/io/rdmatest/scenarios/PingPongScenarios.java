@@ -1,16 +1,13 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.PingPongRoles.Operation;
 import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
-import io.rdmatest.verbs.AtomicCapability;
-import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -27,6 +24,7 @@ public class PingPongScenarios {
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
     @EveryBringUp({"23", "64", "4096", "65535"})
     void rping(int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        DeviceNeeds.of(stage).bringUp(bringUp);
         int count = iterations(size, bringUp, settings);
         report.parameter("size", size);
         report.parameter("pings", count);
@@ -69,16 +67,7 @@ public class PingPongScenarios {
         "COMPARE_AND_SWAP, 8"
     })
     void operation(
-            Operation operation,
-            int size,
-            BringUp bringUp,
-            Stage stage,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
-        if (size == Long.BYTES) {
-            requireAtomics(device);
-        }
+            Operation operation, int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(plan(operation, size, bringUp, settings), stage, report);
     }
 
@@ -92,17 +81,8 @@ public class PingPongScenarios {
     @ParameterizedTest(name = "{0} into a shared receive queue, {1}")
     @EveryBringUp({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
     void sharedReceiveQueue(
-            Operation operation,
-            BringUp bringUp,
-            Stage stage,
-            FabricDevice device,
-            RdmaReport report,
-            ScenarioSettings settings) {
-        try (DeviceContext context = device.open()) {
-            if (context.attributes().maxSrq() == 0) {
-                throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(device.device().name() + " has max_srq 0");
-            }
-        }
+            Operation operation, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+        DeviceNeeds.of(stage).capability(DeviceCapability.SHARED_RECEIVE_QUEUES);
         run(plan(operation, 1024, bringUp, settings).withSharedReceives(), stage, report);
     }
 
@@ -128,6 +108,15 @@ public class PingPongScenarios {
     }
 
     private static void run(PingPongRoles.Plan plan, Stage stage, RdmaReport report) {
+        DeviceNeeds needs = DeviceNeeds.of(stage);
+        needs.bringUp(plan.bringUp());
+        switch (plan.operation()) {
+            case SEND_WITH_IMMEDIATE, WRITE_WITH_IMMEDIATE -> needs.immediateData();
+            case FETCH_AND_ADD, COMPARE_AND_SWAP -> needs.capability(DeviceCapability.ATOMICS);
+            case SEND, WRITE, READ -> {
+                // Every reliable connection has these.
+            }
+        }
         report.parameter("operation", plan.operation());
         report.parameter("size", plan.size());
         report.parameter("iterations", plan.iterations());
@@ -141,13 +130,5 @@ public class PingPongScenarios {
                 report,
                 plan.operation().isOneSided() ? "operation" : "round trip",
                 results.client().latencies());
-    }
-
-    private static void requireAtomics(FabricDevice device) {
-        try (DeviceContext context = device.open()) {
-            if (context.attributes().atomicCapability() == AtomicCapability.NONE) {
-                throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(device.device().name() + " has no atomics");
-            }
-        }
     }
 }

@@ -77,6 +77,9 @@ public class RmaStreamScenarios {
     }
 
     private static void run(RmaStreamOptions options, Stage stage, RdmaReport report, @Nullable String series) {
+        if (options.stream().mode() == StreamMode.IMMEDIATE) {
+            DeviceNeeds.of(stage).immediateData();
+        }
         report.parameter("size", options.sizeBytes());
         report.parameter("transfers", options.transfers());
         report.parameter("iterations", options.iterations());

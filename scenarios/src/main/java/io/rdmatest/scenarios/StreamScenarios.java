@@ -7,6 +7,7 @@ import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.StreamRow;
 import java.time.Duration;
@@ -168,9 +169,16 @@ public class StreamScenarios {
             report.parameter("iterations", row.iterations());
         }
         report.parameter("transport", options.transport());
-        var results = report.step(
-                rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows",
-                () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
+        var results = report.step(rows.size() == 1 ? rows.getFirst().name() : rows.size() + " rows", () -> {
+            try {
+                return stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO);
+            } catch (ScenarioException e) {
+                // The device sends less inline (-i).
+                throw e.reason() == ScenarioException.Reason.UNSUPPORTED
+                        ? SkipReason.UNSUPPORTED_BY_DEVICE.skip(e.getMessage())
+                        : e;
+            }
+        });
         requireVerified(options, "server", results.server());
         requireVerified(options, "client", results.client());
         report.bytesVerified(results.server().bytesVerified());

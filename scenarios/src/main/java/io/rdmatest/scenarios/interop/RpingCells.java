@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.BringUp;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
@@ -7,6 +8,8 @@ import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingPattern;
 import io.rdmatest.scenarios.role.RpingRoles;
 import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -186,6 +189,12 @@ final class RpingCells implements CellSource {
     }
 
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
+        RdmaDevice device = context.device().device();
+        if (drawn.theirs() == BringUp.EXTERNAL_QP && device.transport() == Transport.IWARP) {
+            // It asks rdma_establish(3) for a connection that is established already, and gives up at EINVAL.
+            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
+                    device.name() + " is an iWARP device, where rping -c -q does not connect");
+        }
         InetAddress address = context.ours(!drawn.ipv6());
         RpingOptions options =
                 drawn.options(context, fault).withAddress(address).withPort(0).withSize(drawn.size() + drawn.spare());
