@@ -86,8 +86,9 @@ class QualifyAcrossNodesTests {
         JsonNode measured = scenario.path(0).path("measurements");
         assertThat(measured.path("pairs").path("value").asInt()).isEqualTo(2);
         assertThat(measured.path("good").path("value").asInt()).isEqualTo(2);
-        // Both directions of 200 round trips, twice.
-        assertThat(scenario.path(0).path("bytesVerified").asLong()).isEqualTo(2 * 2 * 200 * 64);
+        // Both directions of 200 round trips, for two pairs; one that stands out is measured again.
+        long pair = 2 * 200 * 64;
+        assertThat(scenario.path(0).path("bytesVerified").asLong()).isIn(2 * pair, 3 * pair, 4 * pair);
     }
 
     @Test
