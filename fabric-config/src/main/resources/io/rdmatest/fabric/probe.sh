@@ -38,11 +38,11 @@ for device in /sys/class/infiniband/*; do
     # The software devices hang on no bus; soft-RoCE alone names the network interface that it runs on.
     [ -z "$driver" ] && [ -e "$device/parent" ] && driver=rdma_rxe
     # As in "4: RNIC", which is iWARP.
-    type=
-    { read -r type rest <"$device/node_type"; } 2>/dev/null
-    type=${type%:}
-    [ -z "$driver" ] && [ "$type" = 4 ] && driver=siw
-    say device "$name" "${driver:-unknown}" "${type:-0}"
+    node=
+    { read -r node rest <"$device/node_type"; } 2>/dev/null
+    node=${node%:}
+    [ -z "$driver" ] && [ "$node" = 4 ] && driver=siw
+    say device "$name" "${driver:-unknown}" "${node:-0}"
     for verbs in /sys/class/infiniband_verbs/uverbs*; do
         { read -r owner <"$verbs/ibdev"; } 2>/dev/null || continue
         [ "$owner" = "$name" ] || continue
@@ -57,7 +57,8 @@ for device in /sys/class/infiniband/*; do
         say port "$name" "$number" "$layer" "$state"
         say rate "$name" "$number" "$rate"
         # Where GIDs are no IP addresses, peers reach the port by those of its interface.
-        if [ "$type" = 4 ]; then
+        if [ "$node" = 4 ]; then
+            hardware=
             { read -r hardware <"$port/gids/0"; } 2>/dev/null
             for interface in /sys/class/net/*; do
                 { IFS=: read -r a b c d e f <"$interface/address"; } 2>/dev/null || continue
