@@ -33,9 +33,9 @@ public final class DeviceNeeds {
      */
     public void capability(DeviceCapability capability) {
         try (DeviceContext context = device.open()) {
-            if (!context.capabilities().has(capability)) {
-                throw lack("has no " + capability);
-            }
+            context.capabilities().lack(capability).ifPresent(why -> {
+                throw lack("has no " + capability + " (" + why + ")");
+            });
         }
     }
 
