@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -50,50 +51,34 @@ class ProgressIT {
     void aWaitThatTakesLongSleepsUnlessItIsToPoll(Waiting waiting) {
         AtomicReference<Progress> waits = new AtomicReference<>();
         RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
-        Role<Boolean> server = context -> {
-            try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
-                context.tell(Integer.toString(listener.id().localPort()));
-                RpingLink[] messages = new RpingLink[1];
-                try (RcLink link = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
-                    messages[0] = new RpingLink(prepared, "server");
-                    return new byte[0];
-                })) {
-                    await().atMost(STEP).until(() -> waits.get() != null);
-                    if (waiting != Waiting.POLLING) {
-                        // Without a sleep nothing is sent, and both sides fail.
-                        await().atMost(STEP).until(() -> waits.get().sleeps() > 0);
-                    }
-                    messages[0].postMessage();
-                    messages[0].awaitRequests();
-                    link.awaitDisconnect();
-                    return true;
-                }
+        Role<Boolean> server = accepting(spec, messages -> {
+            await().atMost(STEP).until(() -> waits.get() != null);
+            if (waiting != Waiting.POLLING) {
+                // Without a sleep nothing is sent, and both sides fail.
+                await().atMost(STEP).until(() -> waits.get().sleeps() > 0);
             }
-        };
-        Role<Long> client = context -> {
-            int port = Integer.parseInt(context.hear("port", STEP));
-            RpingLink[] messages = new RpingLink[1];
-            try (RcLink link = RcLink.connect(
-                    context, spec, null, new InetSocketAddress(context.peerAddress(), port), id -> {}, prepared -> {
-                        messages[0] = new RpingLink(prepared, "client");
-                        return new byte[0];
-                    })) {
-                waits.set(link.progress());
-                messages[0].awaitMessage("message");
-                long sleeps = link.progress().sleeps();
-                messages[0].postMessage();
-                await().pollInSameThread().atMost(STEP).until(() -> {
-                    link.progress().poll();
-                    return link.progress().sends() == 1;
-                });
-                messages[0].awaitRequests();
-                assertThat(link.progress().sleeps())
-                        .as("what is there is not waited for")
-                        .isEqualTo(sleeps);
-                link.disconnect();
-                return sleeps;
-            }
-        };
+            messages.postMessage();
+            messages.awaitRequests();
+            messages.link().awaitDisconnect();
+            return true;
+        });
+        Role<Long> client = connecting(spec, messages -> {
+            RcLink link = messages.link();
+            waits.set(link.progress());
+            messages.awaitMessage("message");
+            long sleeps = link.progress().sleeps();
+            messages.postMessage();
+            await().pollInSameThread().atMost(STEP).until(() -> {
+                link.progress().poll();
+                return link.progress().sends() == 1;
+            });
+            messages.awaitRequests();
+            assertThat(link.progress().sleeps())
+                    .as("what is there is not waited for")
+                    .isEqualTo(sleeps);
+            link.disconnect();
+            return sleeps;
+        });
 
         long sleeps = LocalRoles.runPair(device, server, client, SCENARIO).client();
 
@@ -121,42 +106,56 @@ class ProgressIT {
     private String flushed(Waiting waiting, boolean goodbye) {
         CountDownLatch leave = new CountDownLatch(1);
         RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
-        Role<String> server = context -> {
+        Role<String> server = accepting(spec, messages -> {
+            messages.link()
+                    .queuePair()
+                    .modify(QueuePairModification.to(QpState.ERR).build());
+            if (goodbye) {
+                leave.countDown();
+            }
+            try {
+                assertThat(messages.awaitMessageOrEnd("message")).isFalse();
+                return "";
+            } catch (WorkCompletionException e) {
+                return e.statusName();
+            } finally {
+                leave.countDown();
+            }
+        });
+        Role<Boolean> client = connecting(spec, messages -> {
+            await().atMost(STEP).until(() -> leave.getCount() == 0);
+            messages.link().disconnect();
+            return true;
+        });
+        return LocalRoles.runPair(device, server, client, SCENARIO).server();
+    }
+
+    private static <T> Role<T> accepting(RcLink.Spec spec, Function<RpingLink, T> body) {
+        return context -> {
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
                 context.tell(Integer.toString(listener.id().localPort()));
                 RpingLink[] messages = new RpingLink[1];
-                try (RcLink link = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
+                try (RcLink ignored = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
                     messages[0] = new RpingLink(prepared, "server");
                     return new byte[0];
                 })) {
-                    link.queuePair()
-                            .modify(QueuePairModification.to(QpState.ERR).build());
-                    if (goodbye) {
-                        leave.countDown();
-                    }
-                    try {
-                        assertThat(messages[0].awaitMessageOrEnd("message")).isFalse();
-                        return "";
-                    } catch (WorkCompletionException e) {
-                        return e.statusName();
-                    } finally {
-                        leave.countDown();
-                    }
+                    return body.apply(messages[0]);
                 }
             }
         };
-        Role<Boolean> client = context -> {
+    }
+
+    private static <T> Role<T> connecting(RcLink.Spec spec, Function<RpingLink, T> body) {
+        return context -> {
             int port = Integer.parseInt(context.hear("port", STEP));
-            try (RcLink link = RcLink.connect(
+            RpingLink[] messages = new RpingLink[1];
+            try (RcLink ignored = RcLink.connect(
                     context, spec, null, new InetSocketAddress(context.peerAddress(), port), id -> {}, prepared -> {
-                        RpingLink ignored = new RpingLink(prepared, "client");
+                        messages[0] = new RpingLink(prepared, "client");
                         return new byte[0];
                     })) {
-                await().atMost(STEP).until(() -> leave.getCount() == 0);
-                link.disconnect();
-                return true;
+                return body.apply(messages[0]);
             }
         };
-        return LocalRoles.runPair(device, server, client, SCENARIO).server();
     }
 }
