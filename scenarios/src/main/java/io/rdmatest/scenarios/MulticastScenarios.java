@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.RequiresCapability;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Addresses;
 import io.rdmatest.scenarios.role.Delivery;
@@ -34,7 +33,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
 @RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
-@RequiresCapability(DeviceCapability.MULTICAST)
 @DisplayName("Multicast")
 public class MulticastScenarios {
 
@@ -284,6 +282,10 @@ public class MulticastScenarios {
 
     /** Tells the roles of a scenario what to do, in turn. */
     private record Cast(NodeRoles roles, Stage stage, RdmaReport report, ScenarioSettings settings) {
+
+        private Cast {
+            DeviceNeeds.of(stage).capability(DeviceCapability.MULTICAST);
+        }
 
         private MckeyOptions timed(MckeyOptions options) {
             return options.withSettle(Duration.ZERO)
