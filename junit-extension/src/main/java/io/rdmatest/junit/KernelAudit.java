@@ -78,14 +78,18 @@ final class KernelAudit {
     private final Set<Key> before;
     private final Set<NativeResource> known = Collections.newSetFromMap(new IdentityHashMap<>());
     private Set<Key> latest;
+    /** What was in the ledger at the look that saw {@link #latest}. */
+    private List<NativeResource> knownAtLatest;
+
     private final Thread thread = Thread.currentThread();
     private final long threadId;
 
-    private KernelAudit(Set<Key> before, long threadId) {
+    private KernelAudit(Set<Key> before, List<NativeResource> known, long threadId) {
         this.before = before;
         this.threadId = threadId;
         this.latest = before;
-        known.addAll(Ledger.live());
+        this.knownAtLatest = known;
+        this.known.addAll(known);
         known.stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
     }
 
@@ -97,16 +101,24 @@ final class KernelAudit {
     static @Nullable KernelAudit begin() {
         try {
             return new KernelAudit(
-                    KernelResource.list().stream().map(Key::of).collect(Collectors.toSet()), nativeThreadId());
+                    KernelResource.list().stream().map(Key::of).collect(Collectors.toSet()),
+                    Ledger.live(),
+                    nativeThreadId());
         } catch (RdmaException e) {
             return null;
         }
     }
 
-    /** Begins with what the audit before it saw at its end, which saves half of the looks: nothing came in between. */
+    /**
+     * Begins with what the audit before it saw at its end in the kernel and in the ledger, which saves half of the looks.
+     * What came in between, such as the run's id that answers a condition, is new to both then, and the one explains the
+     * other.
+     */
     static KernelAudit following(KernelAudit previous) {
         return new KernelAudit(
-                previous.latest, previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
+                previous.latest,
+                previous.knownAtLatest,
+                previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
     }
 
     /** Returns what the kernel calls this thread; 0 if it does not tell. */
@@ -141,7 +153,8 @@ final class KernelAudit {
         Map<Key, KernelResource> byKey = new HashMap<>();
         all.forEach(resource -> byKey.put(Key.of(resource), resource));
         latest = Set.copyOf(byKey.keySet());
-        List<NativeResource> entered = Ledger.live().stream()
+        knownAtLatest = Ledger.live();
+        List<NativeResource> entered = knownAtLatest.stream()
                 .filter(resource -> !known.contains(resource) && (alone || resource.createdOn(thread)))
                 .toList();
         if (alone) {

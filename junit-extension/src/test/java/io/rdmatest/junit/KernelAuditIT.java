@@ -3,8 +3,13 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.rsocket.RSocket;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.MemoryRegion;
@@ -21,14 +26,18 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -319,5 +328,91 @@ class KernelAuditIT {
         Run run = Run.of(OwnedByTheClassTestCase.class);
         assertNothingFailed(run);
         assertThat(run.succeeded()).containsExactly("passes()");
+    }
+
+    /** The ids that there were before a condition asked what the device can do; null before the test that tells. */
+    private static @Nullable Set<Long> idsBefore;
+
+    private static Set<Long> ids() {
+        return KernelResource.list(Kind.CM_ID).stream()
+                .map(KernelResource::number)
+                .collect(Collectors.toSet());
+    }
+
+    private static void assertTheConditionHasMadeAnId() {
+        Set<Long> made = ids();
+        made.removeAll(Objects.requireNonNull(idsBefore, "the test before did not run before"));
+        assertThat(made).hasSize(1);
+    }
+
+    @RdmaTest(timeout = "3 min")
+    static class BeforeAConditionTestCase {
+        @RdmaTest
+        void needsNothing() {
+            idsBefore = ids();
+        }
+    }
+
+    @RdmaTest(timeout = "3 min")
+    @RequiresCapability(DeviceCapability.MULTICAST)
+    static class ConditionOnTheClassTestCase {
+        @RdmaTest
+        void needsWhatTheClassNeeds() {
+            assertTheConditionHasMadeAnId();
+        }
+    }
+
+    /** An instance of its own would be made before the condition is asked, and the test's audit would begin there. */
+    @RdmaTest(timeout = "3 min")
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    @TestMethodOrder(MethodOrderer.MethodName.class)
+    static class ConditionOnATestTestCase {
+        @RdmaTest
+        void aNeedsNothing() {
+            idsBefore = ids();
+        }
+
+        @RdmaTest
+        @RequiresCapability(DeviceCapability.MULTICAST)
+        void bNeedsMore() {
+            assertTheConditionHasMadeAnId();
+        }
+    }
+
+    /** To answer it the run opens the device: after the last look at the class before, and before the first at this one. */
+    @Test
+    void blamesNoClassForTheIdThatItsConditionHadTheRunMake() {
+        idsBefore = null;
+        Run ignored = Run.ofAll(BeforeAConditionTestCase.class, ConditionOnTheClassTestCase.class)
+                .allSucceeded(2);
+    }
+
+    @Test
+    void blamesNoTestForTheIdThatItsConditionHadTheRunMake() {
+        idsBefore = null;
+        Run ignored = Run.of(ConditionOnATestTestCase.class).allSucceeded(2);
+    }
+
+    /** What explains the id that was made between two audits must explain nothing else. */
+    @Test
+    void findsWhatWasLeftBesideAnIdThatWasMadeBetweenTwoAudits() {
+        // The context that librdmacm keeps is known then, and no other is taken for it.
+        assertNothingFailed(Run.of(FirstSocketTestCase.class));
+        FabricDevice device = Fabric.load().local().resolve();
+        KernelAudit previous = KernelAudit.begin();
+        assertThat(previous).isNotNull();
+        assertThat(previous.unexplained(true)).isEmpty();
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.bind(new InetSocketAddress(device.address(), 0));
+            KernelAudit audit = KernelAudit.following(previous);
+            assertThat(audit.unexplained(true)).isEmpty();
+            try (PastTheLedger leaked = new PastTheLedger(device.device().name())) {
+                assertThat(audit.unexplained(true))
+                        .as("%s", leaked)
+                        .extracting(KernelResource::kind)
+                        .containsExactly(Kind.CONTEXT, Kind.PROTECTION_DOMAIN);
+            }
+        }
     }
 }
