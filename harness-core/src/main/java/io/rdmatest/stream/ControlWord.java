@@ -2,8 +2,9 @@ package io.rdmatest.stream;
 
 /**
  * The 32 bits of a control message: bits 0 to 19 are the bytes freed in its sender's receive ring, bits 20 to 28 the
- * receive credits given back, bits 29 and 30 are unused. Bit 31 marks the word that follows data in the iWARP mode, whose
- * other bits are the data's length. A word of 0 would mean data in the immediate mode and is never a control message.
+ * receive credits given back. Bit 31 marks the word that follows data in the iWARP mode, whose other bits are the data's
+ * length. Bits 29 and 30, which libfabric leaves unused, mark what the split mode has besides: bit 29 that as many bytes come
+ * next in the stream as bits 0 to 19 say, to be read by the peer out of the send ring; bit 30 that it has read so many. A word of 0 would mean data in the immediate mode and is never a control message.
  */
 final class ControlWord {
 
@@ -11,6 +12,8 @@ final class ControlWord {
     static final int MOST_CREDITS = (1 << 9) - 1;
 
     private static final int CREDIT_SHIFT = 20;
+    private static final int PULL = 1 << 29;
+    private static final int PULLED = 1 << 30;
     private static final int DATA = 1 << 31;
 
     private ControlWord() {}
@@ -34,6 +37,22 @@ final class ControlWord {
     /** Tells whether the bits that must be 0 in a control message are. */
     static boolean isControl(int word) {
         return word >>> 29 == 0 && word != 0;
+    }
+
+    static int ofPull(int bytes) {
+        return PULL | bytes;
+    }
+
+    static boolean isPull(int word) {
+        return word >>> CREDIT_SHIFT == PULL >>> CREDIT_SHIFT;
+    }
+
+    static int ofPulled(int bytes) {
+        return PULLED | bytes;
+    }
+
+    static boolean isPulled(int word) {
+        return word >>> CREDIT_SHIFT == PULLED >>> CREDIT_SHIFT;
     }
 
     static int ofData(int bytes) {

@@ -6,6 +6,7 @@ import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.PostException;
@@ -30,8 +31,12 @@ import org.jspecify.annotations.Nullable;
  * the send ring and written from there into the peer's receive ring; a wrap of either ring splits it. What was sent leaves
  * the send ring when the peer's device acknowledged it, and the peer's ring when the peer said so.
  *
- * <p>Locks are taken in the order receive, send, queue. Rings and credits belong to the queue lock; the prepared sends to
- * the send lock; only the holder of the send lock puts anything into the send ring, so that it can copy without the queue
+ * <p>In the split mode some pieces are announced instead of written. The peer reads them out of the send ring, at the place
+ * that they have in the stream, and tells so; until then neither they nor what follows leaves the send ring. In its own ring,
+ * what follows such a piece becomes readable with it.
+ *
+ * <p>Locks are taken in the order receive, send, pull, queue. Rings and credits belong to the queue lock; the prepared sends to
+ * the send lock, the prepared read to the pull lock; only the holder of the send lock puts anything into the send ring, so that it can copy without the queue
  * lock. Nothing is allocated in sending, receiving and polling.
  */
 final class DataPath {
@@ -54,6 +59,12 @@ final class DataPath {
      */
     private static final int MOST_WRITTEN = 64 * 1024;
 
+    /** The least bytes that the peer is to read by itself: two more messages have to be worth it. */
+    static final int LEAST_PULLED = 16 * 1024;
+
+    /** How many reads are under way at most. */
+    static final int PULLS = 4;
+
     // The two low bits of a request's identifier: the opcode of a failed request is undefined.
     // The rest is the position of the send ring's counter after the data, or the receive's place.
     private static final int KIND_BITS = 2;
@@ -61,6 +72,7 @@ final class DataPath {
     private static final long DATA = 0;
     private static final long CONTROL = 1;
     private static final long RECEIVE = 2;
+    private static final long PULL = 3;
 
     private final StreamOptions options;
     private final ProtectionDomain protectionDomain;
@@ -79,17 +91,25 @@ final class DataPath {
 
     private final ReentrantLock receiveLock = new ReentrantLock();
     private final ReentrantLock sendLock = new ReentrantLock();
+    private final ReentrantLock pullLock = new ReentrantLock();
     private final ReentrantLock queueLock = new ReentrantLock();
 
     // Guarded by the send lock.
     private final SendRequests data;
     private final SendRequests control;
+    /** Tells of a piece to be read. */
+    private final SendRequests announcement;
+
     private long wordsSent;
     private int reservedOffset;
     private long reservedRemote;
     private long reservedEnd;
     /** Whether what was set aside last goes on where what is held back ends, in both rings. */
     private boolean reservedBehindHeld;
+    /** Whether what was set aside last is left to the peer to read. */
+    private boolean reservedToPull;
+    /** Whether the last piece that was long enough was written. */
+    private boolean pullNext = true;
 
     private int heldOffset;
     private long heldRemote;
@@ -98,6 +118,9 @@ final class DataPath {
     private volatile int held;
     /** Whether the peer was owed enough to be told when room was last looked for. */
     private boolean controlDue;
+
+    // Guarded by the pull lock.
+    private final SendRequests read;
 
     // Guarded by the queue lock.
     private final ReceiveRequests receives;
@@ -108,6 +131,23 @@ final class DataPath {
     private final long passed;
     private Ring peerRing = new Ring(1);
     private long peerAddress;
+    private long peerSendAddress;
+    private int peerSendBytes = 1;
+    /** Up to where this side's messages are acknowledged; pieces in between may not have been read yet. */
+    private long acknowledged;
+    /** What the peer was told to read and has not. */
+    private final Pieces toBePulled;
+    /** What the peer told this side to read and is not here. */
+    private final Pieces pulling;
+    /** How many of these are being read. */
+    private int pullsPosted;
+    /** How many bytes were read that the peer does not know of. */
+    private int pulledBytes;
+    /** Where the next piece goes: behind the receive ring's produced bytes there may be some that wait for one before. */
+    private long landing;
+    /** Whether something is to be read. Set under the lock, and read without, too. */
+    private volatile boolean pullDue;
+
     private int nextReceive;
     /** Receives that completed and were not posted again. The peer does not know of them before it is given credits. */
     private int unposted;
@@ -148,11 +188,17 @@ final class DataPath {
         this.sendRing = new Ring(options.sendBufferBytes(), passed);
         this.receiveRing = new Ring(options.receiveBufferBytes(), passed);
         this.passed = passed;
+        this.acknowledged = passed;
+        this.landing = passed;
+        this.toBePulled = new Pieces(options.sendBufferBytes() / LEAST_PULLED + 1);
+        this.pulling = new Pieces(options.receiveBufferBytes() / LEAST_PULLED + 1);
         this.credits = new Credits(options.sendQueueDepth(), options.receiveQueueDepth(), options.receiveBufferBytes());
         this.completions = queue.newCompletions(BATCH);
         this.receives = ReceiveRequests.allocate(options.receiveQueueDepth());
         this.control = SendRequests.allocate(1);
         this.data = SendRequests.allocate(iwarp() ? 2 : 1);
+        this.announcement = SendRequests.allocate(1);
+        this.read = SendRequests.allocate(1);
         for (int i = 0; i < options.receiveQueueDepth(); i++) {
             long wrId = (long) i << KIND_BITS | RECEIVE;
             ReceiveRequests ignored = iwarp()
@@ -167,6 +213,10 @@ final class DataPath {
 
     private boolean iwarp() {
         return options.mode() == StreamMode.IWARP;
+    }
+
+    private boolean split() {
+        return options.mode() == StreamMode.SPLIT;
     }
 
     /**
@@ -190,7 +240,8 @@ final class DataPath {
         boolean iwarp = options.mode() == StreamMode.IWARP;
         // Two requests for each message of data: the write, and the word that tells of it. When they are flushed, both
         // complete.
-        int sends = options.sendQueueDepth() * (iwarp ? 2 : 1);
+        boolean split = options.mode() == StreamMode.SPLIT;
+        int sends = options.sendQueueDepth() * (iwarp ? 2 : 1) + (split ? PULLS : 0);
         long size = wordsOffset(options)
                 + (iwarp ? (long) WORD * (options.sendQueueDepth() + options.receiveQueueDepth()) : 0)
                 + options.receiveBufferBytes();
@@ -199,7 +250,10 @@ final class DataPath {
             CompletionChannel channel = made.add(context.createCompletionChannel());
             CompletionQueue queue =
                     made.add(context.createCompletionQueue(sends + options.receiveQueueDepth(), channel));
-            MemoryRegion region = made.add(pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+            MemoryRegion region = made.add(
+                    split
+                            ? pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ)
+                            : pd.registerMemory(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
             QueuePair queuePair = made.add(createQueuePair.apply(
                     pd,
                     QueuePairAttributes.builder(QpType.RC)
@@ -223,12 +277,22 @@ final class DataPath {
         return channel.fileDescriptor();
     }
 
+    /** How many reads each side may have under way: 0 where none are needed. */
+    int readsAtOnce() {
+        if (!split()) {
+            return 0;
+        }
+        DeviceAttributes device = protectionDomain.context().attributes();
+        return Math.min(PULLS, Math.min(device.maxQpRdAtom(), device.maxQpInitRdAtom()));
+    }
+
     ConnectionData localData() {
         return new ConnectionData(
                 region.address(receiveRingOffset),
                 Integer.toUnsignedLong(region.rkey()),
                 options.receiveBufferBytes(),
-                options.receiveQueueDepth());
+                options.receiveQueueDepth(),
+                split() ? new ConnectionData.SendRing(region.address(), options.sendBufferBytes()) : null);
     }
 
     /** Posts all receives: before the peer can know of this side, so that it never finds none. */
@@ -236,8 +300,13 @@ final class DataPath {
         queuePair.post(receives);
     }
 
-    /** Takes what the peer said of itself; data may be sent from now on. */
+    /**
+     * Takes what the peer said of itself; data may be sent from now on.
+     *
+     * @throws StreamException if only one side is in the split mode
+     */
     void start(ConnectionData peer) {
+        peer.requireMode(options.mode());
         sendLock.lock();
         try {
             queueLock.lock();
@@ -245,10 +314,19 @@ final class DataPath {
                 credits.connect(peer.credits());
                 peerRing = new Ring(peer.ringBytes(), passed);
                 peerAddress = peer.ringAddress();
+                ConnectionData.SendRing peerSends = peer.sendRing();
+                if (peerSends != null) {
+                    peerSendAddress = peerSends.address();
+                    peerSendBytes = peerSends.bytes();
+                }
             } finally {
                 queueLock.unlock();
             }
             int rkey = (int) peer.rkey();
+            if (split()) {
+                SendRequests ignored = announcement.sendWithImmediate(0, DATA, region, 0, 0, 0, SendFlag.SIGNALED);
+                ignored = read.read(0, PULL, region, receiveRingOffset, 1, peerSendAddress, rkey, SendFlag.SIGNALED);
+            }
             if (iwarp()) {
                 SendRequests ignored = data.write(0, 0, region, 0, 1, peerAddress, rkey)
                         .send(1, DATA, region, sendWordsOffset, WORD, SendFlag.SIGNALED);
@@ -332,14 +410,13 @@ final class DataPath {
         receiveLock.lock();
         try {
             sendLock.lock();
+            pullLock.lock();
+            queueLock.lock();
             try {
-                queueLock.lock();
-                try {
-                    closeAll();
-                } finally {
-                    queueLock.unlock();
-                }
+                closeAll();
             } finally {
+                queueLock.unlock();
+                pullLock.unlock();
                 sendLock.unlock();
             }
         } finally {
@@ -359,6 +436,8 @@ final class DataPath {
             made.add(receives::close);
             made.add(control::close);
             made.add(data::close);
+            made.add(announcement::close);
+            made.add(read::close);
         }
     }
 
@@ -389,7 +468,11 @@ final class DataPath {
                 sendBytes.put(reservedOffset, source, source.position(), chunk);
                 source.position(source.position() + chunk);
                 sent += chunk;
-                hold(chunk);
+                if (reservedToPull) {
+                    announce(chunk);
+                } else {
+                    hold(chunk);
+                }
             }
             if (!more) {
                 postHeld();
@@ -436,15 +519,23 @@ final class DataPath {
             reservedOffset = sendRing.produceOffset();
             reservedRemote = peerAddress + peerRing.produceOffset();
             reservedBehindHeld = held > 0 && reservedOffset == heldOffset + held && reservedRemote == heldRemote + held;
-            // What goes into the message that is held back needs no credit of its own.
-            int chunk = reservedBehindHeld ? room(most) : sendable(most);
+            int chunk = split() && pullNext ? pullable(most) : 0;
+            reservedToPull = chunk > 0;
+            if (chunk == 0) {
+                // What goes into the message that is held back needs no credit of its own.
+                chunk = reservedBehindHeld ? room(most) : sendable(most);
+            }
             if (chunk > 0) {
+                if (reservedToPull) {
+                    toBePulled.add(sendRing.produced(), chunk);
+                }
                 boolean room = sendRing.produce(chunk) && peerRing.produce(chunk);
                 assert room;
                 reservedEnd = sendRing.produced();
-                if (!reservedBehindHeld) {
+                if (reservedToPull || !reservedBehindHeld) {
                     credits.dataSent();
                 }
+                pullNext = !reservedToPull;
             }
             lookedForRoom(chunk > 0);
             controlDue = credits.controlDue();
@@ -452,6 +543,24 @@ final class DataPath {
         } finally {
             queueLock.unlock();
         }
+    }
+
+    /** Half of what is to be sent, as far as one piece goes; 0 if that is too little for the peer to read it by itself. */
+    private int pullable(int most) {
+        int chunk = most < 2 * LEAST_PULLED || toBePulled.isFull() ? 0 : sendable(most / 2);
+        return chunk < LEAST_PULLED ? 0 : chunk;
+    }
+
+    /** Tells the peer to read what was set aside last, and is filled. */
+    private void announce(int length) {
+        postHeld();
+        if (ending || failure != null) {
+            // Nobody would get it.
+            return;
+        }
+        announcement.wrId(0, reservedEnd << KIND_BITS | DATA);
+        announcement.immediate(0, ControlWord.ofPull(length));
+        post(announcement);
     }
 
     /** Takes what was set aside last, and is filled, to what is held back, and posts that when it is long enough. */
@@ -528,11 +637,45 @@ final class DataPath {
         return sendWordsOffset + at;
     }
 
+    /** Reads what the peer said is to be read, as much at once as may be; tells whether there was any. */
+    boolean pull() {
+        if (!pullDue) {
+            return false;
+        }
+        pullLock.lock();
+        try {
+            for (boolean any = false; ; any = true) {
+                long start;
+                int length;
+                queueLock.lock();
+                try {
+                    if (ending || failure != null || pullsPosted == Math.min(PULLS, pulling.count())) {
+                        pullDue = false;
+                        return any;
+                    }
+                    start = pulling.start(pullsPosted);
+                    length = pulling.length(pullsPosted);
+                    pullsPosted++;
+                } finally {
+                    queueLock.unlock();
+                }
+                read.segment(0, receiveRingOffset + (int) (start % options.receiveBufferBytes()), length);
+                read.remoteAddress(0, peerSendAddress + start % peerSendBytes);
+                // With a software device this is the work itself: without the queue lock.
+                post(read);
+            }
+        } finally {
+            pullLock.unlock();
+        }
+    }
+
     /** Polls for a while; false if nothing came. */
     private boolean spin() {
         long begin = System.nanoTime();
         do {
-            if (progress() > 0) {
+            int came = progress();
+            boolean ignored = pull();
+            if (came > 0) {
                 return true;
             }
         } while (System.nanoTime() - begin < SPIN_NANOS);
@@ -547,12 +690,21 @@ final class DataPath {
                 int word;
                 queueLock.lock();
                 try {
-                    if (!started || ending || failure != null || !credits.controlDue() || !credits.maySendControl()) {
+                    if (!started || ending || failure != null) {
                         return;
                     }
-                    repost();
-                    word = credits.takeControlWord();
-                    credits.controlSent();
+                    if (credits.controlDue() && credits.maySendControl()) {
+                        repost();
+                        word = credits.takeControlWord();
+                        credits.controlSent();
+                    } else if (tellDue() && credits.maySendData()) {
+                        // Not out of what is kept for giving back: that alone brings a peer on that has nothing left.
+                        word = ControlWord.ofPulled(pulledBytes);
+                        pulledBytes = 0;
+                        credits.dataSent();
+                    } else {
+                        return;
+                    }
                 } finally {
                     queueLock.unlock();
                 }
@@ -561,6 +713,11 @@ final class DataPath {
         } finally {
             sendLock.unlock();
         }
+    }
+
+    /** Whether it is time to tell what was read: the last piece, after which no other call may come, or much of the peer's ring. */
+    private boolean tellDue() {
+        return pulledBytes > 0 && (pulling.isEmpty() || pulledBytes >= peerSendBytes / 4);
     }
 
     // ---- receiving ----
@@ -592,9 +749,15 @@ final class DataPath {
                     }
                     offset = receiveRing.consumeOffset();
                     chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
-                    due = credits.controlDue();
+                    due = credits.controlDue() || tellDue();
                 } finally {
                     queueLock.unlock();
+                }
+                // First of all: it is under way while this copies.
+                if (pull() && chunk == 0) {
+                    // With a software device it is here by now.
+                    polled = false;
+                    continue;
                 }
                 if (chunk == 0) {
                     break;
@@ -637,7 +800,7 @@ final class DataPath {
     int outstanding() {
         queueLock.lock();
         try {
-            return credits.outstanding();
+            return credits.outstanding() + toBePulled.count();
         } finally {
             queueLock.unlock();
         }
@@ -647,6 +810,7 @@ final class DataPath {
         queueLock.lock();
         try {
             return sendRing.used() + " bytes in the send ring, " + peerRing.used() + " in the peer's ring, "
+                    + (split() ? toBePulled.count() + " pieces that the peer has not read yet, " : "")
                     + receiveRing.used() + " in the receive ring, " + credits;
         } finally {
             queueLock.unlock();
@@ -711,10 +875,12 @@ final class DataPath {
             long id = completions.wrId(i);
             switch ((int) (id & KIND)) {
                 case (int) DATA -> {
-                    sendRing.consumeTo(id >>> KIND_BITS);
+                    acknowledged = id >>> KIND_BITS;
+                    release();
                     credits.transmitCompleted();
                 }
                 case (int) CONTROL -> credits.transmitCompleted();
+                case (int) PULL -> pulled();
                 default -> {
                     unposted++;
                     received(i, (int) (id >>> KIND_BITS));
@@ -722,6 +888,26 @@ final class DataPath {
             }
         }
         return count;
+    }
+
+    /** Frees what was acknowledged, up to what the peer has not read. */
+    private void release() {
+        sendRing.consumeTo(toBePulled.isEmpty() ? acknowledged : Math.min(acknowledged, toBePulled.start(0)));
+    }
+
+    /** Reads complete in their order. */
+    private void pulled() {
+        pulledBytes += pulling.remove();
+        pullsPosted--;
+        pullDue = pullsPosted < pulling.count();
+        landed();
+    }
+
+    /** Makes readable what lies before the first piece that is not here. */
+    private void landed() {
+        long readable = pulling.isEmpty() ? landing : pulling.start(0);
+        boolean room = receiveRing.produce((int) (readable - receiveRing.produced()));
+        assert room;
     }
 
     /**
@@ -768,16 +954,53 @@ final class DataPath {
         if (!credited) {
             violated("it sent more messages than there were receives for");
         } else if (isData) {
-            int room = receiveRing.free() - credits.notGivenBack();
-            if (length > room || !receiveRing.produce(length)) {
+            int room = landingRoom();
+            if (length > room) {
                 violated("it wrote " + length + " bytes into a ring with " + room + " free");
+                return;
             }
+            landing += length;
+            landed();
+        } else if (split() && ControlWord.isPull(word)) {
+            announced(ControlWord.bytes(word));
+        } else if (split() && ControlWord.isPulled(word)) {
+            toldPulled(ControlWord.bytes(word));
         } else if (!ControlWord.isControl(word)) {
             violated("it sent 0x" + Integer.toHexString(word) + ", which is no control message");
         } else if (!credits.credited(ControlWord.credits(word)) || !peerRing.consume(ControlWord.bytes(word))) {
             violated("it gave back " + ControlWord.credits(word) + " credits and " + ControlWord.bytes(word)
                     + " bytes, more than it had got");
         }
+    }
+
+    private int landingRoom() {
+        return (int) (receiveRing.size() - (landing - receiveRing.consumed())) - credits.notGivenBack();
+    }
+
+    private void announced(int length) {
+        int room = (int) Math.min(
+                landingRoom(),
+                Math.min(receiveRing.size() - landing % receiveRing.size(), peerSendBytes - landing % peerSendBytes));
+        if (length < LEAST_PULLED || length > room) {
+            violated("it announced " + length + " bytes to be read, where there is room for " + room
+                    + " in one piece, of at least " + LEAST_PULLED);
+            return;
+        }
+        pulling.add(landing, length);
+        landing += length;
+        pullDue = true;
+    }
+
+    private void toldPulled(int bytes) {
+        int left = bytes;
+        while (left > 0 && !toBePulled.isEmpty() && toBePulled.length(0) <= left) {
+            left -= toBePulled.remove();
+        }
+        if (left > 0 || bytes == 0) {
+            violated("it told of " + bytes + " bytes that it has read, of which " + left + " are no announced pieces");
+            return;
+        }
+        release();
     }
 
     private void violated(String what) {

@@ -145,7 +145,7 @@ public final class StreamEndpoint implements AutoCloseable {
             StreamEndpoint endpoint = made.add(of(id, queue, options));
             id.migrate(queue.channel());
             endpoint.path.postReceives();
-            id.connect(parameters(endpoint));
+            id.connect(parameters(endpoint, endpoint.path.readsAtOnce()));
             made.keep();
             return endpoint;
         }
@@ -157,7 +157,8 @@ public final class StreamEndpoint implements AutoCloseable {
             StreamEndpoint endpoint = made.add(of(id, queue, options));
             endpoint.path.start(peer);
             endpoint.path.postReceives();
-            id.accept(parameters(endpoint));
+            // What the peer asked for is the most that it can do, and what both can do is what the library answers.
+            id.accept(parameters(endpoint, endpoint.path.readsAtOnce() == 0 ? 0 : ConnectionParameters.MAXIMUM));
             made.keep();
             return endpoint;
         }
@@ -171,12 +172,12 @@ public final class StreamEndpoint implements AutoCloseable {
         return endpoint;
     }
 
-    private static ConnectionParameters parameters(StreamEndpoint endpoint) {
-        // Writes and sends only: no reads or atomics may be outstanding.
+    private static ConnectionParameters parameters(StreamEndpoint endpoint, int reads) {
+        // But for the split mode, writes and sends only: no reads or atomics may be outstanding.
         return ConnectionParameters.builder()
                 .privateData(endpoint.localData())
-                .responderResources(0)
-                .initiatorDepth(0)
+                .responderResources(reads)
+                .initiatorDepth(reads)
                 // The most that ends: soft-RoCE takes 7 for without end, and a stream to a peer that is gone would
                 // hang.
                 .retryCount(6)
@@ -184,7 +185,7 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     private static void requireImmediate(DeviceContext context, StreamOptions options) {
-        if (options.mode() == StreamMode.IMMEDIATE
+        if (options.mode() != StreamMode.IWARP
                 && RdmaDevice.byName(context.deviceName()).transport() == Transport.IWARP) {
             throw new StreamException(
                     Reason.UNSUPPORTED,
@@ -221,7 +222,7 @@ public final class StreamEndpoint implements AutoCloseable {
         return path.queuePair();
     }
 
-    /** Returns the 24 bytes that the peer needs to know. */
+    /** Returns what the peer needs to know: 24 bytes, in the mode {@link StreamMode#SPLIT} 40. */
     public byte[] localData() {
         return path.localData().encode();
     }
@@ -229,8 +230,10 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Starts a stream on a queue pair that was connected without the connection manager.
      *
-     * @param peerData the 24 bytes of the peer; what follows them is ignored
-     * @throws StreamException if they are of another version, or no stream can work with them
+     * <p>In the mode {@link StreamMode#SPLIT} the queue pair must allow the peer to read and this side up to 4 reads at once.
+     *
+     * @param peerData the peer's {@link #localData()}; what follows it is ignored
+     * @throws StreamException if it is of another version or mode, or no stream can work with it
      * @throws IllegalStateException if the connection manager connects this endpoint, or it is started already
      * @throws RdmaException if the queue pair is still in RESET
      */
@@ -479,6 +482,7 @@ public final class StreamEndpoint implements AutoCloseable {
     private int advance(boolean listen) {
         path.flush();
         int completions = path.progress();
+        boolean ignored = path.pull();
         path.giveBack();
         if (listen && queue != null) {
             queue.pump();
@@ -766,8 +770,8 @@ public final class StreamEndpoint implements AutoCloseable {
     // ---- ending ----
 
     /**
-     * Ends the stream in both directions, fi_shutdown(3): waits until the peer's device has acknowledged all that was sent,
-     * and disconnects. The peer receives it all, then the end of the stream. What had arrived here can still be received.
+     * Ends the stream in both directions, fi_shutdown(3): waits until the peer's device has acknowledged all that was sent, in
+     * the mode {@link StreamMode#SPLIT} until the peer has read what it was to read, and disconnects. The peer receives it all, then the end of the stream. What had arrived here can still be received.
      * Does nothing if the connection is over already.
      *
      * @param timeout how long to wait for the acknowledgements at most; then the connection still stands, and this can be

@@ -50,10 +50,18 @@ public final class StreamRequest {
      * @param options the endpoint's sizes
      * @return the endpoint, to be closed by the caller
      * @throws IllegalStateException if the request is answered already
+     * @throws StreamException if the options ask for the mode {@link StreamMode#SPLIT} and the peer is in another one, or the
+     *     other way round; the peer is told
      * @throws io.rdmatest.RdmaException if the peer has gone, or the device can't make the endpoint
      */
     public StreamEndpoint accept(StreamOptions options) {
         answer();
+        try {
+            peer.requireMode(options.mode());
+        } catch (StreamException e) {
+            StreamListener.refuse(id, "both sides need the same mode");
+            throw e;
+        }
         return StreamEndpoint.accept(listener.eventQueue(), id, peer, options);
     }
 

@@ -45,6 +45,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both ends of a stream are ours, in this JVM. */
@@ -536,9 +537,13 @@ class StreamIT {
     void sendingAndReceivingAllocateNothing() {
         ThreadMXBean allocations = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         for (StreamMode mode : StreamMode.values()) {
-            try (Pair pair = Pair.connect(options(mode))) {
-                ByteBuffer out = ByteBuffer.allocateDirect(1000);
-                ByteBuffer in = ByteBuffer.allocateDirect(1000);
+            boolean split = mode == StreamMode.SPLIT;
+            // So much that the peer reads a part.
+            int size = split ? 40_000 : 1000;
+            StreamOptions options = options(mode).withSendBufferBytes(1 << 17).withReceiveBufferBytes(1 << 17);
+            try (Pair pair = Pair.connect(split ? options : options(mode))) {
+                ByteBuffer out = ByteBuffer.allocateDirect(size);
+                ByteBuffer in = ByteBuffer.allocateDirect(size);
                 StreamFixture.fill(out, 0);
                 turns(pair, out, in, 3000);
                 long before = allocations.getCurrentThreadAllocatedBytes();
@@ -633,7 +638,7 @@ class StreamIT {
 
     @Test
     void sidesInDifferentModesAreToldSo() {
-        for (StreamMode mode : StreamMode.values()) {
+        for (StreamMode mode : new StreamMode[] {StreamMode.IMMEDIATE, StreamMode.IWARP}) {
             StreamMode other = mode == StreamMode.IWARP ? StreamMode.IMMEDIATE : StreamMode.IWARP;
             try (Pair pair = Pair.connect(options(mode), options(other))) {
                 assertThat(sendSome(pair.client(), 0, 10)).isEqualTo(10);
@@ -643,6 +648,101 @@ class StreamIT {
                                 StreamException.class,
                                 e -> assertThat(e.reason()).isEqualTo(Reason.PROTOCOL_VIOLATION));
             }
+        }
+    }
+
+    /** Of the split mode the sides tell each other when they connect. */
+    @ParameterizedTest
+    @CsvSource({"SPLIT, IMMEDIATE", "SPLIT, IWARP", "IMMEDIATE, SPLIT", "IWARP, SPLIT"})
+    void theSplitModeIsRefusedByTheOthersAndRefusesThem(StreamMode connecting, StreamMode listening) {
+        try (StreamEventQueue events = StreamEventQueue.create();
+                StreamListener listener = StreamListener.listen(events, ANY_PORT, 4, options(listening));
+                StreamEventQueue clientEvents = StreamEventQueue.create();
+                StreamEndpoint client = StreamEndpoint.connect(
+                        clientEvents, null, listener.localAddress(), options(connecting), TIMEOUT)) {
+            assertThatThrownBy(() -> listener.accept(TIMEOUT))
+                    .hasMessageContaining("both sides need the same mode")
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.BAD_CONNECTION_DATA));
+            assertThatThrownBy(() -> client.awaitConnected(TIMEOUT))
+                    .hasMessageContaining("both sides need the same mode")
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.REFUSED));
+        }
+    }
+
+    /** Pieces of all sizes, from what is only written to several that are read, past both rings' ends, both ways at once. */
+    @ParameterizedTest
+    @CsvSource({"50000, 70001, 8, 384", "1048575, 40000, 16, 4", "131072, 524288, 384, 384", "40000, 33000, 4, 4"})
+    void largePiecesArriveInOrderInTheSplitMode(int sendRing, int receiveRing, int sends, int receives)
+            throws Exception {
+        StreamOptions options = new StreamOptions(sendRing, receiveRing, sends, receives, StreamMode.SPLIT);
+        int total = 4_000_000;
+        try (Pair pair = Pair.connect(options)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (StreamEndpoint end : List.of(pair.client(), pair.server())) {
+                all.add(start(() -> {
+                    SplittableRandom random = new SplittableRandom(sendRing);
+                    for (int sent = 0; sent < total; ) {
+                        int length = Math.min(random.nextInt(4) == 0 ? 100 : random.nextInt(1, 200_000), total - sent);
+                        sendAll(end, sent, length, length);
+                        sent += length;
+                    }
+                    return null;
+                }));
+                all.add(start(() -> {
+                    receiveAll(end, 0, total, 90_000);
+                    return null;
+                }));
+            }
+            await(all);
+            Future<?> end = start(() -> {
+                pair.server().awaitReadable(TIMEOUT);
+                return pair.server().receive(ByteBuffer.allocate(1));
+            });
+            pair.client().shutdown(TIMEOUT);
+            assertThat(end.get(30, TimeUnit.SECONDS)).isEqualTo(-1);
+        }
+    }
+
+    /** What the peer is to read goes when the peer calls, not before; shutting down waits for that. */
+    @Test
+    void shutdownWaitsForThePeerToReadInTheSplitMode() throws Exception {
+        try (Pair pair = Pair.connect(options(StreamMode.SPLIT))) {
+            assertThat(sendSome(pair.client(), 0, 32_768)).isEqualTo(32_768);
+            assertThatThrownBy(() -> pair.client().shutdown(SHORT))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("1 pieces that the peer has not read yet");
+            Future<?> reader = start(() -> {
+                receiveAll(pair.server(), 0, 32_768, 32_768);
+                pair.server().awaitReadable(TIMEOUT);
+                return pair.server().receive(ByteBuffer.allocate(1));
+            });
+            pair.client().shutdown(TIMEOUT);
+            assertThat(reader.get(30, TimeUnit.SECONDS)).isEqualTo(-1);
+        }
+    }
+
+    /** What was written behind a piece that is never read is no part of the stream. */
+    @Test
+    void aSenderThatClosesBeforeItsPieceIsReadEndsTheStreamBeforeThatPiece() {
+        StreamOptions options =
+                options(StreamMode.SPLIT).withSendBufferBytes(50_000).withReceiveBufferBytes(50_000);
+        try (Pair pair = Pair.connect(options)) {
+            assertThat(sendSome(pair.client(), 0, 100)).isEqualTo(100);
+            assertThat(sendSome(pair.client(), 100, 40_000)).isEqualTo(40_000);
+            pair.client().close();
+            ByteBuffer in = ByteBuffer.allocate(100_000);
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            int last = 0;
+            while (last >= 0) {
+                pair.server().awaitReadable(TIMEOUT);
+                last = pair.server().receive(in);
+                assertThat(System.nanoTime() - deadline).isNegative();
+            }
+            in.flip();
+            assertThat(in.limit()).isEqualTo(100);
+            assertFilled(in, 0);
         }
     }
 

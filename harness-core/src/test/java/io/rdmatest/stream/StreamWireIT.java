@@ -1,12 +1,14 @@
 package io.rdmatest.stream;
 
 import static io.rdmatest.stream.StreamFixture.ANY_PORT;
+import static io.rdmatest.stream.StreamFixture.SHORT;
 import static io.rdmatest.stream.StreamFixture.TIMEOUT;
 import static io.rdmatest.stream.StreamFixture.receiveAll;
 import static io.rdmatest.stream.StreamFixture.sendSome;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.internal.Cleanup;
@@ -288,9 +290,169 @@ class StreamWireIT {
         }
     }
 
+    // ---- the split mode ----
+
+    private static final StreamOptions SPLIT = OPTIONS.withMode(StreamMode.SPLIT);
+
+    @Test
+    void theSplitModeTellsTheSendRingToo() {
+        try (WirePeer.Listener listener = new WirePeer.Listener();
+                StreamEventQueue events = StreamEventQueue.create();
+                StreamEndpoint endpoint = StreamEndpoint.connect(
+                        events, null, listener.address(), SPLIT.withSendBufferBytes(50_000), TIMEOUT);
+                WirePeer peer = listener.accept(WirePeer.splitData(1000, 10))) {
+            endpoint.awaitConnected(TIMEOUT);
+            ByteBuffer request = ByteBuffer.wrap(peer.received);
+            assertThat(request.getInt(16)).isEqualTo(32_768);
+            assertThat(request.getInt(24)).isEqualTo(0x53504c54);
+            assertThat(request.getInt(28)).isEqualTo(50_000);
+            // One region: the rings lie one behind the other.
+            assertThat(request.getLong(32)).isBetween(request.getLong(0) - 60_000, request.getLong(0) - 50_000);
+            assertThat(Arrays.copyOfRange(peer.received, 40, peer.received.length))
+                    .containsOnly(0);
+        }
+    }
+
+    /** Of 40,000 bytes one half is to be read; it leaves the ring of 50,000 when the peer says that it was. */
+    @Test
+    void halfOfWhatIsLargeIsLeftToThePeer() {
+        try (Accepted pair = new Accepted(SPLIT.withSendBufferBytes(50_000), WirePeer.splitData(65_536, 20))) {
+            assertThat(sendSome(pair.endpoint, 0, 40_000)).isEqualTo(40_000);
+            WorkCompletion announcement = pair.peer.awaitReceive();
+            assertThat(announcement.opcode()).isEqualTo(WorkCompletion.Opcode.RECV);
+            assertThat(announcement.byteLength()).isZero();
+            assertThat(announcement.immediate()).isEqualTo(1 << 29 | 20_000);
+            WorkCompletion write = pair.peer.awaitReceive();
+            assertThat(write.opcode()).isEqualTo(WorkCompletion.Opcode.RECV_RDMA_WITH_IMM);
+            assertThat(write.immediate()).isZero();
+            assertThat(write.byteLength()).isEqualTo(20_000);
+            pair.peer.assertRing(20_000, 20_000, 20_000);
+
+            assertThat(sendSome(pair.endpoint, 40_000, 20_000)).isEqualTo(10_000);
+            assertThat(sendSome(pair.endpoint, 50_000, 1)).isZero();
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(10_000);
+            pair.peer.read(0, 20_000);
+            pair.peer.assertRing(0, 50_000, 0);
+            assertThat(pair.endpoint.peekSend()).isFalse();
+            assertThatThrownBy(() -> pair.endpoint.shutdown(SHORT))
+                    .isInstanceOf(RdmaTimeoutException.class)
+                    .hasMessageContaining("1 pieces that the peer has not read yet");
+            pair.peer.sendControl(1 << 30 | 20_000);
+            pair.endpoint.shutdown(TIMEOUT);
+        }
+    }
+
+    /** Two pieces that were read are told of in one message or in two; what was written before them is free at once. */
+    @Test
+    void theRingComesFreeAgainPieceByPiece() {
+        try (Accepted pair = new Accepted(SPLIT.withSendBufferBytes(80_000), WirePeer.splitData(65_536, 20))) {
+            assertThat(sendSome(pair.endpoint, 0, 100)).isEqualTo(100);
+            // 20,000 to be read, 16,384 at least; then as much written; then the rest of the ring of 65,536.
+            assertThat(sendSome(pair.endpoint, 100, 40_000)).isEqualTo(40_000);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(100);
+            assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 29 | 20_000);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(20_000);
+            pair.peer.read(100, 20_000);
+            pair.peer.sendControl(1 << 30 | 20_000);
+            pair.peer.sendControl(3 << 20 | 40_100);
+            awaitRoom(pair);
+            // Room in the peer's ring up to its end, and behind it.
+            assertThat(sendSome(pair.endpoint, 40_100, 60_000)).isEqualTo(60_000);
+            long position = 40_100;
+            while (position < 100_100) {
+                WorkCompletion next = pair.peer.awaitReceive();
+                boolean announced = next.opcode() == WorkCompletion.Opcode.RECV;
+                int length = announced ? next.immediate() & 0xfffff : next.byteLength();
+                int at = (int) (position % 65_536);
+                assertThat(at + length).isLessThanOrEqualTo(65_536);
+                if (announced) {
+                    assertThat(length).isGreaterThanOrEqualTo(16_384);
+                    pair.peer.readAt(position, at, length);
+                    pair.peer.sendControl(1 << 30 | length);
+                }
+                pair.peer.assertRing(at, length, position);
+                position += length;
+            }
+            assertThat(position).isEqualTo(100_100);
+            pair.endpoint.shutdown(TIMEOUT);
+        }
+    }
+
+    @Test
+    void readsWhatThePeerAnnouncesAndTellsSo() {
+        StreamOptions options = SPLIT.withReceiveBufferBytes(60_000);
+        try (Accepted pair = new Accepted(options, WirePeer.splitData(1000, 10))) {
+            pair.peer.write(50);
+            pair.peer.announce(20_000);
+            pair.peer.write(100);
+            pair.peer.awaitSends();
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 20_150, 60_000);
+            assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 30 | 20_000);
+            // Up to the end of the ring: less than half of it was given back.
+            pair.peer.announce(30_000);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 20_150, 30_000, 7000);
+            int told = 0;
+            int freed = 0;
+            while (told == 0 || freed == 0) {
+                int word = pair.peer.awaitReceive().immediate();
+                told += word >>> 20 == 1 << 10 ? word & 0xfffff : 0;
+                freed += word >>> 29 == 0 ? word & 0xfffff : 0;
+            }
+            assertThat(told).isEqualTo(30_000);
+            assertThat(freed).isGreaterThanOrEqualTo(30_000);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // Too little, too much, and past the end of the receive ring, or of the send ring.
+        "0, 0x20000000, of at least 16384",
+        "0, 0x20003fff, of at least 16384",
+        "0, 0x20008001, room for 32768 in one piece",
+        "20000, 0x20004000, room for 12768 in one piece",
+        "0, 0x40000000, are no announced pieces",
+        "0, 0x40004000, are no announced pieces",
+        "0, 0x60004000, no control message",
+        "0, 0x20104000, no control message"
+    })
+    void aMessageOfTheSplitModeThatCannotBeEndsTheStream(int before, String word, String text) {
+        try (Accepted pair = new Accepted(SPLIT, WirePeer.splitData(1000, 10))) {
+            if (before > 0) {
+                pair.peer.write(before);
+                pair.endpoint.awaitReadable(TIMEOUT);
+                receiveAll(pair.endpoint, 0, before, before);
+            }
+            pair.peer.sendControl(Integer.decode(word));
+            assertThatThrownBy(() -> pair.endpoint.awaitReadable(TIMEOUT))
+                    .hasMessageContaining(text)
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PROTOCOL_VIOLATION));
+        }
+    }
+
+    /** The piece's place is no memory of the peer's: its device refuses the read, which names it. */
+    @Test
+    void aPieceThatCannotBeReadEndsTheStreamAfterWhatCameBefore() {
+        byte[] elsewhere = WirePeer.splitData(1000, 10);
+        ByteBuffer ignored = ByteBuffer.wrap(elsewhere).putLong(32, 1 << 24);
+        try (Accepted pair = new Accepted(SPLIT, elsewhere)) {
+            pair.peer.write(50);
+            pair.peer.announce(16_384);
+            pair.endpoint.awaitReadable(TIMEOUT);
+            receiveAll(pair.endpoint, 0, 50, 50);
+            assertThatThrownBy(() -> pair.endpoint.awaitReadable(TIMEOUT))
+                    .hasMessageContaining("REM_ACCESS_ERR")
+                    .isInstanceOfSatisfying(
+                            StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.CONNECTION_LOST));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "0x7fffffff, no control message",
+        "0x20004000, no control message",
         "0x40000001, no control message",
         "0x00000001, more than it had got",
         "0x00100000, more than it had got"
@@ -395,12 +557,16 @@ class StreamWireIT {
         private final StreamEndpoint endpoint;
 
         Accepted(StreamOptions options, int ring, int credits) {
+            this(options, WirePeer.data(ring, credits));
+        }
+
+        Accepted(StreamOptions options, byte[] data) {
             boolean done = false;
             try {
                 StreamEventQueue events = open.add(StreamEventQueue.create());
                 StreamListener listener = open.add(StreamListener.listen(events, ANY_PORT, 1, options));
                 InetSocketAddress address = listener.localAddress();
-                peer = open.add(WirePeer.request(address, WirePeer.data(ring, credits)));
+                peer = open.add(WirePeer.request(address, data));
                 endpoint = open.add(events.await(TIMEOUT).request().accept());
                 peer.awaitEstablished();
                 endpoint.awaitConnected(TIMEOUT);

@@ -24,6 +24,64 @@ class WireFormatTests {
     }
 
     @Test
+    void theSplitModeTellsOfTheSendRingInSixteenMoreBytes() {
+        ConnectionData data = new ConnectionData(
+                0x7f12345678f0L, 0xdeadbeefL, 32768, 384, new ConnectionData.SendRing(0x7f1234560000L, 0x12345));
+        byte[] more = {'S', 'P', 'L', 'T', 0, 1, 0x23, 0x45, 0, 0, 0x7f, 0x12, 0x34, 0x56, 0, 0};
+        byte[] all = Arrays.copyOf(DATA, 40);
+        System.arraycopy(more, 0, all, 24, 16);
+        assertThat(data.encode()).isEqualTo(all);
+        assertThat(ConnectionData.decode(Arrays.copyOf(all, 56))).isEqualTo(data);
+        // A part of it is nothing.
+        assertThat(ConnectionData.decode(Arrays.copyOf(all, 39))).isEqualTo(ConnectionData.decode(DATA));
+        for (byte[] size : new byte[][] {{0, 0, 0, 0}, {0, 16, 0, 0}, {-1, -1, -1, -1}}) {
+            System.arraycopy(size, 0, all, 28, 4);
+            assertRefused(all, Reason.BAD_CONNECTION_DATA, "send ring");
+        }
+    }
+
+    @Test
+    void onlyTheSplitModeGoesWithTheSplitMode() {
+        ConnectionData plain = ConnectionData.decode(DATA);
+        ConnectionData split = new ConnectionData(1, 1, 100, 100, new ConnectionData.SendRing(1, 100));
+        plain.requireMode(StreamMode.IMMEDIATE);
+        plain.requireMode(StreamMode.IWARP);
+        split.requireMode(StreamMode.SPLIT);
+        assertThatThrownBy(() -> plain.requireMode(StreamMode.SPLIT))
+                .isInstanceOf(StreamException.class)
+                .hasMessageContaining("does not use the mode SPLIT");
+        for (StreamMode mode : new StreamMode[] {StreamMode.IMMEDIATE, StreamMode.IWARP}) {
+            assertThatThrownBy(() -> split.requireMode(mode))
+                    .isInstanceOf(StreamException.class)
+                    .hasMessageContaining("uses the mode SPLIT, this side uses " + mode);
+        }
+    }
+
+    @Test
+    void wordsOfTheSplitModeAreNoControlMessages() {
+        for (int length : new int[] {1, 16_384, 0xfffff}) {
+            int pull = ControlWord.ofPull(length);
+            int pulled = ControlWord.ofPulled(length);
+            assertThat(pull).isEqualTo(0x20000000 | length);
+            assertThat(pulled).isEqualTo(0x40000000 | length);
+            assertThat(ControlWord.isPull(pull)).isTrue();
+            assertThat(ControlWord.isPulled(pulled)).isTrue();
+            assertThat(ControlWord.bytes(pull)).isEqualTo(length);
+            assertThat(ControlWord.bytes(pulled)).isEqualTo(length);
+            for (int word : new int[] {pull, pulled}) {
+                assertThat(ControlWord.isControl(word)).isFalse();
+                assertThat(ControlWord.isData(word)).isFalse();
+            }
+            assertThat(ControlWord.isPull(pulled)).isFalse();
+            assertThat(ControlWord.isPulled(pull)).isFalse();
+        }
+        // With credits, with both marks, with that of the iWARP mode's data, and without any.
+        for (int word : new int[] {0x20100001, 0x60000001, 0xa0000001, 0xc0000001, 1, 0}) {
+            assertThat(ControlWord.isPull(word) || ControlWord.isPulled(word)).isFalse();
+        }
+    }
+
+    @Test
     void takesNoNoticeOfTheReservedByteAndOfWhatFollows() {
         byte[] longer = Arrays.copyOf(DATA, 56);
         longer[23] = (byte) 0xa5;

@@ -21,7 +21,9 @@ import io.rdmatest.verbs.WorkCompletion;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 
 /** The other end of a stream in plain verbs, as libfabric's provider is described; it knows no class of ours. */
@@ -30,7 +32,8 @@ final class WirePeer implements AutoCloseable {
     private static final int RING = 1 << 16;
     private static final int WORDS = RING;
     private static final int OUT = WORDS + 4096;
-    private static final int SIZE = OUT + (1 << 16);
+    private static final int SEND_RING = 1 << 16;
+    private static final int SIZE = OUT + SEND_RING;
     private static final long RECEIVE = 1L << 40;
 
     private final Cleanup open = new Cleanup();
@@ -59,7 +62,7 @@ final class WirePeer implements AutoCloseable {
         credits = Short.toUnsignedInt(ByteBuffer.wrap(data).getShort(20));
         ProtectionDomain pd = open.add(id.context().allocateProtectionDomain());
         queue = open.add(id.context().createCompletionQueue(1000));
-        region = open.add(pd.registerMemory(SIZE, Access.LOCAL_WRITE, Access.REMOTE_WRITE));
+        region = open.add(pd.registerMemory(SIZE, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
         queuePair = open.add(id.createQueuePair(
                 pd,
                 QueuePairAttributes.builder(QpType.RC)
@@ -82,12 +85,26 @@ final class WirePeer implements AutoCloseable {
         return data;
     }
 
+    /** The 40 bytes of the split mode, but for addresses and key. */
+    static byte[] splitData(int ring, int credits) {
+        byte[] data = Arrays.copyOf(data(ring, credits), 40);
+        ByteBuffer.wrap(data)
+                .order(ByteOrder.BIG_ENDIAN)
+                .put(24, "SPLT".getBytes(StandardCharsets.US_ASCII))
+                .putInt(28, SEND_RING);
+        return data;
+    }
+
     private ConnectionParameters parameters(byte[] data) {
         byte[] mine = data.clone();
-        ByteBuffer.wrap(mine)
+        ByteBuffer buffer = ByteBuffer.wrap(mine)
                 .order(ByteOrder.BIG_ENDIAN)
                 .putLong(0, region.address())
                 .putLong(8, Integer.toUnsignedLong(region.rkey()));
+        if (mine.length == 40 && mine[24] == 'S') {
+            // What a test has put there is added: an address that is none of this peer's.
+            ByteBuffer ignored = buffer.putLong(32, buffer.getLong(32) + region.address() + OUT);
+        }
         return ConnectionParameters.builder().privateData(mine).build();
     }
 
@@ -216,22 +233,47 @@ final class WirePeer implements AutoCloseable {
     }
 
     void writeAt(long at, int length) {
-        prepare(length);
+        int from = prepare(length);
         queuePair.postWriteWithImmediate(
-                sends++, region, OUT, length, remote() + at, remoteKey(), 0, SendFlag.SIGNALED);
+                sends++, region, from, length, remote() + at, remoteKey(), 0, SendFlag.SIGNALED);
+    }
+
+    /** Data of the split mode that the other side is to read. */
+    void announce(int length) {
+        int at = (int) (offset % SEND_RING);
+        StreamFixture.fill(region.buffer(OUT + at, length), offset);
+        sendControl(1 << 29 | length);
+        offset += length;
+    }
+
+    /** Reads what the other side announced, into the own ring at the same place: before either ring wraps. */
+    void read(int at, int length) {
+        readAt(at, at, length);
+    }
+
+    /** Reads what the other side announced at a position of the stream. */
+    void readAt(long position, int at, int length) {
+        ByteBuffer theirs = ByteBuffer.wrap(received);
+        long remote = theirs.getLong(32) + position % theirs.getInt(28);
+        queuePair.postRead(sends++, region, at, length, remote, remoteKey(), SendFlag.SIGNALED);
+        awaitSends();
     }
 
     /** Data of the iWARP mode. */
     void writeAndWord(int length) {
-        prepare(length);
-        queuePair.postWrite(sends++, region, OUT, length, remote() + offset, remoteKey(), SendFlag.SIGNALED);
+        int from = prepare(length);
+        queuePair.postWrite(sends++, region, from, length, remote() + offset, remoteKey(), SendFlag.SIGNALED);
         sendWord(0x80000000 | length);
         offset += length;
     }
 
-    private void prepare(int length) {
+    /** Puts data where nothing is that the other side has yet to read; returns where. */
+    private int prepare(int length) {
         awaitSends();
-        StreamFixture.fill(region.buffer(OUT, length), offset);
+        int at = (int) (offset % SEND_RING);
+        int place = OUT + (at + length <= SEND_RING ? at : 0);
+        StreamFixture.fill(region.buffer(place, length), offset);
+        return place;
     }
 
     /** A control message: an empty send with the word as immediate data. */

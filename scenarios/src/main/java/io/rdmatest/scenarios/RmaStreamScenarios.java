@@ -25,7 +25,8 @@ public class RmaStreamScenarios {
     @ParameterizedTest(name = "{1} bytes, {0}")
     @CsvSource({
         "IMMEDIATE, 64, 50", "IMMEDIATE, 4096, 50", "IMMEDIATE, 65536, 10", "IMMEDIATE, 1048576, 2",
-        "IWARP, 64, 50", "IWARP, 4096, 50", "IWARP, 65536, 10", "IWARP, 1048576, 2"
+        "IWARP, 64, 50", "IWARP, 4096, 50", "IWARP, 65536, 10", "IWARP, 1048576, 2",
+        "SPLIT, 64, 50", "SPLIT, 4096, 50", "SPLIT, 65536, 10", "SPLIT, 1048576, 2"
     })
     void transfers(
             StreamMode mode, int size, int transfers, Stage stage, RdmaReport report, ScenarioSettings settings) {
@@ -77,7 +78,7 @@ public class RmaStreamScenarios {
     }
 
     private static void run(RmaStreamOptions options, Stage stage, RdmaReport report, @Nullable String series) {
-        if (options.stream().mode() == StreamMode.IMMEDIATE) {
+        if (options.stream().mode() != StreamMode.IWARP) {
             DeviceNeeds.of(stage).immediateData();
         }
         report.parameter("size", options.sizeBytes());
