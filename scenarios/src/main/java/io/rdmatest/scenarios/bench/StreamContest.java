@@ -7,6 +7,7 @@ import io.rdmatest.scenarios.role.RmaStreamRoles;
 import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.role.RstreamOptions;
 import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -115,6 +116,7 @@ final class StreamContest implements Contest {
                 .withTransfers(size, transfers, iterations)
                 .withVerify(verify)
                 .withStream(StreamOptions.defaults()
+                        .withMode(StreamMode.SPLIT)
                         .withSendBufferBytes(RstreamOptions.DEFAULT_BUFFER)
                         .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
                 .withPort(0)
@@ -149,6 +151,10 @@ final class StreamContest implements Contest {
         all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
         all.put("processors", context.processors().toString());
         all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
+        if (rma) {
+            // The program's rsockets write all of it.
+            all.put("oursInTheModeSplit", "half of a transfer of at least 32 KiB is read by the receiver");
+        }
         if (rma && transfers > 1) {
             // rsend(3) knows no MSG_MORE: the program posts each transfer by itself.
             all.put("oursInOneMessage", "transfers that follow each other, up to 16 KiB (FI_MORE)");
