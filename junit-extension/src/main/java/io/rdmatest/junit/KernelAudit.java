@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
+import io.rdmatest.cm.CmId;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
@@ -77,19 +78,26 @@ final class KernelAudit {
 
     private final Set<Key> before;
     private final Set<NativeResource> known = Collections.newSetFromMap(new IdentityHashMap<>());
+    /** Ids of the ledger that the kernel did not list when this began: it lists an id when it is bound to a device. */
+    private final Set<NativeResource> unbound;
+
     private Set<Key> latest;
-    /** What was in the ledger at the look that saw {@link #latest}. */
+    /** What was in the ledger at the look that saw {@link #latest}, and the ids that were not bound then. */
     private List<NativeResource> knownAtLatest;
+
+    private Set<NativeResource> unboundAtLatest;
 
     private final Thread thread = Thread.currentThread();
     private final long threadId;
 
-    private KernelAudit(Set<Key> before, List<NativeResource> known, long threadId) {
+    private KernelAudit(Set<Key> before, List<NativeResource> known, Set<NativeResource> unbound, long threadId) {
         this.before = before;
         this.threadId = threadId;
         this.latest = before;
         this.knownAtLatest = known;
         this.known.addAll(known);
+        this.unbound = unbound;
+        this.unboundAtLatest = unbound;
         known.stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
     }
 
@@ -100,10 +108,9 @@ final class KernelAudit {
      */
     static @Nullable KernelAudit begin() {
         try {
-            return new KernelAudit(
-                    KernelResource.list().stream().map(Key::of).collect(Collectors.toSet()),
-                    Ledger.live(),
-                    nativeThreadId());
+            Set<Key> before = KernelResource.list().stream().map(Key::of).collect(Collectors.toSet());
+            List<NativeResource> known = Ledger.live();
+            return new KernelAudit(before, known, unbound(known), nativeThreadId());
         } catch (RdmaException e) {
             return null;
         }
@@ -118,7 +125,21 @@ final class KernelAudit {
         return new KernelAudit(
                 previous.latest,
                 previous.knownAtLatest,
+                previous.unboundAtLatest,
                 previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
+    }
+
+    private static Set<NativeResource> unbound(List<NativeResource> resources) {
+        Set<NativeResource> unbound = Collections.newSetFromMap(new IdentityHashMap<>());
+        resources.stream()
+                .filter(resource -> resource instanceof CmId id && !id.hasDevice())
+                .forEach(unbound::add);
+        return unbound;
+    }
+
+    /** Whether an object of the ledger may be one that the kernel did not list at the beginning. */
+    boolean isNew(NativeResource resource) {
+        return !known.contains(resource) || unbound.contains(resource) && resource instanceof CmId id && id.hasDevice();
     }
 
     /** Returns what the kernel calls this thread; 0 if it does not tell. */
@@ -154,8 +175,9 @@ final class KernelAudit {
         all.forEach(resource -> byKey.put(Key.of(resource), resource));
         latest = Set.copyOf(byKey.keySet());
         knownAtLatest = Ledger.live();
+        unboundAtLatest = unbound(knownAtLatest);
         List<NativeResource> entered = knownAtLatest.stream()
-                .filter(resource -> !known.contains(resource) && (alone || resource.createdOn(thread)))
+                .filter(resource -> isNew(resource) && (alone || resource.createdOn(thread)))
                 .toList();
         if (alone) {
             findForeignContexts(all, byKey, entered);

@@ -415,4 +415,31 @@ class KernelAuditIT {
             }
         }
     }
+
+    /** The kernel lists an id only when it is bound: one that a test binds was made before it, and is no leak. */
+    @Test
+    void anIdThatWasMadeBeforeIsExplainedWhenItIsBound() {
+        // The context that librdmacm keeps is known then, and no other is taken for it.
+        assertNothingFailed(Run.of(FirstSocketTestCase.class));
+        FabricDevice device = Fabric.load().local().resolve();
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP);
+                CmId stays = channel.createId(PortSpace.TCP)) {
+            KernelAudit first = KernelAudit.begin();
+            assertThat(first).isNotNull();
+            assertThat(first.unexplained(true)).isEmpty();
+            KernelAudit second = KernelAudit.following(first);
+            id.bind(new InetSocketAddress(device.address(), 0));
+            assertThat(stays.hasDevice()).isFalse();
+            for (KernelAudit audit : List.of(first, second)) {
+                assertThat(audit.unexplained(true)).isEmpty();
+            }
+            // That it was bound is in the picture that the next one begins with: it excuses nothing any more.
+            KernelAudit third = KernelAudit.following(second);
+            assertThat(third.unexplained(true)).isEmpty();
+            assertThat(third.isNew(id)).isFalse();
+            assertThat(first.isNew(id)).isTrue();
+            assertThat(third.isNew(stays)).isFalse();
+        }
+    }
 }
