@@ -4,7 +4,8 @@ package io.rdmatest.stream;
  * The 32 bits of a control message: bits 0 to 19 are the bytes freed in its sender's receive ring, bits 20 to 28 the
  * receive credits given back. Bit 31 marks the word that follows data in the iWARP mode, whose other bits are the data's
  * length. Bits 29 and 30, which libfabric leaves unused, mark what the split mode has besides: bit 29 that as many bytes come
- * next in the stream as bits 0 to 19 say, to be read by the peer out of the send ring; bit 30 that it has read so many. A word of 0 would mean data in the immediate mode and is never a control message.
+ * next in the stream as bits 0 to 19 say, to be read by the peer out of the send ring; bit 30 that it has read so many. A word
+ * of 0 would mean data in the immediate mode and is never a control message.
  */
 final class ControlWord {
 

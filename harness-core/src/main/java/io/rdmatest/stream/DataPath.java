@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * that they have in the stream, and tells so; until then neither they nor what follows leaves the send ring. In its own ring,
  * what follows such a piece becomes readable with it.
  *
- * <p>Locks are taken in the order receive, send, pull, queue. Rings and credits belong to the queue lock; the prepared sends to
- * the send lock, the prepared read to the pull lock; only the holder of the send lock puts anything into the send ring, so that it can copy without the queue
- * lock. Nothing is allocated in sending, receiving and polling.
+ * <p>Locks are taken in the order receive, send, pull, queue. Rings and credits belong to the queue lock; the prepared sends
+ * to the send lock, the prepared read to the pull lock; only the holder of the send lock puts anything into the send ring, so
+ * that it can copy without the queue lock. Nothing is allocated in sending, receiving and polling.
  */
 final class DataPath {
 
@@ -715,7 +715,7 @@ final class DataPath {
         }
     }
 
-    /** Whether it is time to tell what was read: the last piece, after which no other call may come, or much of the peer's ring. */
+    /** Whether it is time to tell what was read: the last piece, after which no call may come, or much of the peer's ring. */
     private boolean tellDue() {
         return pulledBytes > 0 && (pulling.isEmpty() || pulledBytes >= peerSendBytes / 4);
     }

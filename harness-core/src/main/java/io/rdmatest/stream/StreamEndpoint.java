@@ -230,7 +230,7 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Starts a stream on a queue pair that was connected without the connection manager.
      *
-     * <p>In the mode {@link StreamMode#SPLIT} the queue pair must allow the peer to read and this side up to 4 reads at once.
+     * <p>In the mode {@link StreamMode#SPLIT} the queue pair must allow the peer to read, and both up to 4 reads at once.
      *
      * @param peerData the peer's {@link #localData()}; what follows it is ignored
      * @throws StreamException if it is of another version or mode, or no stream can work with it
@@ -771,8 +771,8 @@ public final class StreamEndpoint implements AutoCloseable {
 
     /**
      * Ends the stream in both directions, fi_shutdown(3): waits until the peer's device has acknowledged all that was sent, in
-     * the mode {@link StreamMode#SPLIT} until the peer has read what it was to read, and disconnects. The peer receives it all, then the end of the stream. What had arrived here can still be received.
-     * Does nothing if the connection is over already.
+     * the mode {@link StreamMode#SPLIT} until the peer has read what it was to read, and disconnects. The peer receives it all,
+     * then the end of the stream. What had arrived here can still be received. Does nothing if the connection is over already.
      *
      * @param timeout how long to wait for the acknowledgements at most; then the connection still stands, and this can be
      *     called again
