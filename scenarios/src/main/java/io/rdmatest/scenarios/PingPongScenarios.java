@@ -124,11 +124,23 @@ public class PingPongScenarios {
         var results = report.step(
                 plan.iterations() + " times " + plan.operation(),
                 () -> stage.runPair(new PingPongRoles.Server(plan), new PingPongRoles.Client(plan), SCENARIO));
+        // What is one-sided the server compares at the end.
+        requireVerified(plan, "server", results.server(), plan.operation().isOneSided() ? 1 : plan.iterations());
+        requireVerified(plan, "client", results.client(), plan.iterations());
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         ReportText.latency(
                 report,
                 plan.operation().isOneSided() ? "operation" : "round trip",
                 results.client().latencies());
+    }
+
+    private static void requireVerified(
+            PingPongRoles.Plan plan, String side, PingPongRoles.Result result, int messages) {
+        long expected = (long) messages * plan.size();
+        if (result.bytesVerified() != expected) {
+            throw new AssertionError("%d bytes were compared at the %s instead of %d, %d messages of %d"
+                    .formatted(result.bytesVerified(), side, expected, messages, plan.size()));
+        }
     }
 }

@@ -189,6 +189,7 @@ public final class PingPongRoles {
         private @Nullable MemoryRegion control;
         private final String what;
         private long requests;
+        private long bytesVerified;
 
         private Exchange(Plan plan, String side) {
             this.plan = plan;
@@ -242,7 +243,7 @@ public final class PingPongRoles {
                 repost(link, i);
                 link.progress().awaitSends(requests);
             }
-            return new Result(plan.iterations(), (long) plan.iterations() * plan.size(), latencies);
+            return new Result(plan.iterations(), bytesVerified, latencies);
         }
 
         private Result serve(RcLink link) {
@@ -257,7 +258,7 @@ public final class PingPongRoles {
                 repost(link, i);
                 link.progress().awaitSends(requests);
             }
-            return new Result(plan.iterations(), (long) plan.iterations() * plan.size(), latencies);
+            return new Result(plan.iterations(), bytesVerified, latencies);
         }
 
         private int slot(int iteration) {
@@ -347,7 +348,12 @@ public final class PingPongRoles {
         }
 
         private void verify(int iteration, long number) {
-            Payload.verify(slice(in, iteration), number, what);
+            verify(slice(in, iteration), number, what);
+        }
+
+        private void verify(MemorySegment data, long number, String where) {
+            Payload.verify(data, number, where);
+            bytesVerified += data.byteSize();
         }
 
         private Result driveOneSided(RcLink link) {
@@ -380,13 +386,14 @@ public final class PingPongRoles {
                 link.progress().awaitSends(++requests);
                 latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
                 if (plan.operation() == Operation.READ) {
-                    Payload.verify(data, 0, "RDMA READ at the client");
+                    verify(data, 0, "RDMA READ at the client");
                 } else {
                     long before = data.get(ValueLayout.JAVA_LONG, 0);
                     if (before != value) {
                         throw new AssertionError("%s number %d returned 0x%x; the word was 0x%x"
                                 .formatted(plan.operation(), i, before, value));
                     }
+                    bytesVerified += Long.BYTES;
                     if (plan.operation() == Operation.FETCH_AND_ADD) {
                         value += i + 1L;
                     } else if (!misses(i)) {
@@ -398,7 +405,7 @@ public final class PingPongRoles {
             last.bytes().set(ValueLayout.JAVA_LONG, 0, value);
             link.queuePair().postSend(1, last, 0, Long.BYTES, SIGNALED);
             link.progress().awaitSends(++requests);
-            return new Result(plan.iterations(), (long) plan.iterations() * plan.size(), latencies);
+            return new Result(plan.iterations(), bytesVerified, latencies);
         }
 
         private static boolean misses(int iteration) {
@@ -414,7 +421,7 @@ public final class PingPongRoles {
             link.progress().awaitReceive("end of the client's operations");
             MemorySegment target = region(in).bytes().asSlice(0, plan.size());
             if (plan.operation() == Operation.READ) {
-                Payload.verify(target, 0, "source of RDMA READ at the server");
+                verify(target, 0, "source of RDMA READ at the server");
             } else {
                 long expected = region(control).bytes().get(ValueLayout.JAVA_LONG, 0);
                 long actual = target.get(ValueLayout.JAVA_LONG, 0);
@@ -422,8 +429,9 @@ public final class PingPongRoles {
                     throw new AssertionError("%s left 0x%x in the server's word; the client expects 0x%x"
                             .formatted(plan.operation(), actual, expected));
                 }
+                bytesVerified += Long.BYTES;
             }
-            return new Result(plan.iterations(), plan.size(), latencies);
+            return new Result(plan.iterations(), bytesVerified, latencies);
         }
 
         private record RemoteBuffer(long address, int rkey) {}
