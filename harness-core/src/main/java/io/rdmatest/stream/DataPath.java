@@ -60,10 +60,10 @@ final class DataPath {
     private static final int MOST_WRITTEN = 64 * 1024;
 
     /** The least bytes that the peer is to read by itself: two more messages have to be worth it. */
-    static final int LEAST_PULLED = 16 * 1024;
+    private static final int LEAST_PULLED = 16 * 1024;
 
     /** How many reads are under way at most. */
-    static final int PULLS = 4;
+    private static final int PULLS = 4;
 
     // The two low bits of a request's identifier: the opcode of a failed request is undefined.
     // The rest is the position of the send ring's counter after the data, or the receive's place.
@@ -97,19 +97,14 @@ final class DataPath {
     // Guarded by the send lock.
     private final SendRequests data;
     private final SendRequests control;
-    /** Tells of a piece to be read. */
-    private final SendRequests announcement;
-
     private long wordsSent;
     private int reservedOffset;
     private long reservedRemote;
     private long reservedEnd;
     /** Whether what was set aside last goes on where what is held back ends, in both rings. */
     private boolean reservedBehindHeld;
-    /** Whether what was set aside last is left to the peer to read. */
+    /** Whether what was set aside last is left to the peer to read: then the next is written. */
     private boolean reservedToPull;
-    /** Whether the last piece that was long enough was written. */
-    private boolean pullNext = true;
 
     private int heldOffset;
     private long heldRemote;
@@ -197,7 +192,6 @@ final class DataPath {
         this.receives = ReceiveRequests.allocate(options.receiveQueueDepth());
         this.control = SendRequests.allocate(1);
         this.data = SendRequests.allocate(iwarp() ? 2 : 1);
-        this.announcement = SendRequests.allocate(1);
         this.read = SendRequests.allocate(1);
         for (int i = 0; i < options.receiveQueueDepth(); i++) {
             long wrId = (long) i << KIND_BITS | RECEIVE;
@@ -324,8 +318,8 @@ final class DataPath {
             }
             int rkey = (int) peer.rkey();
             if (split()) {
-                SendRequests ignored = announcement.sendWithImmediate(0, DATA, region, 0, 0, 0, SendFlag.SIGNALED);
-                ignored = read.read(0, PULL, region, receiveRingOffset, 1, peerSendAddress, rkey, SendFlag.SIGNALED);
+                SendRequests ignored =
+                        read.read(0, PULL, region, receiveRingOffset, 1, peerSendAddress, rkey, SendFlag.SIGNALED);
             }
             if (iwarp()) {
                 SendRequests ignored = data.write(0, 0, region, 0, 1, peerAddress, rkey)
@@ -436,7 +430,6 @@ final class DataPath {
             made.add(receives::close);
             made.add(control::close);
             made.add(data::close);
-            made.add(announcement::close);
             made.add(read::close);
         }
     }
@@ -519,23 +512,23 @@ final class DataPath {
             reservedOffset = sendRing.produceOffset();
             reservedRemote = peerAddress + peerRing.produceOffset();
             reservedBehindHeld = held > 0 && reservedOffset == heldOffset + held && reservedRemote == heldRemote + held;
-            int chunk = split() && pullNext ? pullable(most) : 0;
-            reservedToPull = chunk > 0;
+            int chunk = split() && !reservedToPull ? pullable(most) : 0;
+            boolean toPull = chunk > 0;
             if (chunk == 0) {
                 // What goes into the message that is held back needs no credit of its own.
                 chunk = reservedBehindHeld ? room(most) : sendable(most);
             }
             if (chunk > 0) {
-                if (reservedToPull) {
+                reservedToPull = toPull;
+                if (toPull) {
                     toBePulled.add(sendRing.produced(), chunk);
                 }
                 boolean room = sendRing.produce(chunk) && peerRing.produce(chunk);
                 assert room;
                 reservedEnd = sendRing.produced();
-                if (reservedToPull || !reservedBehindHeld) {
+                if (toPull || !reservedBehindHeld) {
                     credits.dataSent();
                 }
-                pullNext = !reservedToPull;
             }
             lookedForRoom(chunk > 0);
             controlDue = credits.controlDue();
@@ -558,9 +551,8 @@ final class DataPath {
             // Nobody would get it.
             return;
         }
-        announcement.wrId(0, reservedEnd << KIND_BITS | DATA);
-        announcement.immediate(0, ControlWord.ofPull(length));
-        post(announcement);
+        // As data: its acknowledgement is that of all that was written before.
+        postControl(reservedEnd << KIND_BITS | DATA, ControlWord.ofPull(length));
     }
 
     /** Takes what was set aside last, and is filled, to what is held back, and posts that when it is long enough. */
@@ -610,7 +602,8 @@ final class DataPath {
         post(data);
     }
 
-    private void postControl(int word) {
+    private void postControl(long wrId, int word) {
+        control.wrId(0, wrId);
         if (iwarp()) {
             control.segment(0, nextWord(word), WORD);
         } else {
@@ -708,7 +701,7 @@ final class DataPath {
                 } finally {
                     queueLock.unlock();
                 }
-                postControl(word);
+                postControl(CONTROL, word);
             }
         } finally {
             sendLock.unlock();
