@@ -6,7 +6,6 @@ import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
-import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.PostException;
@@ -269,15 +268,6 @@ final class DataPath {
 
     int fileDescriptor() {
         return channel.fileDescriptor();
-    }
-
-    /** How many reads each side may have under way: 0 where none are needed. */
-    int readsAtOnce() {
-        if (!split()) {
-            return 0;
-        }
-        DeviceAttributes device = protectionDomain.context().attributes();
-        return Math.min(PULLS, Math.min(device.maxQpRdAtom(), device.maxQpInitRdAtom()));
     }
 
     ConnectionData localData() {

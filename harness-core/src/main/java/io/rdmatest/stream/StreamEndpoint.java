@@ -145,7 +145,7 @@ public final class StreamEndpoint implements AutoCloseable {
             StreamEndpoint endpoint = made.add(of(id, queue, options));
             id.migrate(queue.channel());
             endpoint.path.postReceives();
-            id.connect(parameters(endpoint, endpoint.path.readsAtOnce()));
+            id.connect(parameters(endpoint, options.mode()));
             made.keep();
             return endpoint;
         }
@@ -157,8 +157,7 @@ public final class StreamEndpoint implements AutoCloseable {
             StreamEndpoint endpoint = made.add(of(id, queue, options));
             endpoint.path.start(peer);
             endpoint.path.postReceives();
-            // What the peer asked for is the most that it can do, and what both can do is what the library answers.
-            id.accept(parameters(endpoint, endpoint.path.readsAtOnce() == 0 ? 0 : ConnectionParameters.MAXIMUM));
+            id.accept(parameters(endpoint, options.mode()));
             made.keep();
             return endpoint;
         }
@@ -172,8 +171,11 @@ public final class StreamEndpoint implements AutoCloseable {
         return endpoint;
     }
 
-    private static ConnectionParameters parameters(StreamEndpoint endpoint, int reads) {
-        // But for the split mode, writes and sends only: no reads or atomics may be outstanding.
+    private static ConnectionParameters parameters(StreamEndpoint endpoint, StreamMode mode) {
+        // But for the split mode, writes and sends only: no reads or atomics may be outstanding. There, librdmacm asks
+        // for what
+        // the device can do, and answers with what both can.
+        int reads = mode == StreamMode.SPLIT ? ConnectionParameters.MAXIMUM : 0;
         return ConnectionParameters.builder()
                 .privateData(endpoint.localData())
                 .responderResources(reads)
