@@ -521,7 +521,7 @@ final class DataPath {
                 }
             }
             lookedForRoom(chunk > 0);
-            controlDue = credits.controlDue();
+            controlDue = giveBackDue();
             return chunk;
         } finally {
             queueLock.unlock();
@@ -698,6 +698,11 @@ final class DataPath {
         }
     }
 
+    /** Whether the peer is owed so much that it is to be told. */
+    private boolean giveBackDue() {
+        return credits.controlDue() || tellDue();
+    }
+
     /** Whether it is time to tell what was read: the last piece, after which no call may come, or much of the peer's ring. */
     private boolean tellDue() {
         return pulledBytes > 0 && (pulling.isEmpty() || pulledBytes >= peerSendBytes / 4);
@@ -732,7 +737,7 @@ final class DataPath {
                     }
                     offset = receiveRing.consumeOffset();
                     chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
-                    due = credits.controlDue() || tellDue();
+                    due = giveBackDue();
                 } finally {
                     queueLock.unlock();
                 }

@@ -405,6 +405,22 @@ class StreamWireIT {
         }
     }
 
+    /** A side that does nothing but send reads what is announced, and tells so, as its receive ring has room for it. */
+    @Test
+    void aSideThatOnlySendsTellsWhatItHasRead() {
+        try (Accepted pair = new Accepted(SPLIT, WirePeer.splitData(1000, 10))) {
+            pair.peer.announce(20_000);
+            pair.peer.awaitSends();
+            assertThat(sendSome(pair.endpoint, 0, 1000)).isEqualTo(1000);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(1000);
+            // The peer's ring is full: each call looks for room, for some microseconds.
+            for (int i = 0; i < 1000; i++) {
+                assertThat(sendSome(pair.endpoint, 1000, 1)).isZero();
+            }
+            assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 30 | 20_000);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         // Too little, too much, and past the end of the receive ring, or of the send ring.
