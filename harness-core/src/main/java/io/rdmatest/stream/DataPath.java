@@ -849,6 +849,10 @@ final class DataPath {
     }
 
     private int take() {
+        if (!started) {
+            // What the peer said of itself is what its messages are judged by. They stay where they are.
+            return 0;
+        }
         int count = queue.poll(completions);
         if (count == 0) {
             // Now it delays nothing: the peer is at work.

@@ -47,6 +47,14 @@ class StreamRawIT {
         StreamFixture.assertLedgerEmpty();
     }
 
+    private static int gidIndex(DeviceContext context) {
+        return context.gidTable(PORT).stream()
+                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                .findFirst()
+                .map(GidEntry::index)
+                .orElseThrow();
+    }
+
     private static final class Pair implements AutoCloseable {
 
         private final Cleanup open = new Cleanup();
@@ -57,12 +65,7 @@ class StreamRawIT {
             boolean done = false;
             try {
                 DeviceContext context = open.add(RdmaDevice.list().getFirst().open());
-                int gid = context.gidTable(PORT).stream()
-                        .filter(entry ->
-                                entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
-                        .findFirst()
-                        .map(GidEntry::index)
-                        .orElseThrow();
+                int gid = gidIndex(context);
                 a = open.add(StreamEndpoint.unconnected(context, options, passed));
                 b = open.add(StreamEndpoint.unconnected(context, options, passed));
                 RawConnection.connect(a.queuePair(), b.queuePair(), PORT, gid, parameters);
@@ -158,6 +161,51 @@ class StreamRawIT {
             assertThat(pair.a.isConnected()).isFalse();
             // And the dead one knows of itself.
             assertThatThrownBy(() -> pair.b.awaitReadable(TIMEOUT)).isInstanceOf(StreamException.class);
+        }
+    }
+
+    /**
+     * The peer may send as soon as the queue pair receives, and another thread may poll before this side has taken note of what
+     * the peer's rings are.
+     */
+    @ParameterizedTest
+    @EnumSource
+    void whatComesBeforeThePeerIsKnownIsJudgedWhenItIs(StreamMode mode) {
+        StreamOptions options = StreamOptions.defaults().withMode(mode);
+        try (Cleanup open = new Cleanup()) {
+            DeviceContext context = open.add(RdmaDevice.list().getFirst().open());
+            DataPath early = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
+            open.add(early::close);
+            DataPath late = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
+            open.add(late::close);
+            RawConnection.connect(
+                    early.queuePair(),
+                    late.queuePair(),
+                    PORT,
+                    gidIndex(context),
+                    PARAMETERS.withAccess(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
+            early.postReceives();
+            late.postReceives();
+            early.start(late.localData());
+            ByteBuffer out = ByteBuffer.allocateDirect(32_768);
+            StreamFixture.fill(out, 0);
+            assertThat(early.send(out, false)).isEqualTo(32_768);
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            while (early.outstanding() > (mode == StreamMode.SPLIT ? 1 : 0)) {
+                int ignored = early.progress();
+                assertThat(System.nanoTime() - deadline).as(early.describe()).isNegative();
+            }
+            int ignored = late.progress();
+            assertThat(late.failure()).isNull();
+
+            late.start(early.localData());
+            ByteBuffer in = ByteBuffer.allocate(32_768);
+            while (in.hasRemaining()) {
+                ignored = late.receive(in);
+                assertThat(late.failure()).isNull();
+                assertThat(System.nanoTime() - deadline).as(late.describe()).isNegative();
+            }
+            assertFilled(in.flip(), 0);
         }
     }
 
