@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -77,28 +76,23 @@ final class KernelAudit {
     }
 
     private final Set<Key> before;
-    private final Set<NativeResource> known = Collections.newSetFromMap(new IdentityHashMap<>());
-    /** Ids of the ledger that the kernel did not list when this began: it lists an id when it is bound to a device. */
-    private final Set<NativeResource> unbound;
+    /** What was in the ledger when this began, and whether the kernel listed it then. */
+    private final Map<NativeResource, Boolean> known;
 
     private Set<Key> latest;
-    /** What was in the ledger at the look that saw {@link #latest}, and the ids that were not bound then. */
-    private List<NativeResource> knownAtLatest;
-
-    private Set<NativeResource> unboundAtLatest;
+    /** The same of the look that saw {@link #latest}. */
+    private Map<NativeResource, Boolean> knownAtLatest;
 
     private final Thread thread = Thread.currentThread();
     private final long threadId;
 
-    private KernelAudit(Set<Key> before, List<NativeResource> known, Set<NativeResource> unbound, long threadId) {
+    private KernelAudit(Set<Key> before, Map<NativeResource, Boolean> known, long threadId) {
         this.before = before;
         this.threadId = threadId;
         this.latest = before;
+        this.known = known;
         this.knownAtLatest = known;
-        this.known.addAll(known);
-        this.unbound = unbound;
-        this.unboundAtLatest = unbound;
-        known.stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
+        known.keySet().stream().filter(KernelAudit::isOpenedByCm).forEach(KernelAudit::noteOpenedByCm);
     }
 
     /**
@@ -109,8 +103,7 @@ final class KernelAudit {
     static @Nullable KernelAudit begin() {
         try {
             Set<Key> before = KernelResource.list().stream().map(Key::of).collect(Collectors.toSet());
-            List<NativeResource> known = Ledger.live();
-            return new KernelAudit(before, known, unbound(known), nativeThreadId());
+            return new KernelAudit(before, picture(Ledger.live()), nativeThreadId());
         } catch (RdmaException e) {
             return null;
         }
@@ -125,21 +118,24 @@ final class KernelAudit {
         return new KernelAudit(
                 previous.latest,
                 previous.knownAtLatest,
-                previous.unboundAtLatest,
                 previous.thread == Thread.currentThread() ? previous.threadId : nativeThreadId());
     }
 
-    private static Set<NativeResource> unbound(List<NativeResource> resources) {
-        Set<NativeResource> unbound = Collections.newSetFromMap(new IdentityHashMap<>());
-        resources.stream()
-                .filter(resource -> resource instanceof CmId id && !id.hasDevice())
-                .forEach(unbound::add);
-        return unbound;
+    private static Map<NativeResource, Boolean> picture(List<NativeResource> ledger) {
+        Map<NativeResource, Boolean> picture = new IdentityHashMap<>();
+        ledger.forEach(resource -> picture.put(resource, isListed(resource)));
+        return picture;
+    }
+
+    /** Whether the kernel lists what is in the ledger: an id only when it is bound to a device. */
+    private static boolean isListed(NativeResource resource) {
+        return !(resource instanceof CmId id) || id.hasDevice();
     }
 
     /** Whether an object of the ledger may be one that the kernel did not list at the beginning. */
     boolean isNew(NativeResource resource) {
-        return !known.contains(resource) || unbound.contains(resource) && resource instanceof CmId id && id.hasDevice();
+        Boolean listed = known.get(resource);
+        return listed == null || !listed && isListed(resource);
     }
 
     /** Returns what the kernel calls this thread; 0 if it does not tell. */
@@ -174,9 +170,9 @@ final class KernelAudit {
         Map<Key, KernelResource> byKey = new HashMap<>();
         all.forEach(resource -> byKey.put(Key.of(resource), resource));
         latest = Set.copyOf(byKey.keySet());
-        knownAtLatest = Ledger.live();
-        unboundAtLatest = unbound(knownAtLatest);
-        List<NativeResource> entered = knownAtLatest.stream()
+        List<NativeResource> live = Ledger.live();
+        knownAtLatest = picture(live);
+        List<NativeResource> entered = live.stream()
                 .filter(resource -> isNew(resource) && (alone || resource.createdOn(thread)))
                 .toList();
         if (alone) {
