@@ -53,8 +53,8 @@ final class DataPath {
     private static final int MOST_HELD = 16 * 1024;
 
     /**
-     * The most bytes of a message that nothing was held back for: what is longer goes in several, so that the peer copies out
-     * of its ring, and gives it back, while the rest is under way.
+     * The most bytes of a message that nothing was held back for, and of a piece to be read: what is longer goes in several, so
+     * that the peer copies out of its ring, and gives it back, while the rest is under way.
      */
     private static final int MOST_WRITTEN = 64 * 1024;
 
@@ -974,8 +974,8 @@ final class DataPath {
                 landingRoom(),
                 Math.min(receiveRing.size() - landing % receiveRing.size(), peerSendBytes - landing % peerSendBytes));
         if (length < LEAST_PULLED || length > room) {
-            violated("it announced " + length + " bytes to be read, where there is room for " + room
-                    + " in one piece, of at least " + LEAST_PULLED);
+            violated("it announced a piece of " + length + " bytes to be read: a piece has at least " + LEAST_PULLED
+                    + ", and there is room for " + room);
             return;
         }
         pulling.add(landing, length);

@@ -540,8 +540,9 @@ class StreamIT {
             boolean split = mode == StreamMode.SPLIT;
             // So much that the peer reads a part.
             int size = split ? 40_000 : 1000;
-            StreamOptions options = options(mode).withSendBufferBytes(1 << 17).withReceiveBufferBytes(1 << 17);
-            try (Pair pair = Pair.connect(split ? options : options(mode))) {
+            int ring = split ? 1 << 17 : 1 << 15;
+            try (Pair pair =
+                    Pair.connect(options(mode).withSendBufferBytes(ring).withReceiveBufferBytes(ring))) {
                 ByteBuffer out = ByteBuffer.allocateDirect(size);
                 ByteBuffer in = ByteBuffer.allocateDirect(size);
                 StreamFixture.fill(out, 0);

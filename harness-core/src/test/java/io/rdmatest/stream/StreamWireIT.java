@@ -342,38 +342,33 @@ class StreamWireIT {
         }
     }
 
-    /** Two pieces that were read are told of in one message or in two; what was written before them is free at once. */
+    /** A piece of the first 40,000 bytes, another one behind it; neither leaves the ring of 80,000 before both are told of. */
     @Test
-    void theRingComesFreeAgainPieceByPiece() {
+    void twoPiecesAreToldOfInOneMessage() {
         try (Accepted pair = new Accepted(SPLIT.withSendBufferBytes(80_000), WirePeer.splitData(65_536, 20))) {
             assertThat(sendSome(pair.endpoint, 0, 100)).isEqualTo(100);
-            // 20,000 to be read, 16,384 at least; then as much written; then the rest of the ring of 65,536.
             assertThat(sendSome(pair.endpoint, 100, 40_000)).isEqualTo(40_000);
             assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(100);
             assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 29 | 20_000);
             assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(20_000);
             pair.peer.read(100, 20_000);
-            pair.peer.sendControl(1 << 30 | 20_000);
             pair.peer.sendControl(3 << 20 | 40_100);
             awaitRoom(pair);
-            // Room in the peer's ring up to its end, and behind it.
-            assertThat(sendSome(pair.endpoint, 40_100, 60_000)).isEqualTo(60_000);
-            long position = 40_100;
-            while (position < 100_100) {
-                WorkCompletion next = pair.peer.awaitReceive();
-                boolean announced = next.opcode() == WorkCompletion.Opcode.RECV;
-                int length = announced ? next.immediate() & 0xfffff : next.byteLength();
-                int at = (int) (position % 65_536);
-                assertThat(at + length).isLessThanOrEqualTo(65_536);
-                if (announced) {
-                    assertThat(length).isGreaterThanOrEqualTo(16_384);
-                    pair.peer.readAt(position, at, length);
-                    pair.peer.sendControl(1 << 30 | length);
-                }
-                pair.peer.assertRing(at, length, position);
-                position += length;
-            }
-            assertThat(position).isEqualTo(100_100);
+
+            // To be read as much as goes to the end of the peer's ring; then to the end of this side's, and up to the
+            // first piece.
+            assertThat(sendSome(pair.endpoint, 40_100, 60_000)).isEqualTo(40_000);
+            assertThat(pair.peer.awaitReceive().immediate()).isEqualTo(1 << 29 | 25_436);
+            pair.peer.read(40_100, 25_436);
+            pair.peer.assertRing(40_100, 25_436, 40_100);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(14_464);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(100);
+            pair.peer.assertRing(0, 14_564, 65_536);
+            assertThat(sendSome(pair.endpoint, 80_100, 1)).isZero();
+            pair.peer.sendControl(1 << 30 | 45_436);
+            awaitRoom(pair);
+            assertThat(sendSome(pair.endpoint, 80_100, 100)).isEqualTo(100);
+            assertThat(pair.peer.awaitReceive().byteLength()).isEqualTo(100);
             pair.endpoint.shutdown(TIMEOUT);
         }
     }
@@ -423,18 +418,20 @@ class StreamWireIT {
 
     @ParameterizedTest
     @CsvSource({
-        // Too little, too much, and past the end of the receive ring, or of the send ring.
-        "0, 0x20000000, of at least 16384",
-        "0, 0x20003fff, of at least 16384",
-        "0, 0x20008001, room for 32768 in one piece",
-        "20000, 0x20004000, room for 12768 in one piece",
-        "0, 0x40000000, are no announced pieces",
-        "0, 0x40004000, are no announced pieces",
-        "0, 0x60004000, no control message",
-        "0, 0x20104000, no control message"
+        // Too little, too much, past the end of the receive ring of 32,768, and past that of the send ring of 65,536.
+        "32768, 0, 0x20000000, a piece has at least 16384",
+        "32768, 0, 0x20003fff, a piece has at least 16384",
+        "32768, 0, 0x20008001, there is room for 32768",
+        "32768, 20000, 0x20004000, there is room for 12768",
+        "100000, 60000, 0x20004000, there is room for 5536",
+        "32768, 0, 0x40000000, are no announced pieces",
+        "32768, 0, 0x40004000, are no announced pieces",
+        "32768, 0, 0x60004000, no control message",
+        "32768, 0, 0x20104000, no control message"
     })
-    void aMessageOfTheSplitModeThatCannotBeEndsTheStream(int before, String word, String text) {
-        try (Accepted pair = new Accepted(SPLIT, WirePeer.splitData(1000, 10))) {
+    void aMessageOfTheSplitModeThatCannotBeEndsTheStream(int ring, int before, String word, String text) {
+        StreamOptions options = SPLIT.withReceiveBufferBytes(ring);
+        try (Accepted pair = new Accepted(options, WirePeer.splitData(1000, 10))) {
             if (before > 0) {
                 pair.peer.write(before);
                 pair.endpoint.awaitReadable(TIMEOUT);

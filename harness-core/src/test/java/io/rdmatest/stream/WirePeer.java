@@ -248,14 +248,8 @@ final class WirePeer implements AutoCloseable {
 
     /** Reads what the other side announced, into the own ring at the same place: before either ring wraps. */
     void read(int at, int length) {
-        readAt(at, at, length);
-    }
-
-    /** Reads what the other side announced at a position of the stream. */
-    void readAt(long position, int at, int length) {
         ByteBuffer theirs = ByteBuffer.wrap(received);
-        long remote = theirs.getLong(32) + position % theirs.getInt(28);
-        queuePair.postRead(sends++, region, at, length, remote, remoteKey(), SendFlag.SIGNALED);
+        queuePair.postRead(sends++, region, at, length, theirs.getLong(32) + at, remoteKey(), SendFlag.SIGNALED);
         awaitSends();
     }
 
