@@ -1,6 +1,6 @@
 package io.rdmatest.stream;
 
-/** How the receiver learns of data that was written into its ring. Both sides must use the same. */
+/** How data gets into the receiver's ring, and how the receiver learns of it. Both sides must use the same. */
 public enum StreamMode {
     /** RDMA WRITE with immediate data: one request per piece of data. */
     IMMEDIATE,

@@ -15,7 +15,7 @@ import java.util.Objects;
  *     kept for control messages
  * @param receiveQueueDepth messages that the peer may have under way, {@value #LEAST_DEPTH} to
  *     {@value #MOST_RECEIVE_DEPTH}: a control message gives half of them back in 9 bits
- * @param mode how the receiver learns of data
+ * @param mode how data gets to the receiver
  */
 public record StreamOptions(
         int sendBufferBytes, int receiveBufferBytes, int sendQueueDepth, int receiveQueueDepth, StreamMode mode) {
@@ -100,7 +100,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another mode.
      *
-     * @param value how the receiver learns of data
+     * @param value how data gets to the receiver
      */
     public StreamOptions withMode(StreamMode value) {
         return new StreamOptions(sendBufferBytes, receiveBufferBytes, sendQueueDepth, receiveQueueDepth, value);

@@ -389,7 +389,7 @@ public final class StreamRoles {
         private long unit;
         private final Yields yields = new Yields();
         private long bytesReceived;
-        private long bytesCompared;
+        private long bytesVerified;
 
         Exchange(RoleContext context, RstreamOptions options, String side, long position, long units) {
             this.context = context;
@@ -506,7 +506,7 @@ public final class StreamRoles {
                         bytesReceived == SYNC
                                 ? "stream at the " + side + " (from its first message on: does the peer verify, -T v?)"
                                 : "stream at the " + side);
-                bytesCompared += block.size();
+                bytesVerified += block.size();
             }
         }
 
@@ -611,7 +611,7 @@ public final class StreamRoles {
         }
 
         Result result(int connections) {
-            return new Result(timings, bytesReceived, bytesCompared, connections, List.of());
+            return new Result(timings, bytesReceived, bytesVerified, connections, List.of());
         }
     }
 }
