@@ -99,6 +99,10 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         add(parameters, "ours", value(row, "ours"));
         add(parameters, "theirs", value(row, "theirs"));
         add(parameters, "pairs", Integer.toString(row.path("pairs").size()));
+        int cold = row.path("coldPairs").size();
+        if (cold > 0) {
+            add(parameters, "pairs measured again, because the JVM compiled", Integer.toString(cold));
+        }
         add(parameters, "measured", measured.toString());
         row.path("parameters")
                 .properties()

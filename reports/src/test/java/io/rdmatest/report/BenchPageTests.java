@@ -27,6 +27,7 @@ class BenchPageTests {
                "pairs": [{"ratio": 0.91, "ourDetails": {"safepoints": 1, "collections": 1, "pausedMillis": 2.5,
                           "pauses": ["1.000 ms: GC(0) Pause Young"]}},
                          {"ratio": 0.91, "ourDetails": {"safepoints": 0, "collections": 0, "pausedMillis": 0, "pauses": []}}],
+               "coldPairs": [{"ratio": 0.4}, {"ratio": 0.5}],
                "what": "SEND, 64 bytes", "parameters": {"size": 64},
                "spread": {"min": 0.9, "median": 0.91, "max": 0.95}, "ours": {"median": 91.5}, "theirs": {"median": 100.5}},
               {"name": "rstream-64k_bw", "ratio": 0.8, "target": 1, "holds": false, "decided": false, "targetIs": "at least", "unit": "Gb/s",
@@ -98,7 +99,9 @@ class BenchPageTests {
         assertThat(results.get("cmtime-1000").at("/statusDetails/message").asText())
                 .isEqualTo("not measured: cmtime is not installed");
         assertThat(results.get("send-lat-64").path("parameters").toString())
-                .contains("{\"name\":\"ours\",\"value\":\"91.500 us\"}", "{\"name\":\"size\",\"value\":\"64\"}");
+                .contains("{\"name\":\"ours\",\"value\":\"91.500 us\"}", "{\"name\":\"size\",\"value\":\"64\"}")
+                .contains("{\"name\":\"pairs measured again, because the JVM compiled\",\"value\":\"2\"}");
+        assertThat(results.get("mckey").path("parameters").toString()).doesNotContain("measured again");
     }
 
     @Test

@@ -66,6 +66,15 @@ public final class Bench {
     /** The compiler is busy in a round if it takes more than this share of its time. */
     private static final double BUSY_COMPILER = 0.02;
 
+    /**
+     * A pair is measured again if the compilers had a processor for more than this share of ours: it then says how fast ours is
+     * with less than the processors that the program had.
+     */
+    private static final double TOO_BUSY_COMPILER = 0.1;
+
+    /** Pairs that one JVM measures again at most; later ones count whatever it compiles. */
+    static final int MOST_COLD_PAIRS = 5;
+
     private final Function<BenchRow, Contest> contests;
     private final BooleanSupplier cancelled;
     private final Pairs pairs;
@@ -144,13 +153,21 @@ public final class Bench {
         Sample ignored = contest.theirs();
         WarmUp warmUp = warmUp(contest);
         List<Pair> measured = new ArrayList<>();
+        List<Pair> cold = new ArrayList<>();
         while (!pairs.areEnough(row.target(), measured)) {
             requireGoingOn(cancelled);
             // Now, so that ours has room for what it allocates: connections, say.
             System.gc();
             Sample theirs = contest.theirs();
             requireGoingOn(cancelled);
-            Pair pair = new Pair(theirs, ours(contest));
+            Run ours = ours(contest);
+            Pair pair = new Pair(theirs, ours.sample());
+            if (ours.compilerShare() > TOO_BUSY_COMPILER && cold.size() < MOST_COLD_PAIRS) {
+                cold.add(pair);
+                progress.accept("%s: ratio %.3f with the JVM's compilers busy for %.0f %% of the time, once more"
+                        .formatted(row.name(), pair.ratio(), 100 * ours.compilerShare()));
+                continue;
+            }
             measured.add(pair);
             progress.accept("%s: pair %d: ours %.3f, theirs %.3f %s, ratio %.3f"
                     .formatted(
@@ -162,16 +179,28 @@ public final class Bench {
                             pair.ratio()));
         }
         RowResult.Jvm jvm = new RowResult.Jvm(measured.size(), warmUp.rounds(), warmUp.isSettled());
-        return new RowResult(row, measured, contest.parameters(), null, List.of(jvm), 0);
+        return new RowResult(row, measured, cold, contest.parameters(), null, List.of(jvm), 0);
     }
 
-    /** Runs ours, with set-up and end, and takes down whether the JVM paused meanwhile. */
-    private Sample ours(Contest contest) throws IOException, InterruptedException {
+    /**
+     * A run of ours.
+     *
+     * @param sample what came of it
+     * @param compilerShare for how much of the time the JVM's compilers had a processor; more than 1 if several had
+     */
+    private record Run(Sample sample, double compilerShare) {}
+
+    /** Runs ours, with set-up and end, and takes down whether the JVM paused or compiled meanwhile. */
+    private Run ours(Contest contest) throws IOException, InterruptedException {
+        long compiling = compilerMillis.getAsLong();
         long begin = System.nanoTime();
         Sample sample = contest.ours();
+        long end = System.nanoTime();
+        compiling = compilerMillis.getAsLong() - compiling;
         Map<String, Object> details = new LinkedHashMap<>(sample.details());
-        pauses.put(details, begin, System.nanoTime());
-        return new Sample(sample.value(), details);
+        pauses.put(details, begin, end);
+        details.put("compilerMillis", compiling);
+        return new Run(new Sample(sample.value(), details), compiling * 1e6 / Math.max(1, end - begin));
     }
 
     private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {

@@ -148,7 +148,7 @@ public final class BenchJvms {
 
     /** Far more than runs take, few or many to a sample; one that hangs ends at its own deadline, a step, long before. */
     private Duration limit(int count) {
-        return OVERHEAD.plus(step.multipliedBy(3L * count + 5));
+        return OVERHEAD.plus(step.multipliedBy(3L * (count + Bench.MOST_COLD_PAIRS) + 5));
     }
 
     /** Runs it in a session of its own: so what it leaves behind, however it ends, can be told from everything else. */

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param row the row
  * @param pairs one run of each side after the other, in order; empty if it was not measured
+ * @param coldPairs those that were measured again, because the JVM's compilers were busy in ours; they are not judged
  * @param parameters what both sides were given
  * @param notMeasured why it was not measured; null if it was
  * @param jvms the JVMs that measured it one after the other, each a part of the pairs
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 public record RowResult(
         BenchRow row,
         List<Pair> pairs,
+        List<Pair> coldPairs,
         Map<String, Object> parameters,
         @Nullable String notMeasured,
         List<Jvm> jvms,
@@ -60,6 +62,7 @@ public record RowResult(
     /** Copies the collections. */
     public RowResult {
         pairs = List.copyOf(pairs);
+        coldPairs = List.copyOf(coldPairs);
         jvms = List.copyOf(jvms);
         parameters = Collections.unmodifiableMap(new LinkedHashMap<>(parameters));
         if (pairs.isEmpty() && notMeasured == null) {
@@ -69,7 +72,7 @@ public record RowResult(
 
     /** Makes the result of a row that was not measured. */
     static RowResult notMeasured(BenchRow row, Map<String, Object> parameters, String reason) {
-        return new RowResult(row, List.of(), parameters, reason, List.of(), 0);
+        return new RowResult(row, List.of(), List.of(), parameters, reason, List.of(), 0);
     }
 
     /**
@@ -83,17 +86,22 @@ public record RowResult(
         if (!json.path("name").asText().equals(row.name())) {
             throw new IllegalArgumentException("The result is not of the row " + row.name() + ": " + json);
         }
-        List<Pair> pairs = new ArrayList<>();
-        for (JsonNode pair : json.path("pairs")) {
-            pairs.add(new Pair(sample(pair, "theirs", "theirDetails"), sample(pair, "ours", "ourDetails")));
-        }
         return new RowResult(
                 row,
-                pairs,
+                pairs(json.path("pairs")),
+                pairs(json.path("coldPairs")),
                 details(json.path("parameters")),
                 json.path("notMeasured").textValue(),
                 json.path("jvms").isArray() ? MAPPER.convertValue(json.path("jvms"), JVMS) : List.of(),
                 json.path("lostJvms").intValue());
+    }
+
+    private static List<Pair> pairs(JsonNode json) {
+        List<Pair> pairs = new ArrayList<>();
+        for (JsonNode pair : json) {
+            pairs.add(new Pair(sample(pair, "theirs", "theirDetails"), sample(pair, "ours", "ourDetails")));
+        }
+        return pairs;
     }
 
     private static Sample sample(JsonNode pair, String value, String details) {
@@ -117,16 +125,25 @@ public record RowResult(
         if (!isMeasured() || !next.isMeasured()) {
             return isMeasured() ? next.withLostJvms(lostJvms) : this;
         }
-        List<Pair> allPairs = new ArrayList<>(pairs);
-        allPairs.addAll(next.pairs);
-        List<Jvm> allJvms = new ArrayList<>(jvms);
-        allJvms.addAll(next.jvms);
-        return new RowResult(row, allPairs, next.parameters, null, allJvms, lostJvms + next.lostJvms);
+        return new RowResult(
+                row,
+                joined(pairs, next.pairs),
+                joined(coldPairs, next.coldPairs),
+                next.parameters,
+                null,
+                joined(jvms, next.jvms),
+                lostJvms + next.lostJvms);
+    }
+
+    private static <T> List<T> joined(List<T> first, List<T> second) {
+        List<T> all = new ArrayList<>(first);
+        all.addAll(second);
+        return all;
     }
 
     /** Returns this with JVMs that died before. */
     RowResult withLostJvms(int lost) {
-        return new RowResult(row, pairs, parameters, notMeasured, jvms, lostJvms + lost);
+        return new RowResult(row, pairs, coldPairs, parameters, notMeasured, jvms, lostJvms + lost);
     }
 
     /** Tells whether ours had come to a steady speed before its first pair, in each JVM. */
@@ -247,17 +264,8 @@ public record RowResult(
         json.put("holds", holds());
         json.put("decided", isDecided());
         json.put("verdict", verdict().toString());
-        List<Map<String, Object>> each = new ArrayList<>();
-        for (Pair pair : pairs) {
-            Map<String, Object> one = new LinkedHashMap<>();
-            one.put("ratio", pair.ratio());
-            one.put("theirs", pair.theirs().value());
-            one.put("ours", pair.ours().value());
-            one.put("theirDetails", pair.theirs().details());
-            one.put("ourDetails", pair.ours().details());
-            each.add(one);
-        }
-        json.put("pairs", each);
+        json.put("pairs", json(pairs));
+        json.put("coldPairs", json(coldPairs));
         json.put("targetIs", row.target().bound() == Target.Bound.AT_MOST ? "at most" : "at least");
         json.put("what", row.what());
         json.put("programs", row.programs());
@@ -275,6 +283,20 @@ public record RowResult(
         json.put("jvms", jvms);
         json.put("lostJvms", lostJvms);
         return json;
+    }
+
+    private static List<Map<String, Object>> json(List<Pair> pairs) {
+        List<Map<String, Object>> each = new ArrayList<>();
+        for (Pair pair : pairs) {
+            Map<String, Object> one = new LinkedHashMap<>();
+            one.put("ratio", pair.ratio());
+            one.put("theirs", pair.theirs().value());
+            one.put("ours", pair.ours().value());
+            one.put("theirDetails", pair.theirs().details());
+            one.put("ourDetails", pair.ours().details());
+            each.add(one);
+        }
+        return each;
     }
 
     private static Map<String, Object> spread(Spread spread) {

@@ -53,7 +53,13 @@ class BenchJvmsTests {
                         new Sample(2 * ratio, Map.of("latencyUs", Map.of("p50", 1.5)))))
                 .toList();
         return new RowResult(
-                ROW, pairs, Map.of("sizeBytes", 64), null, List.of(new Jvm(ratios.length, 4, ratios[0] < 1)), 0);
+                ROW,
+                pairs,
+                List.of(new Pair(new Sample(4, Map.of()), new Sample(ratios[0], Map.of("compilerMillis", 900)))),
+                Map.of("sizeBytes", 64),
+                null,
+                List.of(new Jvm(ratios.length, 4, ratios[0] < 1)),
+                0);
     }
 
     private static RowResult failed() {
@@ -119,6 +125,7 @@ class BenchJvmsTests {
         assertThat(result.pairs())
                 .extracting(Pair::ratio)
                 .containsExactly(0.5, 1.5, 0.5, 1.5, 0.5, 1.5, 0.5, 0.5, 1.5, 0.5, 0.5, 1.5);
+        assertThat(result.coldPairs()).extracting(Pair::ratio).containsExactly(0.125, 0.375, 0.125);
         assertThat(result.jvms()).containsExactly(new Jvm(5, 4, true), new Jvm(5, 4, false), new Jvm(2, 4, true));
         assertThat(result.warm()).as("in each").isFalse();
         assertThat(result.warmUpRounds()).isEqualTo(12);

@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -148,6 +150,42 @@ class BenchTests {
                 .measure(row(Target.atMost(1)));
         assertThat(script.turns).hasToString("ABBBBBAB");
         assertThat(result.warm()).isTrue();
+    }
+
+    /** Asked before and after each of our runs: for these numbers of runs the compilers rest, for the others they work. */
+    private static LongSupplier compilers(int resting, int working) {
+        AtomicLong asked = new AtomicLong();
+        return () -> {
+            long runs = asked.getAndIncrement() / 2;
+            // An hour in each run that they work in, which is more than any share of it.
+            long after = asked.get() % 2 == 0 ? 1 : 0;
+            return 3_600_000 * Math.clamp(runs + after - resting, 0, working);
+        };
+    }
+
+    private static RowResult measure(Script script, LongSupplier compilers, int pairs) throws InterruptedException {
+        return new Bench(any -> script, () -> false, new Bench.Pairs(pairs, pairs), line -> {}, compilers, 1)
+                .measure(row(Target.atLeast(1)));
+    }
+
+    @Test
+    void aPairInWhichTheJvmCompiledIsMeasuredAgainAndKept() throws InterruptedException {
+        Script script = ratios(0.5, 0.75, 2, 3);
+        RowResult result = measure(script, compilers(3, 2), 2);
+        assertThat(script.turns).as("both sides, once more").hasToString("ABBBABABABAB");
+        assertThat(result.pairs()).extracting(RowResult.Pair::ratio).containsExactly(2.0, 3.0);
+        assertThat(result.coldPairs()).extracting(RowResult.Pair::ratio).containsExactly(0.5, 0.75);
+        assertThat(result.coldPairs().getFirst().ours().details()).containsEntry("compilerMillis", 3_600_000L);
+        assertThat(result.pairs().getFirst().ours().details()).containsEntry("compilerMillis", 0L);
+        assertThat(result.ratios().min()).isEqualTo(2);
+        assertThat((List<?>) result.json().get("coldPairs")).hasSize(2);
+    }
+
+    @Test
+    void aJvmThatGoesOnCompilingIsNotWaitedForWithoutEnd() throws InterruptedException {
+        RowResult result = measure(ratios(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), compilers(3, 100), 2);
+        assertThat(result.coldPairs()).hasSize(5);
+        assertThat(result.pairs()).extracting(RowResult.Pair::ratio).containsExactly(0.6, 0.7);
     }
 
     @Test

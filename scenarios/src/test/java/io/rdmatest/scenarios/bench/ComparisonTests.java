@@ -38,7 +38,7 @@ class ComparisonTests {
         for (double ratio : ratios) {
             pairs.add(new Pair(new Sample(2, Map.of()), new Sample(2 * ratio, Map.of())));
         }
-        return new RowResult(row(name), pairs, Map.of(), null, List.of(), 0);
+        return new RowResult(row(name), pairs, List.of(), Map.of(), null, List.of(), 0);
     }
 
     /** Five times the same, which decides. */
