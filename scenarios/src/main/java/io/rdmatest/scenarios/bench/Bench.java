@@ -204,7 +204,7 @@ public final class Bench {
     }
 
     private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {
-        WarmUp warmUp = new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
+        WarmUp warmUp = newWarmUp();
         long start = System.nanoTime();
         boolean over;
         boolean exercised;
@@ -214,12 +214,21 @@ public final class Bench {
             long compiling = compilerMillis.getAsLong();
             double value = contest.ours().value();
             compiling = compilerMillis.getAsLong() - compiling;
-            over = warmUp.add(value, compiling * 1e6 > BUSY_COMPILER * (System.nanoTime() - began));
+            over = warmUp.add(value, isCompilerBusy(compiling, System.nanoTime() - began));
             exercised = contest.repetitions() == 0
                     || (long) warmUp.rounds() * contest.repetitions() >= LEAST_REPETITIONS * warming
                     || System.nanoTime() - start >= LEAST_WARM_UP.toNanos() * warming;
         } while (!(over && exercised) && System.nanoTime() - start < MOST_WARM_UP.toNanos() * warming);
         return warmUp;
+    }
+
+    static WarmUp newWarmUp() {
+        return new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
+    }
+
+    /** Tells whether a round in which the compilers had a processor for so long says nothing yet about the final speed. */
+    static boolean isCompilerBusy(long compilerMillis, long nanos) {
+        return compilerMillis * 1e6 > BUSY_COMPILER * nanos;
     }
 
     static void requireGoingOn(BooleanSupplier cancelled) {

@@ -10,13 +10,21 @@ import java.util.Locale;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** Measures what a unit of work costs when there is more of it: of several runs of the same work, the one in the middle. */
 public final class Growth {
 
     private static final int RUNS = 3;
-    private static final int WARM_UPS = 3;
     private static final Duration ENOUGH = Duration.ofSeconds(3);
+
+    /**
+     * So long that what a connection needs is called 10,000 times, and is compiled: it then allocates a third of what it does
+     * before, and amounts of which one was measured before and one after that are not to be compared.
+     */
+    private static final Duration LEAST_WARM_UP = Duration.ofSeconds(30);
+
+    private static final Duration MOST_WARM_UP = Duration.ofSeconds(90);
 
     /** Does the work of a row, as much as is asked for. */
     @FunctionalInterface
@@ -27,6 +35,9 @@ public final class Growth {
     private final Work work;
     private final BooleanSupplier cancelled;
     private final Consumer<String> progress;
+    private final LongSupplier compilerMillis;
+    private final long leastWarmUpNanos;
+    private final long mostWarmUpNanos;
 
     /**
      * Creates it.
@@ -35,13 +46,33 @@ public final class Growth {
      * @param progress takes a line about each step
      */
     public Growth(BenchContext context, Consumer<String> progress) {
-        this((row, work) -> row.source().run(context, work), context.cancelled(), progress);
+        this(
+                (row, work) -> row.source().run(context, work),
+                context.cancelled(),
+                progress,
+                JvmCounters::compilerMillis,
+                scaled(LEAST_WARM_UP, context),
+                scaled(MOST_WARM_UP, context));
     }
 
-    Growth(Work work, BooleanSupplier cancelled, Consumer<String> progress) {
+    Growth(
+            Work work,
+            BooleanSupplier cancelled,
+            Consumer<String> progress,
+            LongSupplier compilerMillis,
+            Duration leastWarmUp,
+            Duration mostWarmUp) {
         this.work = work;
         this.cancelled = cancelled;
         this.progress = progress;
+        this.compilerMillis = compilerMillis;
+        this.leastWarmUpNanos = leastWarmUp.toNanos();
+        this.mostWarmUpNanos = mostWarmUp.toNanos();
+    }
+
+    /** With a small scale a quick look is meant. */
+    private static Duration scaled(Duration time, BenchContext context) {
+        return Duration.ofNanos((long) (time.toNanos() * Math.min(1, context.scale())));
     }
 
     /**
@@ -53,11 +84,7 @@ public final class Growth {
         List<Point> points = new ArrayList<>();
         try {
             progress.accept(row.name() + ": warming up");
-            // With work of which there is enough to compile what does it.
-            long some = row.work().get(row.work().size() / 2);
-            for (int i = 0; i < WARM_UPS; i++) {
-                Effort ignored = run(row, some);
-            }
+            warmUp(row);
             for (long amount : row.work()) {
                 Point point = point(row, amount);
                 points.add(point);
@@ -80,6 +107,23 @@ public final class Growth {
             progress.accept(row.name() + ": not measured: " + sentence);
             return new GrowthResult(row, points, sentence);
         }
+    }
+
+    /** Until a unit takes as long as before, with nothing compiled meanwhile. */
+    private void warmUp(GrowthRow row) {
+        // With work of which there is enough to compile what does it.
+        long some = row.work().get(row.work().size() / 2);
+        WarmUp warmUp = Bench.newWarmUp();
+        long start = System.nanoTime();
+        boolean over;
+        do {
+            long began = System.nanoTime();
+            long compiling = compilerMillis.getAsLong();
+            double nanos = Point.of(some, run(row, some)).nanos();
+            over = warmUp.add(
+                    nanos, Bench.isCompilerBusy(compilerMillis.getAsLong() - compiling, System.nanoTime() - began));
+            over &= System.nanoTime() - start >= leastWarmUpNanos;
+        } while (!over && System.nanoTime() - start < mostWarmUpNanos);
     }
 
     private Point point(GrowthRow row, long amount) {

@@ -8,7 +8,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -89,8 +88,9 @@ final class JvmCounters {
                                 Files.readString(task.resolve("schedstat")).split(" ", 2)[0]);
                         found = true;
                     }
-                } catch (NoSuchFileException e) {
-                    // A thread that has just ended; or there is no schedstat, for any.
+                } catch (IOException e) {
+                    // A thread that has just ended, which must not change what is counted; or no thread has a
+                    // schedstat.
                     continue;
                 }
             }

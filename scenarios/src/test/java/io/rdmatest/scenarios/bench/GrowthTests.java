@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +29,18 @@ class GrowthTests {
     }
 
     private GrowthResult measure(BooleanSupplier cancelled, LongFunction<Effort> source) {
-        return new Growth((row, work) -> source.apply(work), cancelled, said::add).measure(row());
+        return measure(cancelled, () -> 0, source);
+    }
+
+    private GrowthResult measure(BooleanSupplier cancelled, LongSupplier compilerMillis, LongFunction<Effort> source) {
+        return new Growth(
+                        (row, work) -> source.apply(work),
+                        cancelled,
+                        said::add,
+                        compilerMillis,
+                        Duration.ZERO,
+                        Duration.ofMinutes(1))
+                .measure(row());
     }
 
     private static GrowthResult result(Point... points) {
@@ -95,6 +109,34 @@ class GrowthTests {
         assertThat(result.points()).extracting(Point::nanos).containsExactly(4.0, 4.0, 2.0);
         assertThat(result.json()).containsEntry("timeGrowth", 1.0).containsEntry("holds", true);
         assertThat(result.line()).contains("0.00 at 100", "holds");
+    }
+
+    @Test
+    void theWarmUpGoesOnWhileAUnitGetsCheaperOrTheCompilerIsBusy() {
+        List<Long> asked = new ArrayList<>();
+        // Asked before and after each round: the compiler works for a minute in the fifth one.
+        AtomicInteger questions = new AtomicInteger();
+        GrowthResult result = measure(() -> false, () -> questions.incrementAndGet() > 9 ? 60_000 : 0, work -> {
+            asked.add(work);
+            // The first two rounds are interpreted.
+            return new Effort(work, asked.size() <= 2 ? work * 9 : work * 4, 0, 0);
+        });
+
+        assertThat(asked.stream().takeWhile(work -> work == 10))
+                .as("two, two that are steady, one with the compiler, three that are steady and quiet")
+                .hasSize(8);
+        assertThat(result.points()).extracting(Point::nanos).containsExactly(4.0, 4.0, 4.0);
+    }
+
+    @Test
+    void aWarmUpThatNeverSettlesEnds() {
+        List<Long> asked = new ArrayList<>();
+        GrowthResult result = measure(() -> false, work -> {
+            asked.add(work);
+            return new Effort(work, asked.size() % 2 == 0 ? work : work * 9, 0, 0);
+        });
+        assertThat(asked.stream().takeWhile(work -> work == 10)).hasSize(200);
+        assertThat(result.points()).hasSize(3);
     }
 
     @Test
