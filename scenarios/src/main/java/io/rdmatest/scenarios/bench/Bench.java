@@ -49,9 +49,6 @@ public final class Bench {
         }
     }
 
-    private static final int WARM_UP_WINDOW = 3;
-    private static final double WARM_UP_TOLERANCE = 0.1;
-    private static final int MOST_WARM_UP_ROUNDS = 200;
     private static final Duration MOST_WARM_UP = Duration.ofSeconds(90);
 
     /**
@@ -62,9 +59,6 @@ public final class Bench {
 
     /** What takes so long that it does not come to as many in this time is not a matter of the loop around it. */
     private static final Duration LEAST_WARM_UP = Duration.ofSeconds(15);
-
-    /** The compiler is busy in a round if it takes more than this share of its time. */
-    private static final double BUSY_COMPILER = 0.02;
 
     /**
      * A pair is measured again if the compilers had a processor for more than this share of ours: it then says how fast ours is
@@ -97,7 +91,7 @@ public final class Bench {
                 context.cancelled(),
                 pairs,
                 progress,
-                JvmCounters::compilerMillis,
+                CompilerThreads.OWN::millis,
                 Math.min(1, context.scale()));
     }
 
@@ -162,10 +156,11 @@ public final class Bench {
             requireGoingOn(cancelled);
             Run ours = ours(contest);
             Pair pair = new Pair(theirs, ours.sample());
-            if (ours.compilerShare() > TOO_BUSY_COMPILER && cold.size() < MOST_COLD_PAIRS) {
+            if (ours.compilers().share() > TOO_BUSY_COMPILER && cold.size() < MOST_COLD_PAIRS) {
                 cold.add(pair);
                 progress.accept("%s: ratio %.3f with the JVM's compilers busy for %.0f %% of the time, once more"
-                        .formatted(row.name(), pair.ratio(), 100 * ours.compilerShare()));
+                        .formatted(
+                                row.name(), pair.ratio(), 100 * ours.compilers().share()));
                 continue;
             }
             measured.add(pair);
@@ -186,49 +181,37 @@ public final class Bench {
      * A run of ours.
      *
      * @param sample what came of it
-     * @param compilerShare for how much of the time the JVM's compilers had a processor; more than 1 if several had
+     * @param compilers what the JVM's compilers took of it
      */
-    private record Run(Sample sample, double compilerShare) {}
+    private record Run(Sample sample, CompilerWatch.Taken compilers) {}
 
     /** Runs ours, with set-up and end, and takes down whether the JVM paused or compiled meanwhile. */
     private Run ours(Contest contest) throws IOException, InterruptedException {
-        long compiling = compilerMillis.getAsLong();
         long begin = System.nanoTime();
+        CompilerWatch watch = new CompilerWatch(compilerMillis);
         Sample sample = contest.ours();
-        long end = System.nanoTime();
-        compiling = compilerMillis.getAsLong() - compiling;
+        CompilerWatch.Taken compilers = watch.stop();
         Map<String, Object> details = new LinkedHashMap<>(sample.details());
-        pauses.put(details, begin, end);
-        details.put("compilerMillis", compiling);
-        return new Run(new Sample(sample.value(), details), compiling * 1e6 / Math.max(1, end - begin));
+        pauses.put(details, begin, System.nanoTime());
+        details.put("compilerMillis", compilers.millis());
+        return new Run(new Sample(sample.value(), details), compilers);
     }
 
     private WarmUp warmUp(Contest contest) throws IOException, InterruptedException {
-        WarmUp warmUp = newWarmUp();
+        WarmUp warmUp = new WarmUp();
         long start = System.nanoTime();
         boolean over;
         boolean exercised;
         do {
             requireGoingOn(cancelled);
-            long began = System.nanoTime();
-            long compiling = compilerMillis.getAsLong();
+            CompilerWatch watch = new CompilerWatch(compilerMillis);
             double value = contest.ours().value();
-            compiling = compilerMillis.getAsLong() - compiling;
-            over = warmUp.add(value, isCompilerBusy(compiling, System.nanoTime() - began));
+            over = warmUp.add(value, watch.stop());
             exercised = contest.repetitions() == 0
                     || (long) warmUp.rounds() * contest.repetitions() >= LEAST_REPETITIONS * warming
                     || System.nanoTime() - start >= LEAST_WARM_UP.toNanos() * warming;
         } while (!(over && exercised) && System.nanoTime() - start < MOST_WARM_UP.toNanos() * warming);
         return warmUp;
-    }
-
-    static WarmUp newWarmUp() {
-        return new WarmUp(WARM_UP_WINDOW, WARM_UP_TOLERANCE, MOST_WARM_UP_ROUNDS);
-    }
-
-    /** Tells whether a round in which the compilers had a processor for so long says nothing yet about the final speed. */
-    static boolean isCompilerBusy(long compilerMillis, long nanos) {
-        return compilerMillis * 1e6 > BUSY_COMPILER * nanos;
     }
 
     static void requireGoingOn(BooleanSupplier cancelled) {

@@ -19,8 +19,8 @@ public final class Growth {
     private static final Duration ENOUGH = Duration.ofSeconds(3);
 
     /**
-     * So long that what a connection needs is called 10,000 times, and is compiled: it then allocates a third of what it does
-     * before, and amounts of which one was measured before and one after that are not to be compared.
+     * So long that what a connection needs is called 10,000 times, and is compiled: it then allocates less, and amounts of
+     * which one was measured before and one after that are not to be compared.
      */
     private static final Duration LEAST_WARM_UP = Duration.ofSeconds(30);
 
@@ -50,7 +50,7 @@ public final class Growth {
                 (row, work) -> row.source().run(context, work),
                 context.cancelled(),
                 progress,
-                JvmCounters::compilerMillis,
+                CompilerThreads.OWN::millis,
                 scaled(LEAST_WARM_UP, context),
                 scaled(MOST_WARM_UP, context));
     }
@@ -113,17 +113,16 @@ public final class Growth {
     private void warmUp(GrowthRow row) {
         // With work of which there is enough to compile what does it.
         long some = row.work().get(row.work().size() / 2);
-        WarmUp warmUp = Bench.newWarmUp();
+        WarmUp warmUp = new WarmUp();
         long start = System.nanoTime();
+        long elapsed;
         boolean over;
         do {
-            long began = System.nanoTime();
-            long compiling = compilerMillis.getAsLong();
+            CompilerWatch watch = new CompilerWatch(compilerMillis);
             double nanos = Point.of(some, run(row, some)).nanos();
-            over = warmUp.add(
-                    nanos, Bench.isCompilerBusy(compilerMillis.getAsLong() - compiling, System.nanoTime() - began));
-            over &= System.nanoTime() - start >= leastWarmUpNanos;
-        } while (!over && System.nanoTime() - start < mostWarmUpNanos);
+            over = warmUp.add(nanos, watch.stop());
+            elapsed = System.nanoTime() - start;
+        } while (!(over && elapsed >= leastWarmUpNanos) && elapsed < mostWarmUpNanos);
     }
 
     private Point point(GrowthRow row, long amount) {

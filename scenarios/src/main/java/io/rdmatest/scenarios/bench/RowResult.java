@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -136,9 +137,7 @@ public record RowResult(
     }
 
     private static <T> List<T> joined(List<T> first, List<T> second) {
-        List<T> all = new ArrayList<>(first);
-        all.addAll(second);
-        return all;
+        return Stream.concat(first.stream(), second.stream()).toList();
     }
 
     /** Returns this with JVMs that died before. */

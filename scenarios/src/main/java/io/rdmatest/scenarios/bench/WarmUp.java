@@ -9,12 +9,24 @@ import java.util.Deque;
  */
 public final class WarmUp {
 
+    private static final int WINDOW = 3;
+    private static final double TOLERANCE = 0.1;
+    private static final int MOST = 200;
+
+    /** The compilers are busy in a round if they take more than this share of its time. */
+    private static final double BUSY_COMPILER = 0.02;
+
     private final int window;
     private final double tolerance;
     private final int most;
     private final Deque<Double> last = new ArrayDeque<>();
     private int rounds;
     private int quietRounds;
+
+    /** Begins to watch until 3 rounds lie within 10 % of each other, or for 200 rounds. */
+    WarmUp() {
+        this(WINDOW, TOLERANCE, MOST);
+    }
 
     /**
      * Begins to watch.
@@ -32,6 +44,17 @@ public final class WarmUp {
         this.window = window;
         this.tolerance = tolerance;
         this.most = most;
+    }
+
+    /**
+     * Takes the value of a round.
+     *
+     * @param value what was measured
+     * @param compilers what the compilers took of it
+     * @return whether the warm-up is over
+     */
+    boolean add(double value, CompilerWatch.Taken compilers) {
+        return add(value, compilers.share() > BUSY_COMPILER);
     }
 
     /**

@@ -20,6 +20,8 @@ class GrowthTests {
 
     private static final Instant MEASURED = Instant.parse("2026-01-31T23:59:59Z");
 
+    private static final Duration LONG = Duration.ofMinutes(1);
+
     private final List<String> said = new ArrayList<>();
 
     private static GrowthRow row() {
@@ -29,17 +31,16 @@ class GrowthTests {
     }
 
     private GrowthResult measure(BooleanSupplier cancelled, LongFunction<Effort> source) {
-        return measure(cancelled, () -> 0, source);
+        return measure(cancelled, () -> 0, Duration.ZERO, LONG, source);
     }
 
-    private GrowthResult measure(BooleanSupplier cancelled, LongSupplier compilerMillis, LongFunction<Effort> source) {
-        return new Growth(
-                        (row, work) -> source.apply(work),
-                        cancelled,
-                        said::add,
-                        compilerMillis,
-                        Duration.ZERO,
-                        Duration.ofMinutes(1))
+    private GrowthResult measure(
+            BooleanSupplier cancelled,
+            LongSupplier compilerMillis,
+            Duration least,
+            Duration most,
+            LongFunction<Effort> source) {
+        return new Growth((row, work) -> source.apply(work), cancelled, said::add, compilerMillis, least, most)
                 .measure(row());
     }
 
@@ -116,7 +117,8 @@ class GrowthTests {
         List<Long> asked = new ArrayList<>();
         // Asked before and after each round: the compiler works for a minute in the fifth one.
         AtomicInteger questions = new AtomicInteger();
-        GrowthResult result = measure(() -> false, () -> questions.incrementAndGet() > 9 ? 60_000 : 0, work -> {
+        LongSupplier compilerMillis = () -> questions.incrementAndGet() > 9 ? 60_000 : 0;
+        GrowthResult result = measure(() -> false, compilerMillis, Duration.ZERO, LONG, work -> {
             asked.add(work);
             // The first two rounds are interpreted.
             return new Effort(work, asked.size() <= 2 ? work * 9 : work * 4, 0, 0);
@@ -126,6 +128,33 @@ class GrowthTests {
                 .as("two, two that are steady, one with the compiler, three that are steady and quiet")
                 .hasSize(8);
         assertThat(result.points()).extracting(Point::nanos).containsExactly(4.0, 4.0, 4.0);
+    }
+
+    @Test
+    void theWarmUpTakesItsLeastTimeHoweverSteadyItIs() {
+        Duration least = Duration.ofMillis(50);
+        List<Long> measuredAt = new ArrayList<>();
+        long begin = System.nanoTime();
+        GrowthResult result = measure(() -> false, () -> 0, least, LONG, work -> {
+            // The first amount that is measured, and not the one of the warm-up.
+            if (work == 1) {
+                measuredAt.add(System.nanoTime());
+            }
+            return new Effort(work, work, 0, 0);
+        });
+        assertThat(measuredAt.getFirst() - begin).isGreaterThanOrEqualTo(least.toNanos());
+        assertThat(result.isMeasured()).isTrue();
+    }
+
+    @Test
+    void theWarmUpEndsAfterItsLongestTime() {
+        List<Long> asked = new ArrayList<>();
+        GrowthResult result = measure(() -> false, () -> 0, LONG, Duration.ZERO, work -> {
+            asked.add(work);
+            return new Effort(work, work, 0, 0);
+        });
+        assertThat(asked.stream().takeWhile(work -> work == 10)).hasSize(1);
+        assertThat(result.isMeasured()).isTrue();
     }
 
     @Test
