@@ -21,9 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * {@code ./rdmatest} against the C programs: in one virtual machine, and from one of two hosts to the other, on which nothing
  * but rdma-core is used. One pair of machines runs all of it, one exchange after the other.
  */
-@EnabledIf(
-        value = "io.rdmatest.acceptance.Machines#prepared",
-        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#prepared", disabledReason = Machines.NOT_PREPARED)
 @Timeout(value = 12, unit = TimeUnit.MINUTES)
 class CommandsAgainstProgramsTests {
 

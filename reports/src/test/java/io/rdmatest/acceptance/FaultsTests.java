@@ -22,9 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Faults on purpose between two virtual machines on one segment. All run in one pair of machines, which is booted once; what
  * became of each is a test here.
  */
-@EnabledIf(
-        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
-        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 class FaultsTests {
 

@@ -32,6 +32,12 @@ final class Machines {
             }
             """;
 
+    /**
+     * Why the tests that need a machine are skipped. The set-up provides what they need, so {@code .ci/run}, which knows the end
+     * of the sentence, fails where it is said.
+     */
+    static final String NOT_PREPARED = "the project is not packaged, or no virtual machine can be started here";
+
     private static final Path SCRIPTS = PROJECT.resolve("fabric-config/rdma-jdk/bin");
 
     /** How a program ended, and what it wrote, standard error included. */

@@ -13,9 +13,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Roles on two nodes, which are virtual machines on one segment; the agent is the jar that the build made. */
-@EnabledIf(
-        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
-        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class NodesTests {
 

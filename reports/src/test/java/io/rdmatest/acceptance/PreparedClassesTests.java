@@ -21,7 +21,7 @@ class PreparedClassesTests {
 
     @Test
     void theFirstCommandPreparesWhatAJvmAccepts() throws Exception {
-        assumeTrue(Machines.prepared(), "the commands are not packaged, or no machine can be started here");
+        assumeTrue(Machines.prepared(), Machines.NOT_PREPARED);
         Ended version = rdmatestVersion(Map.of());
         assertThat(version.output()).startsWith("rdmatest ");
         assertThat(CACHE).isNotEmptyFile();

@@ -25,9 +25,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
-@EnabledIf(
-        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
-        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class QualifyAcrossNodesTests {
 

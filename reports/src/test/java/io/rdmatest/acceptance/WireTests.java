@@ -35,9 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What passes between two virtual machines, captured on node a and judged here. One pair of machines makes all captures; each is
  * judged in a test of its own.
  */
-@EnabledIf(
-        value = "io.rdmatest.acceptance.Machines#preparedForNodes",
-        disabledReason = "the project is not packaged, or no virtual machine can be started here")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class WireTests {
 
