@@ -11,6 +11,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +27,13 @@ final class DetachedCall {
      * @param result what it returned
      * @param errno errno behind it; 0 if it returned 0
      * @param interruptedIn where in the kernel it waited when it was interrupted; null if it returned by itself
+     * @param awaitedIn where in the kernel it waited when it was given more time; null if it needed none
      */
-    record Outcome(long result, int errno, @Nullable String interruptedIn) {}
+    record Outcome(
+            long result,
+            int errno,
+            @Nullable String interruptedIn,
+            @Nullable String awaitedIn) {}
 
     /** How often is looked whether the call is to be interrupted, until it ends. */
     private static final Duration AGAIN = Duration.ofMillis(20);
@@ -43,6 +49,9 @@ final class DetachedCall {
 
     /** Where in the kernel the call waited when it was interrupted. Guarded by this. */
     private @Nullable String interruptedIn;
+
+    /** Where in the kernel the call waited when it was given more time. Guarded by this. */
+    private @Nullable String awaitedIn;
 
     /** Guarded by this. */
     private boolean abandoned;
@@ -83,7 +92,7 @@ final class DetachedCall {
         synchronized (this) {
             late = abandoned;
             boolean ignored = failure == null
-                    ? outcome.complete(new Outcome(result, errno, interruptedIn))
+                    ? outcome.complete(new Outcome(result, errno, interruptedIn, awaitedIn))
                     : outcome.completeExceptionally(failure);
         }
         if (late) {
@@ -96,14 +105,21 @@ final class DetachedCall {
      *
      * @param limit how long at most, before the call is interrupted
      * @param grace how long it then has to return
+     * @param patience how much longer it has, by where in the kernel it waits then
      * @return how it ended; nothing if it has not, and the call is abandoned
      */
-    Optional<Outcome> await(Duration limit, Duration grace) {
+    Optional<Outcome> await(Duration limit, Duration grace, Function<String, Duration> patience) {
         boolean over = awaitUntil(System.nanoTime() + limit.toNanos());
         long last = System.nanoTime() + grace.toNanos();
         while (!over && last - System.nanoTime() > 0) {
             interruptCall();
             over = awaitUntil(Math.min(last, System.nanoTime() + AGAIN.toNanos()));
+        }
+        if (!over) {
+            Duration more = moreTime(patience);
+            if (more.isPositive()) {
+                boolean ignored = awaitUntil(System.nanoTime() + more.toNanos());
+            }
         }
         synchronized (this) {
             if (!outcome.isDone()) {
@@ -131,6 +147,15 @@ final class DetachedCall {
             interruptedIn = place;
             boolean ignored = BlockingCalls.interrupt(thread);
         }
+    }
+
+    private synchronized Duration moreTime(Function<String, Duration> patience) {
+        String place = waitsIn();
+        Duration more = patience.apply(place);
+        if (more.isPositive()) {
+            awaitedIn = place;
+        }
+        return more;
     }
 
     private boolean awaitUntil(long deadline) {

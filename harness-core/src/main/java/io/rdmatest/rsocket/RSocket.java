@@ -57,11 +57,23 @@ public final class RSocket extends NativeResource {
 
     private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
-    /** What waits for a completion event in the kernel: ib_uverbs_event_read. */
-    private static final String COMPLETION_EVENT = "uverbs";
+    /** What waits for a completion event in the kernel: ib_uverbs_event_read, called by ib_uverbs_comp_event_read. */
+    private static final String COMPLETION_EVENT = "event_read";
+
+    /** Where soft-RoCE waits for the last user of memory that is deregistered: __rxe_cleanup. */
+    private static final String LAST_USER = "rxe_cleanup";
+
+    /**
+     * How long a call may wait there. The kernel gives up after 50 s, and frees the memory. It has to where a packet of the
+     * peer's was being worked on when the queue pair went to the error state: its responder keeps the memory that it looked up
+     * until the queue pair is destroyed, and rclose deregisters memory first.
+     */
+    private static final Duration LAST_USER_LIMIT = Duration.ofSeconds(60);
 
     /** How long an interrupted rclose may take to return: it frees memory and queue pairs then. */
     private static final Duration INTERRUPTING = Duration.ofSeconds(2);
+
+    private static final System.Logger LOG = System.getLogger(RSocket.class.getName());
 
     // Linux; not among the generated constants.
     private static final int SO_KEEPALIVE = 9;
@@ -458,7 +470,8 @@ public final class RSocket extends NativeResource {
         DetachedCall call = DetachedCall.start(
                 "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), COMPLETION_EVENT, () -> {});
         String named = "rshutdown(" + describe() + ", " + direction + ")";
-        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING).orElseThrow(() -> neverReturned(named, call));
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, place -> Duration.ZERO)
+                .orElseThrow(() -> neverReturned(named, CLOSING.plus(INTERRUPTING), call));
         if (outcome.interruptedIn() != null) {
             throw cutShort(named, outcome.interruptedIn());
         }
@@ -1087,6 +1100,10 @@ public final class RSocket extends NativeResource {
      * acknowledged what was sent, or the transport has given it up, but not for the peer to read it; and not longer than
      * {@value #CLOSING_SECONDS} s: it is interrupted then, and frees the socket all the same.
      *
+     * <p>With soft-RoCE it can take a minute when the peer sends while the connection ends: the kernel then waits 50 s for the
+     * last user of the socket's memory (0.2 s before 2025). That is logged as a warning; the connection has ended before, and
+     * nothing is lost by it.
+     *
      * <p>Besides a peer that is gone, a device that loses a completion event lets rclose wait for ever: it waits for that
      * event alone.
      *
@@ -1102,8 +1119,19 @@ public final class RSocket extends NativeResource {
             closing = call;
         }
         DetachedCall waiting = call;
-        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING)
-                .orElseThrow(() -> neverReturned("rclose(" + describe() + ")", waiting));
+        String named = "rclose(" + describe() + ")";
+        long begin = System.nanoTime();
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, RSocket::patience)
+                .orElseThrow(() -> neverReturned(named, Duration.ofNanos(System.nanoTime() - begin), waiting));
+        if (outcome.awaitedIn() != null) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "{0} took {1} s, because soft-RoCE waited for the last user of the socket''s memory (in the kernel in"
+                            + " {2}): a packet of the peer''s was being worked on when the queue pair went to the error state",
+                    named,
+                    Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
+                    outcome.awaitedIn());
+        }
         if (outcome.result() != 0) {
             closing = null;
             throw new RdmaException("rclose", describe(), outcome.errno());
@@ -1130,9 +1158,12 @@ public final class RSocket extends NativeResource {
                         + "), and what was not acknowledged may be lost");
     }
 
-    private static RdmaTimeoutException neverReturned(String call, DetachedCall waiting) {
-        return new RdmaTimeoutException(
-                "end of " + call, CLOSING.plus(INTERRUPTING), "it waits in the kernel in " + waiting.waitsIn());
+    private static Duration patience(String place) {
+        return place.contains(LAST_USER) ? LAST_USER_LIMIT : Duration.ZERO;
+    }
+
+    private static RdmaTimeoutException neverReturned(String call, Duration waited, DetachedCall waiting) {
+        return new RdmaTimeoutException("end of " + call, waited, "it waits in the kernel in " + waiting.waitsIn());
     }
 
     /** Ends what a {@link #close} gave up waiting for; that one may still be on its way out. */

@@ -19,6 +19,10 @@ import java.util.Set;
  *
  * <p>The region owns its memory and frees it only after the device let go of it. Access through {@link #bytes()} is
  * checked by the JVM: outside of the region it throws, and so it does after the region is closed.
+ *
+ * <p>Queue pairs whose peer may use the region are to be closed before it. With soft-RoCE the close of the region else waits 50 s
+ * where a packet was being worked on when the queue pair went to the error state: the responder keeps the region then until the
+ * queue pair is destroyed or reset.
  */
 public final class MemoryRegion extends VerbsObject {
 
