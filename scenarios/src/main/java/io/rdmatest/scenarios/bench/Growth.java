@@ -4,19 +4,31 @@ import io.rdmatest.scenarios.bench.GrowthResult.Point;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** Measures what a unit of work costs when there is more of it: of several runs of the same work, the one in the middle. */
+/**
+ * Measures what a unit of work costs when there is more of it: all amounts in turn, and that again, so that whatever changes
+ * meanwhile on the host, or in what the compiler made of the work, meets each of them. Of the runs of an amount the time and
+ * the memory in the middle count.
+ */
 public final class Growth {
 
+    private static final int ROUNDS = 3;
+
+    /** After so long no other round is begun. */
+    private static final Duration ENOUGH = Duration.ofSeconds(90);
+
+    /** Runs of an amount in a round, of those that take less than {@link #SHORT} together. */
     private static final int RUNS = 3;
-    private static final Duration ENOUGH = Duration.ofSeconds(3);
+
+    private static final Duration SHORT = Duration.ofSeconds(3);
 
     /**
      * So long that what a connection needs is called 10,000 times, and is compiled: it then allocates less, and amounts of
@@ -38,6 +50,7 @@ public final class Growth {
     private final LongSupplier compilerMillis;
     private final long leastWarmUpNanos;
     private final long mostWarmUpNanos;
+    private final long enoughNanos;
 
     /**
      * Creates it.
@@ -52,7 +65,8 @@ public final class Growth {
                 progress,
                 CompilerThreads.OWN::millis,
                 scaled(LEAST_WARM_UP, context),
-                scaled(MOST_WARM_UP, context));
+                scaled(MOST_WARM_UP, context),
+                scaled(ENOUGH, context));
     }
 
     Growth(
@@ -61,13 +75,15 @@ public final class Growth {
             Consumer<String> progress,
             LongSupplier compilerMillis,
             Duration leastWarmUp,
-            Duration mostWarmUp) {
+            Duration mostWarmUp,
+            Duration enough) {
         this.work = work;
         this.cancelled = cancelled;
         this.progress = progress;
         this.compilerMillis = compilerMillis;
         this.leastWarmUpNanos = leastWarmUp.toNanos();
         this.mostWarmUpNanos = mostWarmUp.toNanos();
+        this.enoughNanos = enough.toNanos();
     }
 
     /** With a small scale a quick look is meant. */
@@ -81,32 +97,45 @@ public final class Growth {
      * @throws CancellationException if the bench is to end
      */
     public GrowthResult measure(GrowthRow row) {
-        List<Point> points = new ArrayList<>();
+        SortedMap<Long, List<Point>> runs = new TreeMap<>();
         try {
             progress.accept(row.name() + ": warming up");
             warmUp(row);
-            for (long amount : row.work()) {
-                Point point = point(row, amount);
-                points.add(point);
-                progress.accept(String.format(
-                        Locale.ROOT,
-                        "%s: %d: %.2f us, %.0f B allocated, %.0f B resident for each %s",
-                        row.name(),
-                        amount,
-                        point.nanos() / 1e3,
-                        point.allocatedBytes(),
-                        point.residentBytes(),
-                        row.unit()));
-            }
-            return new GrowthResult(row, points, null);
+            long begin = System.nanoTime();
+            int rounds = 0;
+            do {
+                for (long amount : row.work()) {
+                    List<Point> now = runs(row, amount);
+                    runs.computeIfAbsent(amount, each -> new ArrayList<>()).addAll(now);
+                    tell(row, Point.middle(now));
+                }
+                rounds++;
+            } while (rounds < ROUNDS && System.nanoTime() - begin < enoughNanos);
+            return new GrowthResult(row, points(runs), null);
         } catch (CancellationException | RoleCancelledException e) {
             throw e;
         } catch (RuntimeException | AssertionError e) {
             // The other rows are measured all the same, and this one says why not.
             String sentence = NotMeasuredException.sentence(e);
             progress.accept(row.name() + ": not measured: " + sentence);
-            return new GrowthResult(row, points, sentence);
+            return new GrowthResult(row, points(runs), sentence);
         }
+    }
+
+    private void tell(GrowthRow row, Point point) {
+        progress.accept(String.format(
+                Locale.ROOT,
+                "%s: %d: %.2f us, %.0f B allocated, %.0f B resident for each %s",
+                row.name(),
+                point.work(),
+                point.nanos() / 1e3,
+                point.allocatedBytes(),
+                point.residentBytes(),
+                row.unit()));
+    }
+
+    private static List<Point> points(SortedMap<Long, List<Point>> runs) {
+        return runs.values().stream().map(Point::middle).toList();
     }
 
     /** Until a unit takes as long as before, with nothing compiled meanwhile. */
@@ -125,15 +154,13 @@ public final class Growth {
         } while (!(over && elapsed >= leastWarmUpNanos) && elapsed < mostWarmUpNanos);
     }
 
-    private Point point(GrowthRow row, long amount) {
+    private List<Point> runs(GrowthRow row, long amount) {
         List<Point> runs = new ArrayList<>();
-        // What takes long is steady enough to be measured once.
-        long deadline = System.nanoTime() + ENOUGH.toNanos();
+        long begin = System.nanoTime();
         do {
             runs.add(Point.of(amount, run(row, amount)));
-        } while (runs.size() < RUNS && System.nanoTime() - deadline < 0);
-        runs.sort(Comparator.comparingDouble(Point::nanos));
-        return runs.get(runs.size() / 2);
+        } while (runs.size() < RUNS && System.nanoTime() - begin < SHORT.toNanos());
+        return runs;
     }
 
     private Effort run(GrowthRow row, long amount) {

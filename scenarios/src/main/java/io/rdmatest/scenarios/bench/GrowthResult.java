@@ -38,6 +38,28 @@ public record GrowthResult(
                     effort.allocatedBytes() / effort.units(),
                     effort.residentBytes() / effort.units());
         }
+
+        /**
+         * Returns the time and the bytes allocated in the middle, each for itself, and the most bytes resident.
+         *
+         * @param runs of the same work, at least one; of an even number the middle is the greater one of two
+         */
+        static Point middle(List<Point> runs) {
+            return new Point(
+                    runs.getFirst().work(),
+                    middle(runs, Point::nanos),
+                    middle(runs, Point::allocatedBytes),
+                    runs.stream().mapToDouble(Point::residentBytes).max().orElseThrow());
+        }
+
+        private static double middle(List<Point> runs, ToDoubleFunction<Point> cost) {
+            return runs.stream()
+                    .mapToDouble(cost)
+                    .sorted()
+                    .skip(runs.size() / 2)
+                    .findFirst()
+                    .orElseThrow();
+        }
     }
 
     /** Copies the list. */

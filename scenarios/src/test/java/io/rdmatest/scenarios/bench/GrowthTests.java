@@ -40,7 +40,17 @@ class GrowthTests {
             Duration least,
             Duration most,
             LongFunction<Effort> source) {
-        return new Growth((row, work) -> source.apply(work), cancelled, said::add, compilerMillis, least, most)
+        return measure(cancelled, compilerMillis, least, most, Duration.ofNanos(1), source);
+    }
+
+    private GrowthResult measure(
+            BooleanSupplier cancelled,
+            LongSupplier compilerMillis,
+            Duration least,
+            Duration most,
+            Duration enough,
+            LongFunction<Effort> source) {
+        return new Growth((row, work) -> source.apply(work), cancelled, said::add, compilerMillis, least, most, enough)
                 .measure(row());
     }
 
@@ -110,6 +120,27 @@ class GrowthTests {
         assertThat(result.points()).extracting(Point::nanos).containsExactly(4.0, 4.0, 2.0);
         assertThat(result.json()).containsEntry("timeGrowth", 1.0).containsEntry("holds", true);
         assertThat(result.line()).contains("0.00 at 100", "holds");
+    }
+
+    @Test
+    void timeAndMemoryAreThoseInTheMiddleOfAllRoundsEachForItself() {
+        AtomicInteger first = new AtomicInteger();
+        GrowthResult result = measure(() -> false, () -> 0, Duration.ZERO, LONG, LONG, work -> {
+            if (work == 1) {
+                first.incrementAndGet();
+            }
+            // Three runs of each amount are a round. The second is compiled otherwise: quicker, but allocating more.
+            return switch ((first.get() - 1) / 3) {
+                case 0 -> new Effort(work, work * 4, work * 8, work);
+                case 1 -> new Effort(work, work, work * 32, work * 7);
+                default -> new Effort(work, work * 3, work * 6, 0);
+            };
+        });
+
+        assertThat(first).hasValue(9);
+        assertThat(result.points()).extracting(Point::nanos).containsExactly(3.0, 3.0, 3.0);
+        assertThat(result.points()).extracting(Point::allocatedBytes).containsExactly(8.0, 8.0, 8.0);
+        assertThat(result.points()).extracting(Point::residentBytes).containsExactly(7.0, 7.0, 7.0);
     }
 
     @Test
