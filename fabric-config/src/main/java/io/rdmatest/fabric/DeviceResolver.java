@@ -160,6 +160,7 @@ final class DeviceResolver {
         environment.put("netdev", interfaces.isEmpty() ? UNKNOWN : String.join(", ", interfaces));
         environment.put("address", address.getHostAddress());
         environment.put("fabric", node.fabric());
+        node.rail().ifPresent(rail -> environment.put("rail", rail));
         environment.put("java", System.getProperty("java.runtime.version", UNKNOWN));
         return new FabricDevice(node, device, gid.port(), port.attributes(), gid, address, environment);
     }

@@ -30,25 +30,33 @@ public final class Fabric {
     private final List<Node> nodes;
     private final Terms terms;
 
+    /** The rail that all nodes are on; null if none was selected. */
+    private final @Nullable String rail;
+
     /** What a fabric's file says of the fabric as a whole. */
     record Terms(Thresholds thresholds, boolean faultsAllowed, int microvms) {
         static final Terms NONE = new Terms(Thresholds.NONE, false, 0);
     }
 
     Fabric(String name, String source, List<Node> nodes, Terms terms) {
+        this(name, source, nodes, terms, null);
+    }
+
+    private Fabric(String name, String source, List<Node> nodes, Terms terms, @Nullable String rail) {
         this.name = name;
         this.source = source;
         this.nodes = List.copyOf(nodes);
         this.terms = terms;
+        this.rail = rail;
     }
 
     /**
-     * Reads the fabric that {@value FabricConfiguration#FABRIC} selects, with the device that
-     * {@value FabricConfiguration#DEVICE} overrides.
+     * Reads the fabric that {@value FabricConfiguration#FABRIC} selects, on the rail that {@value FabricConfiguration#RAIL}
+     * selects, with the device that {@value FabricConfiguration#DEVICE} overrides.
      *
      * @return the fabric
-     * @throws FabricException if there is no such fabric, its file is wrong, or the device is not of the form
-     *     {@code name} or {@code name/port}
+     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
+     *     form {@code name} or {@code name/port}
      */
     public static Fabric load() {
         return load(Objects.requireNonNullElse(
@@ -60,13 +68,60 @@ public final class Fabric {
      *
      * @param nameOrPath a name or the path of a YAML file, as {@link FabricConfiguration#FABRIC} says
      * @return the fabric
-     * @throws FabricException if there is no such fabric, its file is wrong, or the device is not of the form
-     *     {@code name} or {@code name/port}
+     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
+     *     form {@code name} or {@code name/port}
      */
     public static Fabric load(String nameOrPath) {
+        return load(
+                nameOrPath,
+                System.getProperty(FabricConfiguration.RAIL),
+                System.getProperty(FabricConfiguration.DEVICE));
+    }
+
+    /**
+     * Reads a fabric, whatever the system properties say.
+     *
+     * @param nameOrPath a name or the path of a YAML file, as {@link FabricConfiguration#FABRIC} says
+     * @param rail as {@link FabricConfiguration#RAIL} says; null or blank for none
+     * @param device as {@link FabricConfiguration#DEVICE} says; null or blank for none
+     * @return the fabric
+     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
+     *     form {@code name} or {@code name/port}
+     */
+    public static Fabric load(String nameOrPath, @Nullable String rail, @Nullable String device) {
         Fabric fabric = FabricFiles.find(nameOrPath);
-        String device = System.getProperty(FabricConfiguration.DEVICE);
+        if (rail != null && !rail.isBlank()) {
+            fabric = fabric.onRail(rail.strip());
+        }
         return device == null || device.isBlank() ? fabric : fabric.withDevice(device.strip());
+    }
+
+    /**
+     * Returns the part of the fabric that a rail connects: its nodes with their devices on that rail, and no other.
+     *
+     * @param name the name of the rail
+     * @return a fabric that is otherwise the same
+     * @throws FabricException if no node has such a rail, or none of this host's has
+     */
+    public Fabric onRail(String name) {
+        List<Node> on = nodes.stream()
+                .filter(node -> node.rails().containsKey(name))
+                .map(node -> node.onRail(name).withRails(Set.of(name)))
+                .toList();
+        if (on.isEmpty()) {
+            throw new FabricException(FabricConfiguration.RAIL + "=" + name + ": fabric " + this
+                    + (rails().isEmpty()
+                            ? " has no rails"
+                            : " has no such rail; allowed: " + String.join(", ", rails())));
+        }
+        if (on.stream().noneMatch(Node::isLocal)) {
+            throw new FabricException(FabricConfiguration.RAIL + "=" + name + ": this host's node " + local().name()
+                    + " of fabric " + this + " is not on it; "
+                    + (local().rails().isEmpty()
+                            ? "it has no rails"
+                            : "allowed: " + String.join(", ", local().rails().keySet())));
+        }
+        return new Fabric(this.name, source, on, terms, name);
     }
 
     /**
@@ -92,7 +147,7 @@ public final class Fabric {
         }
         List<Node> replaced = new ArrayList<>(nodes);
         replaced.set(nodes.indexOf(old), changed);
-        return new Fabric(name, source, replaced, terms);
+        return new Fabric(name, source, replaced, terms, rail);
     }
 
     /**
@@ -239,6 +294,6 @@ public final class Fabric {
 
     @Override
     public String toString() {
-        return name + " (" + source + ")";
+        return name + (rail == null ? "" : " on rail " + rail) + " (" + source + ")";
     }
 }

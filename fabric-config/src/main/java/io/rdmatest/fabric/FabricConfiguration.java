@@ -1,6 +1,6 @@
 package io.rdmatest.fabric;
 
-/** The names of the settings that select a fabric and a device; each is a system property. */
+/** The names of the settings that select a fabric, a rail and a device; each is a system property. */
 public final class FabricConfiguration {
 
     /**
@@ -15,6 +15,12 @@ public final class FabricConfiguration {
      * stays. Default: what the fabric says.
      */
     public static final String DEVICE = "rdma.device";
+
+    /**
+     * The rail of nodes that have several: all of them take part with their device on it. Default: each with the first one in
+     * the fabric's file.
+     */
+    public static final String RAIL = "rdma.rail";
 
     /** The fabric that is taken when none is selected: the first active device of this host. */
     public static final String DEFAULT_FABRIC = "auto";

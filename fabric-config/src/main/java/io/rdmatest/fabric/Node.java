@@ -6,6 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -115,6 +117,21 @@ public record Node(
                 rails,
                 java,
                 environment);
+    }
+
+    /** Returns the name of the rail whose device the node has here; empty for a node without rails, or on another device. */
+    public Optional<String> rail() {
+        return rails.values().stream()
+                .filter(each -> each.device().equals(device) && each.port() == port)
+                .map(Rail::name)
+                .findFirst();
+    }
+
+    /** Returns the node as if it had these of its rails only. */
+    Node withRails(Set<String> names) {
+        Map<String, Rail> left = new LinkedHashMap<>(rails);
+        left.keySet().retainAll(names);
+        return new Node(fabric, name, device, port, gid, address, launch, promises, left, java, environment);
     }
 
     /**

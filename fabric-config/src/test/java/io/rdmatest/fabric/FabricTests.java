@@ -123,6 +123,67 @@ class FabricTests {
         assertThat(fabric.localOn("mlx5_2").rails()).isEmpty();
     }
 
+    private static Fabric rails(Path folder) throws IOException {
+        return Fabric.load(Files.writeString(folder.resolve("lab.yaml"), """
+                fabric: lab
+                promises: { mtu: 1024 }
+                nodes:
+                  - name: a
+                    rails:
+                      one: { device: mlx5_0, address: 192.0.2.11 }
+                      two: { device: mlx5_1, port: 2, promises: { rate: 25 } }
+                  - name: b
+                    launch: [ssh, b]
+                    rails: { one: { device: mlx5_0 }, three: { device: mlx5_2 } }
+                  - name: c
+                    launch: [ssh, c]
+                    rails: { two: { device: mlx5_7 }, three: { device: mlx5_2 } }
+                """).toString());
+    }
+
+    @Test
+    void aRailIsTheNodesThatItConnectsWithTheirDevicesOnIt(@TempDir Path folder) throws IOException {
+        Fabric fabric = rails(folder);
+        assertThat(fabric.local().rail()).contains("one");
+
+        Fabric two = fabric.onRail("two");
+
+        assertThat(two.nodes()).extracting(Node::name).containsExactly("a", "c");
+        assertThat(two.nodes()).extracting(Node::device).containsExactly("mlx5_1", "mlx5_7");
+        assertThat(two.local().port()).isEqualTo(2);
+        assertThat(two.local().address()).isNull();
+        assertThat(two.local().promises())
+                .isEqualTo(fabric.local().onRail("two").promises());
+        assertThat(two.local().rail()).contains("two");
+        assertThat(two.rails()).containsExactly("two");
+        assertThat(two.pair(null, null).server().name()).isEqualTo("c");
+        assertThat(two).hasToString("lab on rail two (" + folder.resolve("lab.yaml") + ")");
+        assertThat(two.withDevice("mlx5_1/2").nodes()).isEqualTo(two.nodes());
+        assertThatThrownBy(() -> two.nodeNamed("b"))
+                .hasMessage(
+                        "fabric lab on rail two (" + folder.resolve("lab.yaml") + ") has no node 'b'; allowed: a, c");
+        assertThat(Fabric.load(folder.resolve("lab.yaml").toString(), " two ", "")
+                        .nodes())
+                .isEqualTo(two.nodes());
+    }
+
+    @Test
+    void aRailThatIsNotThereIsRefused(@TempDir Path folder) throws IOException {
+        Fabric fabric = rails(folder);
+        String lab = "fabric lab (" + folder.resolve("lab.yaml") + ")";
+        assertThatThrownBy(() -> fabric.onRail("four"))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("rdma.rail=four: " + lab + " has no such rail; allowed: one, two, three");
+        assertThatThrownBy(() -> fabric.onRail("three"))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("rdma.rail=three: this host's node a of " + lab + " is not on it; allowed: one, two");
+        assertThatThrownBy(() -> Fabric.load("auto", "one", null))
+                .isInstanceOf(FabricException.class)
+                .hasMessageStartingWith("rdma.rail=one: fabric auto (")
+                .hasMessageEndingWith(") has no rails");
+        assertThat(Fabric.load("auto", "", " ").local().rail()).isEmpty();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"rxe0/", "rxe0/0", "rxe0/256", "rxe0/one", "/1", "a b", "rxe0/1/2"})
     void anOverrideOfAnotherFormIsRefused(String override) {

@@ -64,7 +64,7 @@ public final class RdmaConfiguration {
      */
     public static final String COUNTERS = "rdma.counters";
 
-    /** All of them, and the two of the fabric. */
+    /** All of them, and the three of the fabric. */
     static final Set<String> KEYS = Set.of(
             TIMEOUT,
             SKIP_WITHOUT_DEVICE,
@@ -75,6 +75,7 @@ public final class RdmaConfiguration {
             AUDIT,
             COUNTERS,
             FabricConfiguration.FABRIC,
+            FabricConfiguration.RAIL,
             FabricConfiguration.DEVICE);
 
     private RdmaConfiguration() {}

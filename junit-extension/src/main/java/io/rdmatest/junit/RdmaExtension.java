@@ -585,7 +585,7 @@ public final class RdmaExtension
          * Set any key of {@link RdmaConfiguration} for these tests. Other keys of the project, such as those of the scenarios
          * and their roles, are the run's: nothing but configuration parameters and system properties sets them.
          *
-         * @param key one of its keys, {@code rdma.fabric} or {@code rdma.device}
+         * @param key one of its keys, {@code rdma.fabric}, {@code rdma.rail} or {@code rdma.device}
          * @param value its value
          * @return this builder
          * @throws IllegalArgumentException for another key

@@ -73,7 +73,8 @@ public final class ReportKeys {
     /**
      * What begins the keys of the environment, many of them in one entry: {@code kernel}, {@code rdma-core}, {@code device},
      * {@code driver}, {@code firmware}, {@code port}, {@code linkLayer}, {@code rate}, {@code mtu}, {@code gidIndex},
-     * {@code gidValue}, {@code gidType}, {@code netdev}, {@code address}, {@code fabric}, {@code java}, {@code host}.
+     * {@code gidValue}, {@code gidType}, {@code netdev}, {@code address}, {@code fabric}, {@code java}, {@code host},
+     * and of a node with rails {@code rail}.
      */
     public static final String ENVIRONMENT_PREFIX = "rdma.environment.";
 

@@ -38,8 +38,8 @@ import org.junit.jupiter.api.extension.ParameterResolutionException;
 /** A device that tests of a run are on: found once, opened once, kept to the run's end. */
 final class RunDevice {
 
-    /** What was asked for; fabric and device are those of the configuration. */
-    private record Request(String fabric, String device, Selection selection) {}
+    /** What was asked for; fabric, rail and device are those of the configuration. */
+    private record Request(String fabric, String rail, String device, Selection selection) {}
 
     /** A device that was found before, in a fabric that the configuration of the test names. */
     private record Resolved(Request request, String device, int port, int gidIndex) {}
@@ -78,8 +78,7 @@ final class RunDevice {
     }
 
     private static Fabric fabric(Request request) {
-        Fabric fabric = Fabric.load(request.fabric());
-        return request.device().isEmpty() ? fabric : fabric.withDevice(request.device());
+        return Fabric.load(request.fabric(), request.rail(), request.device());
     }
 
     private static Node node(Fabric fabric, Request request) {
@@ -125,6 +124,7 @@ final class RunDevice {
         Configuration configuration = Configuration.of(context);
         return new Request(
                 configuration.value(FabricConfiguration.FABRIC).orElse(FabricConfiguration.DEFAULT_FABRIC),
+                configuration.value(FabricConfiguration.RAIL).orElse(""),
                 configuration.value(FabricConfiguration.DEVICE).orElse(""),
                 selection);
     }

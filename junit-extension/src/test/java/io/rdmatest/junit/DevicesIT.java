@@ -360,6 +360,37 @@ class DevicesIT {
     }
 
     @RdmaTest
+    static class SecondRailTestCase {
+        @RdmaTest
+        void here(FabricDevice device, Connection connection) {
+            SEEN.add(device.device().name() + " " + device.environment().get("rail"));
+            assertThat(connection.client().protectionDomain().context().deviceName())
+                    .isEqualTo(device.device().name());
+        }
+    }
+
+    @Test
+    void theRailSelectsTheDevice(@TempDir Path folder) throws IOException {
+        String file = Files.writeString(folder.resolve("rails.yaml"), """
+                        fabric: rails
+                        nodes:
+                          - name: a
+                            rails:
+                              one: { device: rxe0 }
+                              two: { device: rxe1 }
+                        """).toString();
+        SEEN.clear();
+        Run.of(SecondRailTestCase.class, FabricConfiguration.FABRIC, file).allSucceeded(1);
+        Run.of(SecondRailTestCase.class, FabricConfiguration.FABRIC, file, FabricConfiguration.RAIL, "two")
+                .allSucceeded(1);
+        assertThat(SEEN).containsExactly("rxe0 one", "rxe1 two");
+
+        Run wrong = Run.of(SecondRailTestCase.class, FabricConfiguration.FABRIC, file, FabricConfiguration.RAIL, "six");
+        assertThat(wrong.failure("here"))
+                .hasMessageContaining("rdma.rail=six: fabric rails (" + file + ") has no such rail; allowed: one, two");
+    }
+
+    @RdmaTest
     static class BuilderTestCase {
         @RegisterExtension
         static final RdmaExtension RDMA = RdmaExtension.builder().device("rxe1").build();

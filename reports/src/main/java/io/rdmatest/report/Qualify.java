@@ -110,6 +110,12 @@ public final class Qualify implements Callable<Integer> {
                     + " rules.")
     private boolean wire;
 
+    @Option(
+            names = "--rail",
+            paramLabel = "NAME",
+            description = "The rail of the fabric to qualify (default: of each node the first one in the file).")
+    private @Nullable String rail;
+
     @Option(names = "--device", paramLabel = "NAME", description = "The RDMA device, as name or name/port.")
     private @Nullable String device;
 
@@ -238,6 +244,7 @@ public final class Qualify implements Callable<Integer> {
         }
         // What an option and a setting say is the same, and the option wins.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
+        String rail = setting(FabricConfiguration.RAIL, this.rail);
         setting(FabricConfiguration.DEVICE, device);
         setting(PAIRS_SETTING, pairs ? "true" : null);
         setting(WIRE_SETTING, wire ? "true" : null);
@@ -254,12 +261,15 @@ public final class Qualify implements Callable<Integer> {
         // A wrong file is told before anything is installed or booted.
         Fabric read;
         try {
-            read = fabric == null ? null : Fabric.load(fabric);
+            read = fabric == null ? null : Fabric.load(fabric, rail, null);
         } catch (FabricException e) {
             generator.discard();
             throw e;
         }
         String wrong = wrongNodes(read, setting(SERVER_SETTING, server), setting(CLIENT_SETTING, client));
+        if (wrong == null && read == null && rail != null) {
+            wrong = "--rail is one of a fabric's file: name it with --fabric";
+        }
         if (wrong != null) {
             return usage(wrong);
         }

@@ -76,6 +76,27 @@ class QualifyCommandTests {
                 .containsExactlyInAnyOrder("-Drdma.fabric=microvm-2", "-Drdma.device=rxe7");
     }
 
+    @Test
+    void theRailIsOneOfTheFabric() throws Exception {
+        Path file = Files.writeString(target.resolve("rails.yaml"), """
+                fabric: lab
+                nodes:
+                  - name: a
+                    rails: { one: { device: mlx5_0 }, two: { device: mlx5_1 } }
+                """);
+        Ended ended = qualify(Map.of(), "--fabric", file.toString(), "--rail", "two");
+        assertThat(ended.status()).as(ended.output()).isEqualTo(3);
+        assertThat(asked()).contains("-Drdma.rail=two");
+
+        Ended unknown = qualify(Map.of(), "--fabric", file.toString(), "-Drdma.rail=six");
+        assertThat(unknown.status()).as(unknown.output()).isEqualTo(3);
+        assertThat(unknown.output()).contains("rdma.rail=six: fabric lab (" + file + ") has no such rail", "one, two");
+
+        Ended alone = qualify(Map.of(), "--rail", "two");
+        assertThat(alone.status()).as(alone.output()).isEqualTo(2);
+        assertThat(alone.output()).contains("--rail is one of a fabric's file: name it with --fabric");
+    }
+
     /** The machine lets nothing out of it but what is written to such a folder. */
     @Test
     void theJournalLeavesTheMachineFromWhereverTheRunIsStarted() throws Exception {

@@ -36,7 +36,7 @@ public final class ScenarioSettingsExtension
 
     private static final String FAILED_WARM_UP = "failed warm-up";
 
-    private record Key(String fabric, String device) {}
+    private record Key(String fabric, String rail, String device) {}
 
     /** The nodes of the two sides of a stage; null where the fabric chooses. */
     record Pair(@Nullable String server, @Nullable String client) {}
@@ -158,16 +158,16 @@ public final class ScenarioSettingsExtension
 
     static Nodes nodes(ExtensionContext context) {
         Optional<String> fabric = context.getConfigurationParameter(FabricConfiguration.FABRIC);
-        String device =
-                context.getConfigurationParameter(FabricConfiguration.DEVICE).orElse("");
-        Key key = new Key(fabric.orElse(FabricConfiguration.DEFAULT_FABRIC), device);
+        Key key = new Key(
+                fabric.orElse(FabricConfiguration.DEFAULT_FABRIC),
+                context.getConfigurationParameter(FabricConfiguration.RAIL).orElse(""),
+                context.getConfigurationParameter(FabricConfiguration.DEVICE).orElse(""));
         return context.getRoot()
                 .getStore(NAMESPACE)
                 .getOrComputeIfAbsent(key, ScenarioSettingsExtension::open, Nodes.class);
     }
 
     private static Nodes open(Key key) {
-        Fabric fabric = Fabric.load(key.fabric());
-        return new Nodes(key.device().isEmpty() ? fabric : fabric.withDevice(key.device()));
+        return new Nodes(Fabric.load(key.fabric(), key.rail(), key.device()));
     }
 }
