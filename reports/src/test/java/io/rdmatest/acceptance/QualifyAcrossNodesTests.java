@@ -66,6 +66,36 @@ class QualifyAcrossNodesTests {
         assertThat(Files.readString(folder.resolve("qualification.json"))).contains("on-node b rping -s");
     }
 
+    @Test
+    void packetsAreMissedOnlyWhereThereAreSome() throws Exception {
+        String said = run(
+                Machines.qualify(),
+                "--fabric",
+                "microvm-2",
+                "--wire",
+                "--scenario",
+                "StreamScenarios.mode",
+                "--scenario",
+                "ConnectionScenarios.setUpAndTearDown",
+                "--output",
+                folder.toString());
+
+        assertThat(scenarios()).as(said).hasSize(14 + 8);
+        for (JsonNode scenario : scenarios()) {
+            String name = scenario.path("name").asText();
+            String seen = scenario.path("parameters").path("wire").asText();
+            assertThat(scenario.path("verdict").asText())
+                    .as(scenario.toString())
+                    .isEqualTo("passed");
+            assertThat(seen)
+                    .as(name)
+                    .matches(
+                            name.matches(".*-T [sf],.*")
+                                    ? "no packet: TCP carries the stream"
+                                    : name.endsWith("RAW") ? "no packet: .* carry nothing" : "[1-9]\\d* packets, .*");
+        }
+    }
+
     /**
      * Of all pairs, by a run that is started from another folder: the machines can write only to some folders of this host, and
      * the one here is none of them.

@@ -52,7 +52,11 @@ public class ConnectionScenarios {
         "1, RAW",
         "10, RAW"
     })
-    void setUpAndTearDown(int connections, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    void setUpAndTearDown(
+            int connections, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings, Wire wire) {
+        if (bringUp == BringUp.RAW) {
+            wire.silent("queue pairs are connected by hand, and carry nothing");
+        }
         run(
                 options(settings)
                         .withConnections(connections)

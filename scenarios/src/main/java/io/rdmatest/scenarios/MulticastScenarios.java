@@ -223,7 +223,9 @@ public class MulticastScenarios {
     @ParameterizedTest(name = "sender: {0}")
     @ValueSource(booleans = {true, false})
     @DisplayName("messages larger than the MTU are refused")
-    void tooLarge(boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+    void tooLarge(
+            boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings, Wire wire) {
+        wire.silent("a side that refuses the size sends nothing");
         int mtu = (sender ? stage.client() : stage.server()).facts().mtuBytes();
         MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
         report.parameter("MTU", mtu);

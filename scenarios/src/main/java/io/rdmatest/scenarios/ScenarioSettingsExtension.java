@@ -19,7 +19,7 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Resolves {@link ScenarioSettings} and the {@link Stage} from the configuration of the run, and has the wire between nodes
+ * Resolves {@link ScenarioSettings}, the {@link Stage} and the {@link Wire} from the configuration of the run, and has the wire between nodes
  * watched if that asks for it.
  */
 public final class ScenarioSettingsExtension
@@ -115,13 +115,16 @@ public final class ScenarioSettingsExtension
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = parameter.getParameter().getType();
-        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class;
+        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class || type == Wire.class;
     }
 
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
         if (parameter.getParameter().getType() == ScenarioSettings.class) {
             return ScenarioSettings.read(context::getConfigurationParameter);
+        }
+        if (parameter.getParameter().getType() == Wire.class) {
+            return WireWatch.wire(context);
         }
         Nodes nodes = nodes(context);
         if (parameter.getParameter().getType() == Nodes.class) {

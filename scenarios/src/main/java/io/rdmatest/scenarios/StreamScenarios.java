@@ -82,7 +82,8 @@ public class StreamScenarios {
         "-T s,v --scale 0.0005",
         "-T f,v --scale 0.0005"
     })
-    void mode(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    void mode(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings, Wire wire) {
+        expect(options, wire);
         run(options, stage, report, settings);
     }
 
@@ -128,9 +129,17 @@ public class StreamScenarios {
     /** Both sides of the default suite from several clients: each series finds its place in its own client's stream. */
     @ParameterizedTest(name = "{0}")
     @OptionLines({"-T v --scale 0.0002 --clients 3", "-T f,v --scale 0.0002 --clients 3"})
-    void manyClientsOfTheWholeSuite(RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    void manyClientsOfTheWholeSuite(
+            RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings, Wire wire) {
+        expect(options, wire);
         report.bytesVerified(
                 report.step("3 clients", () -> runMany(common(options, settings), options.clients(), stage)));
+    }
+
+    private static void expect(RstreamOptions options, Wire wire) {
+        if (options.transport() == RstreamOptions.Transport.TCP) {
+            wire.silent("TCP carries the stream");
+        }
     }
 
     private static long runMany(RstreamOptions options, int clients, Stage stage) {

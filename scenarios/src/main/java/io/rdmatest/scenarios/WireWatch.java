@@ -64,7 +64,7 @@ final class WireWatch implements AutoCloseable {
      * Ends and judges it, if it was begun.
      *
      * @throws AssertionError if packets break the rules, in a test that would have passed
-     * @throws IllegalStateException if there were no packets, in such a test: then nothing was judged
+     * @throws IllegalStateException if there were no packets, in such a test that did not say so: then nothing was judged
      */
     static void end(ExtensionContext context) {
         WireWatch watch = context.getStore(NAMESPACE).remove(WireWatch.class, WireWatch.class);
@@ -74,15 +74,18 @@ final class WireWatch implements AutoCloseable {
         boolean failed = context.getExecutionException().isPresent();
         try (watch) {
             WireReport report = WireJudge.judge(watch.capture.stop());
+            String silence = wire(context).silence();
             context.publishReportEntry(Map.of(
                     ReportKeys.PARAMETER,
                     "wire",
                     ReportKeys.VALUE,
-                    "%d packets, %d retransmissions, %d violations"
-                            .formatted(
-                                    report.packets(),
-                                    report.retransmissions(),
-                                    report.violations().size())));
+                    silence != null && report.packets() == 0
+                            ? "no packet: " + silence
+                            : "%d packets, %d retransmissions, %d violations"
+                                    .formatted(
+                                            report.packets(),
+                                            report.retransmissions(),
+                                            report.violations().size())));
             context.publishFile(REPORT, MediaType.TEXT_PLAIN_UTF_8, path -> Files.writeString(path, report.text()));
             if (failed || !report.isClean()) {
                 context.publishFile(
@@ -90,16 +93,23 @@ final class WireWatch implements AutoCloseable {
             }
             // A test that failed says why by itself, and its packets may well be a consequence.
             if (!failed) {
-                requireSeen(
-                        report,
-                        watch.networkInterface,
-                        watch.stage.server().name(),
-                        watch.stage.client().name());
+                if (silence == null) {
+                    requireSeen(
+                            report,
+                            watch.networkInterface,
+                            watch.stage.server().name(),
+                            watch.stage.client().name());
+                }
                 report.requireClean();
             }
         } catch (IOException e) {
             throw new UncheckedIOException("The packets on the wire can't be judged", e);
         }
+    }
+
+    /** Returns what the test of a context says of its packets. */
+    static Wire wire(ExtensionContext context) {
+        return context.getStore(NAMESPACE).getOrComputeIfAbsent(Wire.class, type -> new Wire(), Wire.class);
     }
 
     /** Of what passes between two other nodes, this one sees nothing, and would call it clean. */

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.role.Fault;
+import java.util.List;
 
 /**
  * One field of the interoperability matrix: a C program against the role of ours that talks to it, with certain options.
@@ -35,6 +36,11 @@ public record Cell(String program, OurRole ours, String options, boolean program
     @Override
     public String toString() {
         return program + ", " + ours.sides() + ": " + optionsText();
+    }
+
+    /** Tells whether the sides talk over TCP, and the device has nothing to do. */
+    boolean overTcp() {
+        return List.of(options.split(" -T ")).contains("s");
     }
 
     /** Returns the options, or that there are none. */

@@ -6,6 +6,7 @@ import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.DeviceNeeds;
 import io.rdmatest.scenarios.ScenarioSettingsExtension;
 import io.rdmatest.scenarios.Stage;
+import io.rdmatest.scenarios.Wire;
 import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
@@ -36,7 +37,10 @@ public class InteropScenarios {
 
     @ParameterizedTest(name = "{0}")
     @ArgumentsSource(Cells.class)
-    void cell(Cell cell, InteropMatrix matrix, Stage stage, RdmaReport report) {
+    void cell(Cell cell, InteropMatrix matrix, Stage stage, RdmaReport report, Wire wire) {
+        if (cell.overTcp()) {
+            wire.silent("TCP carries the stream");
+        }
         report.label("parentSuite", "Interoperability");
         report.label("suite", cell.program());
         report.label("subSuite", cell.ours().sides());

@@ -3,6 +3,8 @@ package io.rdmatest.scenarios.interop;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.role.RstreamOptions;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,6 +48,23 @@ class InteropMatrixTests {
                                 program.equals("mckey")
                                         ? Map.of(OurRole.SENDER, 7L, OurRole.RECEIVER, 7L)
                                         : Map.of(OurRole.CLIENT, 7L, OurRole.SERVER, 7L)));
+    }
+
+    /** These have no packet of RDMA, which else somebody would miss. */
+    @Test
+    void cellsOverTcpAreThoseWhoseTransportIsTcp() {
+        List<Cell> cells = InteropMatrix.draw(3, 40).cells();
+
+        assertThat(cells)
+                .filteredOn(Cell::overTcp)
+                .isNotEmpty()
+                .allSatisfy(cell -> assertThat(cell.program()).isEqualTo("rstream"));
+        assertThat(cells).filteredOn(cell -> cell.program().equals("rstream")).allSatisfy(cell -> {
+            RstreamOptions options = OptionLine.parse(RstreamOptions.class, cell.options());
+            assertThat(cell.overTcp())
+                    .as(cell.options())
+                    .isEqualTo(options.transport() == RstreamOptions.Transport.TCP);
+        });
     }
 
     /** Where the program, or the way there and back, shows every byte, the fault switch must have something to prove. */
