@@ -51,6 +51,9 @@ public enum ExitStatus {
     /** Of a bench that is compared: a target held and does not any more, or the other way round. */
     CONTRADICTED(13, "bench --compare: the verdict on at least one row is the opposite of the earlier one"),
 
+    /** Of two qualifications that are compared: a verdict or a measurement of the later one is worse. */
+    WORSE(14, "compare: a verdict or a measurement is worse than before"),
+
     /** SIGINT or SIGTERM. */
     INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");
 

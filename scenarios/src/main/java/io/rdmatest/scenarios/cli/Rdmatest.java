@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, and how
- * fast it is beside the C programs.
+ * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, how fast it
+ * is beside the C programs, and what is other than in an earlier qualification.
  */
 @Command(
         name = "./rdmatest",
@@ -70,6 +70,7 @@ public final class Rdmatest implements Callable<Integer> {
         commands.put("devices", DevicesCommand::new);
         commands.put("fabric", FabricCheckCommand::new);
         commands.put("bench", BenchCommand::new);
+        commands.put("compare", CompareCommand::new);
         return commands;
     }
 

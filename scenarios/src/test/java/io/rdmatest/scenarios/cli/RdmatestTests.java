@@ -348,7 +348,9 @@ class RdmatestTests {
         List<String> names = Rdmatest.commandLine().getSubcommands().keySet().stream()
                 .filter(name -> !name.equals("help"))
                 .toList();
-        assertThat(names).contains("rping", "stream", "fabric", "bench").hasSize(9);
+        assertThat(names)
+                .contains("rping", "stream", "fabric", "bench", "compare")
+                .hasSize(10);
         assertThat(names).allSatisfy(name -> {
             StringWriter usage = new StringWriter();
             int status =

@@ -1,0 +1,110 @@
+package io.rdmatest.scenarios.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What a {@code qualification.json} says of a run.
+ *
+ * @param file where it is from
+ * @param environment what was qualified: device, firmware, kernel and the like
+ * @param scenarios by their names, in the order of the file; of several with the same name, those after the first are numbered
+ */
+record Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
+
+    /**
+     * What became of a scenario.
+     *
+     * @param verdict {@code passed}, {@code failed}, {@code broken} or {@code skipped}
+     * @param reason why it did not pass; empty where it says none
+     * @param measurements by their names
+     */
+    record Scenario(String verdict, String reason, Map<String, Measurement> measurements) {
+
+        Scenario {
+            measurements = Collections.unmodifiableMap(new LinkedHashMap<>(measurements));
+        }
+    }
+
+    /** A value and its unit. */
+    record Measurement(double value, String unit) {}
+
+    Qualification {
+        environment = Collections.unmodifiableMap(new TreeMap<>(environment));
+        scenarios = Collections.unmodifiableMap(new LinkedHashMap<>(scenarios));
+    }
+
+    /**
+     * Reads one.
+     *
+     * @throws IOException if it can't be read or is none; the message says so
+     */
+    static Qualification read(Path file) throws IOException {
+        JsonNode json;
+        try {
+            json = new ObjectMapper().readTree(file.toFile());
+        } catch (JsonProcessingException e) {
+            throw new IOException(file + " is no qualification.json: " + e.getOriginalMessage(), e);
+        } catch (IOException e) {
+            throw new IOException(
+                    file + " can't be read: " + (e instanceof NoSuchFileException ? "no such file" : e.getMessage()),
+                    e);
+        }
+        if (!json.path("scenarios").isArray() || !json.path("environment").isObject()) {
+            throw new IOException(file + " is no qualification.json: it has no environment and scenarios");
+        }
+        Map<String, String> environment = new LinkedHashMap<>();
+        json.path("environment")
+                .properties()
+                .forEach(each -> environment.put(each.getKey(), each.getValue().asText()));
+        Map<String, Scenario> scenarios = new LinkedHashMap<>();
+        for (JsonNode each : json.path("scenarios")) {
+            String name = each.path("name").asText();
+            String unique = name;
+            for (int turn = 2; scenarios.containsKey(unique); turn++) {
+                unique = name + " (" + turn + ")";
+            }
+            scenarios.put(unique, scenario(each));
+        }
+        return new Qualification(file, environment, scenarios);
+    }
+
+    private static Scenario scenario(JsonNode json) {
+        Map<String, Measurement> measurements = new LinkedHashMap<>();
+        json.path("measurements").properties().forEach(each -> {
+            JsonNode value = each.getValue().path("value");
+            if (value.isNumber()) {
+                measurements.put(
+                        each.getKey(),
+                        new Measurement(
+                                value.asDouble(), each.getValue().path("unit").asText("")));
+            }
+        });
+        return new Scenario(
+                json.path("verdict").asText("?"), json.path("reason").asText("").replace("null", ""), measurements);
+    }
+
+    /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */
+    String counts() {
+        Map<String, Integer> counts = new LinkedHashMap<>();
+        List.of("passed", "failed", "broken", "skipped").forEach(verdict -> counts.put(verdict, 0));
+        scenarios.values().forEach(each -> counts.merge(each.verdict(), 1, Integer::sum));
+        List<String> parts = new ArrayList<>();
+        counts.forEach((verdict, count) -> {
+            if (count > 0) {
+                parts.add(count + " " + verdict);
+            }
+        });
+        return scenarios.size() + " scenarios" + (parts.isEmpty() ? "" : ": " + String.join(", ", parts));
+    }
+}
