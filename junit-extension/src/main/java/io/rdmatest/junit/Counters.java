@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
+import org.opentest4j.AssertionFailedError;
 
 /** What a port's counters were when a test began. */
 final class Counters {
@@ -78,40 +79,85 @@ final class Counters {
         return read(device);
     }
 
-    /** Returns by how much counters have grown; those that have not are left out. */
-    SortedMap<String, Long> growth() {
+    /** Returns by how much counters have grown that tell of something amiss, whether a test has to fail for it or not. */
+    SortedMap<String, Long> suspicious() {
+        return suspicious(before, now(), driver());
+    }
+
+    private String driver() {
+        return device.device().driver();
+    }
+
+    /**
+     * Publishes which counters grew, and fails if one of them must not have.
+     *
+     * @throws AssertionFailedError if an error counter grew while no other test ran, and the test was not told to ignore it
+     */
+    void judge(ExtensionContext context) {
+        judge(context, "", device.toString(), driver(), before, now());
+    }
+
+    /**
+     * Judges counters of any device.
+     *
+     * @param where the node of the device, for what is published; empty for this one
+     */
+    static void judge(
+            ExtensionContext context,
+            String where,
+            String device,
+            String driver,
+            Map<String, Long> before,
+            Map<String, Long> now) {
+        Configuration configuration = Configuration.of(context);
+        Map<String, Long> growth = suspicious(before, now, driver);
+        if (configuration.countersOff() || growth.isEmpty()) {
+            return;
+        }
+        context.publishReportEntry(ReportKeys.COUNTERS, where.isEmpty() ? words(growth) : where + ": " + words(growth));
+        // Counters are the device's: whose packets they counted can't be told while tests overlap.
+        if (configuration.countersFail()
+                && Life.of(context).isAlone()
+                && context.getExecutionException().isEmpty()) {
+            Map<String, Long> unexpected = unexpected(growth, driver, context);
+            if (!unexpected.isEmpty()) {
+                throw new AssertionFailedError("error counters of " + device + " grew during "
+                        + context.getDisplayName() + ": " + words(unexpected)
+                        + "; if the test provokes that, annotate it with @IgnoreCounters("
+                        + unexpected.keySet().stream()
+                                .map(name -> '"' + name + '"')
+                                .collect(Collectors.joining(", ", unexpected.size() == 1 ? "" : "{", ""))
+                        + (unexpected.size() == 1 ? ")" : "})"));
+            }
+        }
+    }
+
+    private static SortedMap<String, Long> suspicious(Map<String, Long> before, Map<String, Long> now, String driver) {
         SortedMap<String, Long> growth = new TreeMap<>();
-        now().forEach((name, value) -> {
+        now.forEach((name, value) -> {
             long difference = value - before.getOrDefault(name, value);
-            if (difference > 0) {
+            if (difference > 0
+                    && (isError(name, driver) || SUSPICIOUS.matcher(name).matches())) {
                 growth.put(name, difference);
             }
         });
         return growth;
     }
 
-    /** Returns by how much counters have grown that tell of something amiss, whether a test has to fail for it or not. */
-    SortedMap<String, Long> suspicious() {
-        SortedMap<String, Long> growth = growth();
-        growth.keySet()
-                .removeIf(name -> !isError(name) && !SUSPICIOUS.matcher(name).matches());
-        return growth;
-    }
-
     private static final Pattern SUSPICIOUS =
             Pattern.compile(".*(err|rnr|retry|retrans|duplicate|out_of|discard|drop|nak|timeout|downed).*");
 
-    /** Tells whether the counter must not grow in a good test on this device. */
-    boolean isError(String name) {
-        return (device.device().driver().equals("rdma_rxe") ? ERRORS_OF_RXE : ERRORS).contains(name);
+    /** Tells whether the counter must not grow in a good test on such a device. */
+    private static boolean isError(String name, String driver) {
+        return (driver.equals("rdma_rxe") ? ERRORS_OF_RXE : ERRORS).contains(name);
     }
 
     /** Returns those of the counters that the test was not told to ignore. */
-    Map<String, Long> unexpected(Map<String, Long> growth, ExtensionContext context) {
+    private static Map<String, Long> unexpected(Map<String, Long> growth, String driver, ExtensionContext context) {
         List<Pattern> ignored = ignored(context);
         SortedMap<String, Long> left = new TreeMap<>(growth);
         left.keySet()
-                .removeIf(name -> !isError(name)
+                .removeIf(name -> !isError(name, driver)
                         || ignored.stream()
                                 .anyMatch(pattern -> pattern.matcher(name).matches()));
         return left;

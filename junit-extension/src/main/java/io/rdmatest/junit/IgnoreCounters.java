@@ -8,9 +8,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Declare that error counters of the device may grow during a test, or during all tests of a class, because the test
- * provokes errors. Without it a test fails whose device had to give up, as its counters tell, even if the test itself
- * noticed nothing.
+ * Declare that error counters of the device, or of the devices that other nodes have in it, may grow during a test, or during
+ * all tests of a class, because the test provokes errors. Without it a test fails whose device had to give up, as its counters
+ * tell, even if the test itself noticed nothing.
  *
  * <p>Annotations on the method, the class and enclosing classes add up.
  *

@@ -1,7 +1,6 @@
 package io.rdmatest.junit;
 
 import java.nio.file.Files;
-import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -96,29 +95,8 @@ final class Watch {
      * @throws AssertionFailedError if an error counter grew while no other test ran, and the test was not told to ignore it
      */
     void judgeCounters() {
-        Configuration configuration = Configuration.of(context);
-        if (configuration.countersOff() || counters == null) {
-            return;
-        }
-        Map<String, Long> growth = counters.suspicious();
-        if (growth.isEmpty()) {
-            return;
-        }
-        context.publishReportEntry(ReportKeys.COUNTERS, Counters.words(growth));
-        // Counters are the device's: whose packets they counted can't be told while tests overlap.
-        if (configuration.countersFail()
-                && life.isAlone()
-                && context.getExecutionException().isEmpty()) {
-            Map<String, Long> unexpected = counters.unexpected(growth, context);
-            if (!unexpected.isEmpty()) {
-                throw new AssertionFailedError("error counters of " + counters.device() + " grew during "
-                        + context.getDisplayName() + ": " + Counters.words(unexpected)
-                        + "; if the test provokes that, annotate it with @IgnoreCounters("
-                        + unexpected.keySet().stream()
-                                .map(name -> '"' + name + '"')
-                                .collect(Collectors.joining(", ", unexpected.size() == 1 ? "" : "{", ""))
-                        + (unexpected.size() == 1 ? ")" : "})"));
-            }
+        if (counters != null && !Configuration.of(context).countersOff()) {
+            counters.judge(context);
         }
     }
 }

@@ -32,6 +32,12 @@ public final class ScenarioSettingsExtension
     /** Creates the extension; JUnit does. */
     public ScenarioSettingsExtension() {}
 
+    @FunctionalInterface
+    private interface Ending extends AutoCloseable {
+        @Override
+        void close();
+    }
+
     private static final Namespace NAMESPACE = Namespace.create(ScenarioSettingsExtension.class);
 
     private static final String FAILED_WARM_UP = "failed warm-up";
@@ -94,7 +100,10 @@ public final class ScenarioSettingsExtension
 
     @Override
     public void afterTestExecution(ExtensionContext context) {
-        WireWatch.end(context);
+        // Whichever of them fails first has the other one's failure with it.
+        try (Ending wire = () -> WireWatch.end(context)) {
+            CountersThere.end(context);
+        }
     }
 
     private static void describe(Map<String, String> facts, String side, Place place) {
@@ -134,6 +143,7 @@ public final class ScenarioSettingsExtension
         if (!nodes.isOne()) {
             publish(context, "server", stage.server());
             publish(context, "client", stage.client());
+            CountersThere.begin(context, stage);
         }
         return stage;
     }

@@ -130,6 +130,7 @@ final class RoleTypes {
         add("rma-stream-server", RmaStreamRoles.Server.class, RmaStreamRoles.Result.class);
         add("rma-stream-client", RmaStreamRoles.Client.class, RmaStreamRoles.Result.class);
         add("look", NodeFacts.Look.class, NodeFacts.class);
+        add("counters", CounterValues.Read.class, CounterValues.class);
     }
 
     private static final FailureTypes FAILURES = FailureTypes.core()
