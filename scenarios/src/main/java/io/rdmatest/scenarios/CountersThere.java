@@ -23,9 +23,10 @@ final class CountersThere {
 
     private final List<There> all = new ArrayList<>();
 
-    /** Begins, once for the test of a context. */
+    /** Begins, once for the test of a context; for a stage that is not a test's, such as of a whole class, it does nothing. */
     static void begin(ExtensionContext context, Stage stage) {
-        if (!RemoteCounters.areWanted(context)
+        if (context.getTestMethod().isEmpty()
+                || !RemoteCounters.areWanted(context)
                 || context.getStore(NAMESPACE).get(CountersThere.class, CountersThere.class) != null) {
             return;
         }

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Resolves {@link ScenarioSettings}, the {@link Stage} and the {@link Wire} from the configuration of the run, and has the wire between nodes
- * watched if that asks for it.
+ * Resolves {@link ScenarioSettings}, the {@link Stage} and the {@link Wire} from the configuration of the run, has the wire
+ * between nodes watched if that asks for it, and the counters judged of the devices that the other nodes of a test's stage have.
  */
 public final class ScenarioSettingsExtension
         implements BeforeAllCallback,
@@ -32,17 +32,18 @@ public final class ScenarioSettingsExtension
     /** Creates the extension; JUnit does. */
     public ScenarioSettingsExtension() {}
 
-    @FunctionalInterface
-    private interface Ending extends AutoCloseable {
-        @Override
-        void close();
-    }
-
     private static final Namespace NAMESPACE = Namespace.create(ScenarioSettingsExtension.class);
 
     private static final String FAILED_WARM_UP = "failed warm-up";
 
     private record Key(String fabric, String rail, String device) {}
+
+    /** What is done at the end, without an exception that would have to be declared. */
+    @FunctionalInterface
+    private interface Ending extends AutoCloseable {
+        @Override
+        void close();
+    }
 
     /** The nodes of the two sides of a stage; null where the fabric chooses. */
     record Pair(@Nullable String server, @Nullable String client) {}

@@ -90,8 +90,8 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
                                 value.asDouble(), each.getValue().path("unit").asText("")));
             }
         });
-        return new Scenario(
-                json.path("verdict").asText("?"), json.path("reason").asText("").replace("null", ""), measurements);
+        JsonNode reason = json.path("reason");
+        return new Scenario(json.path("verdict").asText("?"), reason.isTextual() ? reason.asText() : "", measurements);
     }
 
     /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */
@@ -105,6 +105,8 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
                 parts.add(count + " " + verdict);
             }
         });
-        return scenarios.size() + " scenarios" + (parts.isEmpty() ? "" : ": " + String.join(", ", parts));
+        return scenarios.size()
+                + (scenarios.size() == 1 ? " scenario" : " scenarios")
+                + (parts.isEmpty() ? "" : ": " + String.join(", ", parts));
     }
 }

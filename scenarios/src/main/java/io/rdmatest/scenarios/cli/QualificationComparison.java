@@ -187,13 +187,13 @@ final class QualificationComparison {
     String summary() {
         return String.format(
                 Locale.ROOT,
-                "%d worse, %d better: %d verdicts changed, and %d of %d measurements by more than %s %%",
+                "%d worse, %d better (changed verdicts: %d; medians and rates beyond %s %%: %d of %d)",
                 count(Change.WORSE),
                 count(Change.BETTER),
                 turns.size(),
+                percent(),
                 shifts.size(),
-                compared,
-                percent());
+                compared);
     }
 
     private String percent() {

@@ -33,7 +33,10 @@ class QualificationComparisonTests {
                 {"name": "%s", "verdict": "%s", "reason": %s, "device": "rxe0", "parameters": {},
                  "measurements": {%s}, "bytesVerified": 1, "durationMillis": 2}
                 """.formatted(
-                name, verdict, verdict.equals("passed") ? "null" : "\"because\"", String.join(", ", measurements));
+                        name,
+                        verdict,
+                        verdict.equals("passed") ? "null" : "\"a null because\"",
+                        String.join(", ", measurements));
     }
 
     private static String value(String name, double value, String unit) {
@@ -70,7 +73,7 @@ class QualificationComparisonTests {
         QualificationComparison comparison = compare(scenario("x", before), scenario("x", after));
 
         assertThat(comparison.turns())
-                .containsExactly(new Turn(change, "x", before, after, after.equals("passed") ? "" : "because"));
+                .containsExactly(new Turn(change, "x", before, after, after.equals("passed") ? "" : "a null because"));
         assertThat(comparison.count(Change.WORSE)).isEqualTo(change == Change.WORSE ? 1 : 0);
         assertThat(compare(scenario("x", before), scenario("x", before)).turns())
                 .isEmpty();
@@ -155,7 +158,7 @@ class QualificationComparisonTests {
                         new Shift(Change.BETTER, "x", "quick p50", "us", 10, 5),
                         new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 13));
         assertThat(comparison.summary())
-                .isEqualTo("2 worse, 2 better: 0 verdicts changed, and 4 of 5 measurements by more than 20 %");
+                .isEqualTo("2 worse, 2 better (changed verdicts: 0; medians and rates beyond 20 %: 4 of 5)");
         assertThat(comparison.lines())
                 .contains("  worse   x: round trip p50 10.0 -> 12.5 us (1.25 times)")
                 .contains("  worse   x: throughput 10.0 -> 4.000 Gb/s (0.40 times)");
@@ -182,15 +185,15 @@ class QualificationComparisonTests {
         assertThat(run(out, err, "compare", before, after)).isEqualTo(ExitStatus.WORSE.code());
         assertThat(out.toString().lines())
                 .containsExactly(
-                        "before: " + before + ", 1 scenarios: 1 passed",
-                        "after:  " + after + ", 1 scenarios: 1 skipped",
+                        "before: " + before + ", 1 scenario: 1 passed",
+                        "after:  " + after + ", 1 scenario: 1 skipped",
                         "Environment",
                         "  kernel: 6.1 -> 6.12",
                         "Verdicts",
-                        "  worse   passed -> skipped  x: because",
+                        "  worse   passed -> skipped  x: a null because",
                         "Measurements",
                         "  worse   x: a p50 1.000 -> 2.000 us (2.00 times)",
-                        "2 worse, 0 better: 1 verdicts changed, and 1 of 1 measurements by more than 20 %");
+                        "2 worse, 0 better (changed verdicts: 1; medians and rates beyond 20 %: 1 of 1)");
         assertThat(err.toString()).contains("2 worse, 0 better");
 
         StringWriter json = new StringWriter();
