@@ -201,6 +201,7 @@ class VerdictsTests {
                         "11 target missed",
                         "12 undecided",
                         "13 contradicted",
+                        "14 worse",
                         "130 interrupted");
     }
 }
