@@ -7,6 +7,7 @@ import io.rdmatest.verbs.RdmaDevice;
 import java.net.InetAddress;
 import java.util.Collections;
 import java.util.Map;
+import java.util.SortedMap;
 
 /** The device, port and GID that a node was resolved to, as they were at that time. */
 public final class FabricDevice {
@@ -77,9 +78,21 @@ public final class FabricDevice {
     }
 
     /**
+     * Reads what the port and the device count at this moment: {@link RdmaDevice#portCounters} and
+     * {@link RdmaDevice#hardwareCounters}.
+     *
+     * @return the counters by name; empty if the device counts nothing
+     */
+    public SortedMap<String, Long> counters() {
+        SortedMap<String, Long> counters = device.portCounters(port);
+        counters.putAll(device.hardwareCounters(port));
+        return counters;
+    }
+
+    /**
      * Returns what a report shows of the environment: host, kernel, rdma-core, device, driver, firmware, port, linkLayer,
-     * rate, mtu, gidIndex, gidValue, gidType, netdev, address, fabric, java, in this order. What can't be found out is
-     * {@code unknown}.
+     * rate, mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node with rails rail, java, in this order. What
+     * can't be found out is {@code unknown}.
      */
     public Map<String, String> environment() {
         return environment;

@@ -54,17 +54,11 @@ final class Counters {
 
     private Counters(FabricDevice device) {
         this.device = device;
-        this.before = read(device);
+        this.before = device.counters();
     }
 
     static Counters begin(FabricDevice device) {
         return new Counters(device);
-    }
-
-    private static SortedMap<String, Long> read(FabricDevice device) {
-        SortedMap<String, Long> counters = new TreeMap<>(device.device().portCounters(device.port()));
-        counters.putAll(device.device().hardwareCounters(device.port()));
-        return counters;
     }
 
     FabricDevice device() {
@@ -76,7 +70,7 @@ final class Counters {
     }
 
     SortedMap<String, Long> now() {
-        return read(device);
+        return device.counters();
     }
 
     /** Returns by how much counters have grown that tell of something amiss, whether a test has to fail for it or not. */

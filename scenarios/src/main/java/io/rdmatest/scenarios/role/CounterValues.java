@@ -1,11 +1,9 @@
 package io.rdmatest.scenarios.role;
 
-import io.rdmatest.fabric.FabricDevice;
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
- * The counters of a port as they are at a moment (Documentation/ABI/stable/sysfs-class-infiniband).
+ * The counters of a port as they are at a moment, {@link io.rdmatest.fabric.FabricDevice#counters()}.
  *
  * @param values by their names
  */
@@ -21,10 +19,7 @@ public record CounterValues(Map<String, Long> values) {
 
         @Override
         public CounterValues run(RoleContext context) {
-            FabricDevice device = context.device();
-            Map<String, Long> values = new TreeMap<>(device.device().portCounters(device.port()));
-            values.putAll(device.device().hardwareCounters(device.port()));
-            return new CounterValues(values);
+            return new CounterValues(context.device().counters());
         }
     }
 }

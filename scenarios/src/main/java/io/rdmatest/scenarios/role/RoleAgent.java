@@ -79,7 +79,7 @@ public final class RoleAgent {
 
         private final Agent.Task task;
         private @Nullable FabricDevice device;
-        private @Nullable PortCounters counters;
+        private Map<String, Long> counters = Map.of();
 
         Context(Agent.Task task) {
             this.task = task;
@@ -92,7 +92,7 @@ public final class RoleAgent {
             if (known == null) {
                 known = placed().toNode().resolve();
                 device = known;
-                counters = PortCounters.of(known.device().name(), known.port());
+                counters = known.counters();
             }
             return known;
         }
@@ -144,7 +144,6 @@ public final class RoleAgent {
 
         synchronized void describe(List<String> lines) {
             FabricDevice used = device;
-            PortCounters before = counters;
             if (used == null) {
                 lines.add("device: the role did not get as far as to use one");
                 return;
@@ -159,9 +158,18 @@ public final class RoleAgent {
                     lines,
                     "port now",
                     () -> List.of(placed().toNode().resolve().portAttributes().toString()));
-            if (before != null) {
-                part(lines, "counters of the port that grew meanwhile", before::growth);
-            }
+            part(lines, "counters of the port that grew meanwhile", () -> growth(counters, used.counters()));
+        }
+
+        private static List<String> growth(Map<String, Long> before, Map<String, Long> now) {
+            List<String> grown = new ArrayList<>();
+            now.forEach((name, value) -> {
+                long by = value - before.getOrDefault(name, 0L);
+                if (by > 0) {
+                    grown.add(name + " +" + by);
+                }
+            });
+            return grown;
         }
     }
 }
