@@ -106,7 +106,7 @@ public final class Fabric {
     public Fabric onRail(String name) {
         List<Node> on = nodes.stream()
                 .filter(node -> node.rails().containsKey(name))
-                .map(node -> node.onRail(name).withRails(Set.of(name)))
+                .map(node -> node.onRailAlone(name))
                 .toList();
         if (on.isEmpty()) {
             throw new FabricException(FabricConfiguration.RAIL + "=" + name + ": fabric " + this

@@ -127,11 +127,13 @@ public record Node(
                 .findFirst();
     }
 
-    /** Returns the node as if it had these of its rails only. */
-    Node withRails(Set<String> names) {
-        Map<String, Rail> left = new LinkedHashMap<>(rails);
-        left.keySet().retainAll(names);
-        return new Node(fabric, name, device, port, gid, address, launch, promises, left, java, environment);
+    /** Returns the node on one of its rails, as if it had no other. */
+    Node onRailAlone(String rail) {
+        Node on = onRail(rail);
+        Map<String, Rail> alone = new LinkedHashMap<>(rails);
+        alone.keySet().retainAll(Set.of(rail));
+        return new Node(
+                fabric, name, on.device, on.port, on.gid, on.address, launch, on.promises, alone, java, environment);
     }
 
     /**

@@ -145,6 +145,7 @@ class FabricTests {
     void aRailIsTheNodesThatItConnectsWithTheirDevicesOnIt(@TempDir Path folder) throws IOException {
         Fabric fabric = rails(folder);
         assertThat(fabric.local().rail()).contains("one");
+        assertThat(fabric.local().onPort("mlx5_9", 1).rail()).isEmpty();
 
         Fabric two = fabric.onRail("two");
 

@@ -92,7 +92,7 @@ final class Counters {
     }
 
     /**
-     * Judges counters of any device.
+     * Judges counters of any device, which are wanted.
      *
      * @param where the node of the device, for what is published; empty for this one
      */
@@ -103,14 +103,13 @@ final class Counters {
             String driver,
             Map<String, Long> before,
             Map<String, Long> now) {
-        Configuration configuration = Configuration.of(context);
         Map<String, Long> growth = suspicious(before, now, driver);
-        if (configuration.countersOff() || growth.isEmpty()) {
+        if (growth.isEmpty()) {
             return;
         }
         context.publishReportEntry(ReportKeys.COUNTERS, where.isEmpty() ? words(growth) : where + ": " + words(growth));
         // Counters are the device's: whose packets they counted can't be told while tests overlap.
-        if (configuration.countersFail()
+        if (Configuration.of(context).countersFail()
                 && Life.of(context).isAlone()
                 && context.getExecutionException().isEmpty()) {
             Map<String, Long> unexpected = unexpected(growth, driver, context);

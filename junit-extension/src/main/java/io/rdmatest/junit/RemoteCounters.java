@@ -45,11 +45,6 @@ public final class RemoteCounters {
         return new RemoteCounters(node, device, driver, before);
     }
 
-    /** Returns the name of the node. */
-    public String node() {
-        return node;
-    }
-
     /**
      * Publishes which counters grew, and fails if one of them must not have.
      *
@@ -59,6 +54,8 @@ public final class RemoteCounters {
      *     told to ignore it
      */
     public void judge(ExtensionContext context, Map<String, Long> now) {
-        Counters.judge(context, "node " + node, device + " of node " + node, driver, before, now);
+        if (areWanted(context)) {
+            Counters.judge(context, "node " + node, device + " of node " + node, driver, before, now);
+        }
     }
 }

@@ -267,9 +267,6 @@ public final class Qualify implements Callable<Integer> {
             throw e;
         }
         String wrong = wrongNodes(read, setting(SERVER_SETTING, server), setting(CLIENT_SETTING, client));
-        if (wrong == null && read == null && rail != null) {
-            wrong = "--rail is one of a fabric's file: name it with --fabric";
-        }
         if (wrong != null) {
             return usage(wrong);
         }
@@ -407,13 +404,16 @@ public final class Qualify implements Callable<Integer> {
         return settings.get(key);
     }
 
-    /** Returns what is wrong about the options that name nodes or are about several; null if nothing is. */
+    /** Returns what is wrong about the options that name nodes or a rail, or are about several; null if nothing is. */
     private @Nullable String wrongNodes(@Nullable Fabric read, @Nullable String server, @Nullable String client) {
         // As settings, these have no effect on one node.
         String across = pairs ? "--pairs" : wire ? "--wire" : null;
         if (read == null) {
             if (server != null || client != null) {
                 return "--server and --client are nodes of a fabric: name it with --fabric";
+            }
+            if (settings.containsKey(FabricConfiguration.RAIL)) {
+                return "--rail is one of a fabric's file: name it with --fabric";
             }
             return across == null ? null : across + " is about the nodes of a fabric: name it with --fabric";
         }

@@ -73,7 +73,7 @@ final class CountersThere {
             } catch (RuntimeException e) {
                 // The test may have ended the node's agent. Whether that was meant is for the test to say.
                 context.publishReportEntry(
-                        ReportKeys.COUNTERS, "node " + each.counters().node() + ": not read, " + e.getMessage());
+                        ReportKeys.COUNTERS, "node " + each.place().name() + ": not read, " + e.getMessage());
                 continue;
             }
             each.counters().judge(context, now);
