@@ -100,6 +100,11 @@ final class DetachedCall {
         }
     }
 
+    /** Waits as {@link #await(Duration, Duration, Function)} does, and no longer wherever in the kernel the call waits. */
+    Optional<Outcome> await(Duration limit, Duration grace) {
+        return await(limit, grace, place -> Duration.ZERO);
+    }
+
     /**
      * Waits for the end of the call, also while the thread is interrupted; may be called again.
      *

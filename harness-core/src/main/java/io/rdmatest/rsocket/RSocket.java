@@ -470,7 +470,7 @@ public final class RSocket extends NativeResource {
         DetachedCall call = DetachedCall.start(
                 "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), COMPLETION_EVENT, () -> {});
         String named = "rshutdown(" + describe() + ", " + direction + ")";
-        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, place -> Duration.ZERO)
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING)
                 .orElseThrow(() -> neverReturned(named, CLOSING.plus(INTERRUPTING), call));
         if (outcome.interruptedIn() != null) {
             throw cutShort(named, outcome.interruptedIn());

@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,8 +27,6 @@ class DetachedCallTests {
 
     /** Where in the kernel a test's call may be interrupted: sys_pause. */
     private static final String PAUSE = "pause";
-
-    private static final Function<String, Duration> NONE = place -> Duration.ZERO;
 
     private volatile int pausingThread;
 
@@ -53,7 +50,7 @@ class DetachedCallTests {
 
     @Test
     void handsOutTheResultOfACallThatReturns() {
-        assertThat(DetachedCall.start("test", () -> 0, PAUSE, late::countDown).await(LONG, LONG, NONE))
+        assertThat(DetachedCall.start("test", () -> 0, PAUSE, late::countDown).await(LONG, LONG))
                 .contains(new DetachedCall.Outcome(0, 0, null, null));
         assertThat(late.getCount()).isEqualTo(1);
     }
@@ -61,11 +58,11 @@ class DetachedCallTests {
     @Test
     void givesUpACallThatDoesNotReturnAndEndsItWhenItDoes() throws Exception {
         DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
-        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
+        assertThat(call.await(SHORT, SHORT)).isEmpty();
         assertThat(late.getCount()).isEqualTo(1);
         returning.countDown();
         assertThat(late.await(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(call.await(LONG, LONG, NONE))
+        assertThat(call.await(LONG, LONG))
                 .hasValueSatisfying(outcome -> assertThat(outcome.result()).isZero());
     }
 
@@ -86,7 +83,7 @@ class DetachedCallTests {
     void endsASystemCallThatDoesNotReturn() {
         DetachedCall call = DetachedCall.start("test", pausing(), PAUSE, late::countDown);
 
-        assertThat(call.await(SHORT, LONG, NONE)).hasValueSatisfying(outcome -> {
+        assertThat(call.await(SHORT, LONG)).hasValueSatisfying(outcome -> {
             assertThat(outcome.result()).isEqualTo(-1);
             assertThat(outcome.errno()).isEqualTo(rdma_h.EINTR());
             assertThat(outcome.interruptedIn()).containsAnyOf(PAUSE, BlockingCalls.UNKNOWN);
@@ -98,13 +95,13 @@ class DetachedCallTests {
     void leavesASystemCallAloneThatMayNotBeInterrupted() {
         DetachedCall call = DetachedCall.start("test", pausing(), "uverbs", late::countDown);
 
-        Optional<DetachedCall.Outcome> outcome = call.await(SHORT, Duration.ofMillis(200), NONE);
+        Optional<DetachedCall.Outcome> outcome = call.await(SHORT, Duration.ofMillis(200));
         assumeThat(call.waitsIn()).as("the kernel tells where a thread waits").isNotEqualTo(BlockingCalls.UNKNOWN);
         assertThat(outcome).isEmpty();
         assertThat(call.waitsIn()).contains(PAUSE);
 
         assertThat(BlockingCalls.interrupt(pausingThread)).isTrue();
-        assertThat(call.await(LONG, LONG, NONE))
+        assertThat(call.await(LONG, LONG))
                 .hasValueSatisfying(woken -> assertThat(woken.errno()).isEqualTo(rdma_h.EINTR()));
     }
 
@@ -129,17 +126,17 @@ class DetachedCallTests {
     @Test
     void canBeWaitedForAgain() {
         DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
-        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
-        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
+        assertThat(call.await(SHORT, SHORT)).isEmpty();
+        assertThat(call.await(SHORT, SHORT)).isEmpty();
         returning.countDown();
-        assertThat(call.await(LONG, LONG, NONE)).isPresent();
+        assertThat(call.await(LONG, LONG)).isPresent();
     }
 
     @Test
     void waitsOnForAnInterruptedThreadAndLeavesItInterrupted() {
         DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
         Thread.currentThread().interrupt();
-        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
+        assertThat(call.await(SHORT, SHORT)).isEmpty();
         assertThat(Thread.interrupted()).isTrue();
         returning.countDown();
     }
@@ -154,7 +151,7 @@ class DetachedCallTests {
                 PAUSE,
                 late::countDown);
         assertThatIllegalStateException()
-                .isThrownBy(() -> call.await(LONG, LONG, NONE))
+                .isThrownBy(() -> call.await(LONG, LONG))
                 .withMessage("rsocket 3 is closed");
     }
 }
