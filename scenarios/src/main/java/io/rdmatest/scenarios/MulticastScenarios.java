@@ -225,7 +225,7 @@ public class MulticastScenarios {
     @DisplayName("messages larger than the MTU are refused")
     void tooLarge(
             boolean sender, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings, Wire wire) {
-        wire.silent("a side that refuses the size sends nothing");
+        wire.silent("the size is refused before a group is joined");
         int mtu = (sender ? stage.client() : stage.server()).facts().mtuBytes();
         MckeyOptions options = group("239.77.0.11", device).withSizeBytes(mtu + 1);
         report.parameter("MTU", mtu);

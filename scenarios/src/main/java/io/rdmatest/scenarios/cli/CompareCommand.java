@@ -35,8 +35,8 @@ final class CompareCommand extends ReportingCommand {
             names = "--tolerance",
             paramLabel = "<percent>",
             description =
-                    "By how much a median or a rate may be worse or better, 0 to 1000 (default: 20). In emulation, a median"
-                            + " of the same run is easily twice the other.")
+                    "By how much a median or a rate may be worse or better, 0 to 1000 (default: 20). On soft-RoCE in"
+                            + " emulation, medians of the same build differ by several times.")
     private double tolerance = 20;
 
     @Option(names = "--json", description = "Print one JSON object instead of text.")

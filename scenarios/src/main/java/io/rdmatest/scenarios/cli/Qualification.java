@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,13 +53,13 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
     static Qualification read(Path file) throws IOException {
         JsonNode json;
         try {
-            json = new ObjectMapper().readTree(file.toFile());
+            json = new ObjectMapper().readTree(Files.readAllBytes(file));
         } catch (JsonProcessingException e) {
             throw new IOException(file + " is no qualification.json: " + e.getOriginalMessage(), e);
+        } catch (NoSuchFileException e) {
+            throw new IOException(file + " can't be read: there is no such file", e);
         } catch (IOException e) {
-            throw new IOException(
-                    file + " can't be read: " + (e instanceof NoSuchFileException ? "no such file" : e.getMessage()),
-                    e);
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
         if (!json.path("scenarios").isArray() || !json.path("environment").isObject()) {
             throw new IOException(file + " is no qualification.json: it has no environment and scenarios");

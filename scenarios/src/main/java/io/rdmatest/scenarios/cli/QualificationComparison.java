@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeSet;
-import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What is other in one run than in an earlier one: the environment, verdicts, and measurements beyond a tolerance. */
@@ -28,7 +28,7 @@ final class QualificationComparison {
     enum Change {
         WORSE,
         BETTER,
-        /** Neither: a scenario that is new, or was skipped before. */
+        /** Neither: a scenario that is new, for example, or one that fails in another way. */
         OTHER;
 
         @Override
@@ -43,13 +43,10 @@ final class QualificationComparison {
     /** A verdict that is another one now. */
     record Turn(Change change, String scenario, String before, String after, String reason) {}
 
-    /**
-     * A measurement beyond the tolerance.
-     *
-     * @param ratio how it is now divided by how it was
-     */
+    /** A measurement beyond the tolerance. */
     record Shift(Change change, String scenario, String measurement, String unit, double before, double after) {
 
+        /** Returns how it is now, divided by how it was. */
         double ratio() {
             return after / before;
         }
@@ -166,9 +163,9 @@ final class QualificationComparison {
 
     /** Returns how many verdicts and measurements went a way. */
     long count(Change change) {
-        Predicate<Change> same = change::equals;
-        return turns.stream().map(Turn::change).filter(same).count()
-                + shifts.stream().map(Shift::change).filter(same).count();
+        return Stream.concat(turns.stream().map(Turn::change), shifts.stream().map(Shift::change))
+                .filter(change::equals)
+                .count();
     }
 
     List<Turn> turns() {
@@ -249,8 +246,8 @@ final class QualificationComparison {
     /** Returns the same for machines. */
     Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("before", Objects.toString(before.file()));
-        json.put("after", Objects.toString(after.file()));
+        json.put("before", before.file().toString());
+        json.put("after", after.file().toString());
         json.put("tolerance", tolerance);
         json.put("worse", count(Change.WORSE));
         json.put("better", count(Change.BETTER));

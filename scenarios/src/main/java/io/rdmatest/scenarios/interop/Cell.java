@@ -1,7 +1,8 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.role.Fault;
-import java.util.List;
+import io.rdmatest.scenarios.role.RstreamOptions;
 
 /**
  * One field of the interoperability matrix: a C program against the role of ours that talks to it, with certain options.
@@ -40,7 +41,8 @@ public record Cell(String program, OurRole ours, String options, boolean program
 
     /** Tells whether the sides talk over TCP, and the device has nothing to do. */
     boolean overTcp() {
-        return List.of(options.split(" -T ")).contains("s");
+        return program.equals("rstream")
+                && OptionLine.parse(RstreamOptions.class, options).transport() == RstreamOptions.Transport.TCP;
     }
 
     /** Returns the options, or that there are none. */

@@ -40,6 +40,7 @@ class GrowthTests {
             Duration least,
             Duration most,
             LongFunction<Effort> source) {
+        // One round takes longer than that.
         return measure(cancelled, compilerMillis, least, most, Duration.ofNanos(1), source);
     }
 

@@ -13,8 +13,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -165,10 +164,7 @@ class QualificationComparisonTests {
     }
 
     private static int run(StringWriter out, StringWriter err, Object... words) {
-        String[] arguments = List.of(words).stream()
-                .map(Object::toString)
-                .collect(Collectors.toList())
-                .toArray(String[]::new);
+        String[] arguments = Stream.of(words).map(Object::toString).toArray(String[]::new);
         return Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), arguments);
     }
 
@@ -214,7 +210,7 @@ class QualificationComparisonTests {
 
         assertThat(run(new StringWriter(), err, "compare", good, folder.resolve("none.json")))
                 .isEqualTo(ExitStatus.USAGE.code());
-        assertThat(err.toString()).contains(folder.resolve("none.json") + " can't be read");
+        assertThat(err.toString()).contains(folder.resolve("none.json") + " can't be read: there is no such file");
         assertThat(run(new StringWriter(), err, "compare", good)).isEqualTo(ExitStatus.USAGE.code());
         assertThat(run(new StringWriter(), err, "compare", good, good, "--tolerance", "-1"))
                 .isEqualTo(ExitStatus.USAGE.code());
