@@ -29,6 +29,9 @@ public final class BenchJvms {
     /** What a JVM takes besides runs: its start, and the longest warm-up. */
     private static final Duration OVERHEAD = Duration.ofMinutes(3);
 
+    /** Work that grows is the same on every host, and what takes ten minutes in emulation is done in one elsewhere. */
+    private static final Duration LONGEST_GROWTH = Duration.ofHours(1);
+
     /** How long a JVM may take to stop what it has started. */
     private static final Duration GRACE = Duration.ofSeconds(12);
 
@@ -51,7 +54,7 @@ public final class BenchJvms {
          * Returns the command.
          *
          * @param row the name of the row
-         * @param pairs how many are to be measured
+         * @param pairs how many are to be measured, if it is one of pairs
          * @param json the file for the {@link BenchReport}, which does not exist
          */
         List<String> command(String row, int pairs, Path json);
@@ -105,16 +108,59 @@ public final class BenchJvms {
         return result;
     }
 
+    /**
+     * Measures a row of work that grows, in one JVM. One that cannot be measured has the reason in its result.
+     *
+     * @throws IOException if no JVM can be started
+     * @throws CancellationException if the bench is to end
+     * @throws InterruptedException if this thread is interrupted
+     */
+    public GrowthResult measure(GrowthRow row) throws IOException, InterruptedException {
+        return inJvm(
+                row.name(),
+                1,
+                LONGEST_GROWTH,
+                (report, lost) ->
+                        GrowthResult.of(row, report.path("growth").path(0)).withLostJvms(lost),
+                (reason, lost) -> new GrowthResult(row, List.of(), reason, lost));
+    }
+
     private RowResult part(BenchRow row, int count) throws IOException, InterruptedException {
+        return inJvm(
+                row.name(),
+                count,
+                limit(count),
+                (report, lost) -> RowResult.of(row, report.path("rows").path(0)).withLostJvms(lost),
+                (reason, lost) -> RowResult.notMeasured(row, Map.of(), reason).withLostJvms(lost));
+    }
+
+    /**
+     * Makes a result of what came of a JVM.
+     *
+     * @param <T> the report that it wrote, or why it wrote none
+     * @param <R> the result
+     */
+    @FunctionalInterface
+    private interface Making<T, R> {
+
+        /**
+         * Makes it.
+         *
+         * @param lost how many JVMs died before
+         */
+        R of(T what, int lost);
+    }
+
+    private <R> R inJvm(String row, int count, Duration limit, Making<JsonNode, R> measured, Making<String, R> not)
+            throws IOException, InterruptedException {
         Path folder = Files.createTempDirectory("rdmatest-bench");
         Path file = folder.resolve("row.json");
         int lost = 0;
         try {
             while (true) {
-                int status = run(launch.command(row.name(), count, file), limit(count));
+                int status = run(launch.command(row, count, file), limit);
                 if (Files.exists(file)) {
-                    JsonNode rows = new ObjectMapper().readTree(file.toFile()).path("rows");
-                    return RowResult.of(row, rows.path(0)).withLostJvms(lost);
+                    return measured.of(new ObjectMapper().readTree(file.toFile()), lost);
                 }
                 Bench.requireGoingOn(cancelled);
                 String end = "its JVM ended with status " + status + " before it had measured it";
@@ -125,12 +171,12 @@ public final class BenchJvms {
                 if (lost > MOST_LOST) {
                     throw new NotMeasuredException(end + ", as " + MOST_LOST + " before it");
                 }
-                progress.accept(row.name() + ": " + end + "; once more");
+                progress.accept(row + ": " + end + "; once more");
             }
         } catch (NotMeasuredException e) {
             String reason = NotMeasuredException.sentence(e);
-            progress.accept(row.name() + ": not measured: " + reason);
-            return RowResult.notMeasured(row, Map.of(), reason).withLostJvms(lost);
+            progress.accept(row + ": not measured: " + reason);
+            return not.of(reason, lost);
         } finally {
             remove(folder);
         }

@@ -1,5 +1,7 @@
 package io.rdmatest.scenarios.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,12 +16,18 @@ import org.jspecify.annotations.Nullable;
  * @param row the row
  * @param points in ascending order of work; empty if it was not measured
  * @param notMeasured why it was not measured; null if it was
+ * @param lostJvms how many JVMs died before they had measured it
  */
 public record GrowthResult(
-        GrowthRow row, List<Point> points, @Nullable String notMeasured) {
+        GrowthRow row, List<Point> points, @Nullable String notMeasured, int lostJvms) {
 
     /** How many times the least cost of a unit the cost may be when there is most work. */
     public static final double MOST = 1.5;
+
+    private static final String NANOS = "nanosPerUnit";
+    private static final String ALLOCATED = "allocatedBytesPerUnit";
+    private static final String RESIDENT = "residentBytesPerUnit";
+    private static final String LOST_JVMS = "lostJvms";
 
     /**
      * The cost of a unit.
@@ -68,6 +76,50 @@ public record GrowthResult(
         if (points.isEmpty() && notMeasured == null) {
             throw new IllegalArgumentException("The row " + row.name() + " has no point and no reason for it");
         }
+    }
+
+    /** Makes the result of a JVM that did not die. */
+    GrowthResult(GrowthRow row, List<Point> points, @Nullable String notMeasured) {
+        this(row, points, notMeasured, 0);
+    }
+
+    /**
+     * Reads what another JVM measured.
+     *
+     * @param row the row
+     * @param json the row as {@link #json} wrote it
+     * @throws IllegalArgumentException if it is another row, or not written by that
+     */
+    static GrowthResult of(GrowthRow row, JsonNode json) {
+        if (!json.path("name").asText().equals(row.name())) {
+            throw new IllegalArgumentException("The result is not of the row " + row.name() + ": " + json);
+        }
+        List<Point> points = new ArrayList<>();
+        for (JsonNode point : json.path("points")) {
+            points.add(new Point(
+                    point.path("work").longValue(),
+                    number(point, NANOS),
+                    number(point, ALLOCATED),
+                    number(point, RESIDENT)));
+        }
+        return new GrowthResult(
+                row,
+                points,
+                json.path("notMeasured").textValue(),
+                json.path(LOST_JVMS).intValue());
+    }
+
+    private static double number(JsonNode point, String name) {
+        JsonNode number = point.path(name);
+        if (!number.isNumber()) {
+            throw new IllegalArgumentException("The point has no " + name + ": " + point);
+        }
+        return number.doubleValue();
+    }
+
+    /** Returns this with JVMs that died before. */
+    GrowthResult withLostJvms(int lost) {
+        return new GrowthResult(row, points, notMeasured, lostJvms + lost);
     }
 
     /** Tells whether there is something to judge. */
@@ -142,9 +194,9 @@ public record GrowthResult(
                         .map(point -> {
                             Map<String, Object> each = new LinkedHashMap<>();
                             each.put("work", point.work());
-                            each.put("nanosPerUnit", point.nanos());
-                            each.put("allocatedBytesPerUnit", point.allocatedBytes());
-                            each.put("residentBytesPerUnit", point.residentBytes());
+                            each.put(NANOS, point.nanos());
+                            each.put(ALLOCATED, point.allocatedBytes());
+                            each.put(RESIDENT, point.residentBytes());
                             return each;
                         })
                         .toList());
@@ -154,6 +206,7 @@ public record GrowthResult(
         } else {
             json.put("notMeasured", notMeasured);
         }
+        json.put(LOST_JVMS, lostJvms);
         return json;
     }
 }

@@ -201,17 +201,19 @@ final class BenchCommand extends ReportingCommand {
                 (device == null ? fabric : fabric.withDevice(device)).local().resolve();
         BenchContext context = new BenchContext(found, step, scale, processors(found), cancelled());
         Bench bench = new Bench(context, pairs, this::tell);
+        Growth work = new Growth(context, this::tell);
         BenchJvms jvms = new BenchJvms(this::command, pairs, step, cancelled(), this::tell);
+        boolean here = inThisJvm || part;
         Instant began = Instant.now();
         List<RowResult> results = new ArrayList<>();
         List<GrowthResult> growth = new ArrayList<>();
         for (BenchRow row : selected) {
-            results.add(inThisJvm || part ? bench.measure(row) : jvms.measure(row));
+            results.add(here ? bench.measure(row) : jvms.measure(row));
             // What was measured until now is there also when the rest is not waited for.
             write(new BenchReport(began, results, growth));
         }
         for (GrowthRow row : selectedGrowth) {
-            growth.add(new Growth(context, this::tell).measure(row));
+            growth.add(here ? work.measure(row) : jvms.measure(row));
             write(new BenchReport(began, results, growth));
         }
         return part ? new Outcome(List.of(), Map.of()) : outcome(new BenchReport(began, results, growth), comparison);

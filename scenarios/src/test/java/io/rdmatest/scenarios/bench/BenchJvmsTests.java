@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.scenarios.bench.GrowthResult.Point;
 import io.rdmatest.scenarios.bench.RowResult.Jvm;
 import io.rdmatest.scenarios.bench.RowResult.Pair;
 import java.io.IOException;
@@ -37,6 +38,11 @@ class BenchJvmsTests {
     private static final BenchRow ROW = new BenchRow("row", "what", "us", Target.atMost(1), List.of(), context -> {
         throw new IllegalStateException("the test measures nothing");
     });
+
+    private static final GrowthRow GROWTH =
+            new GrowthRow("growth-x", "things", "thing", List.of(1L, 10L, 100L), 10, (context, work) -> {
+                throw new IllegalStateException("the test measures nothing");
+            });
 
     @TempDir
     private Path folder;
@@ -93,6 +99,31 @@ class BenchJvmsTests {
             return next.removeFirst().command(row, count, json);
         };
         RowResult result = new BenchJvms(launch, pairs, STEP, () -> false, told::add).measure(ROW);
+        assertThat(next).isEmpty();
+        return result;
+    }
+
+    /** A process that leaves this result of work that grows behind. */
+    private BenchJvms.Launch leaves(GrowthResult result) {
+        return (row, count, json) -> {
+            Path made = folder.resolve("growth.json");
+            try {
+                new BenchReport(MEASURED, List.of(), List.of(result)).write(made);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            return List.of("cp", made.toString(), json.toString());
+        };
+    }
+
+    private GrowthResult measureGrowth(BenchJvms.Launch... processes) throws Exception {
+        Deque<BenchJvms.Launch> next = new ArrayDeque<>(List.of(processes));
+        BenchJvms.Launch launch = (row, count, json) -> {
+            assertThat(row).isEqualTo("growth-x");
+            folders.add(json.getParent());
+            return next.removeFirst().command(row, count, json);
+        };
+        GrowthResult result = new BenchJvms(launch, Bench.Pairs.DEFAULT, STEP, () -> false, told::add).measure(GROWTH);
         assertThat(next).isEmpty();
         return result;
     }
@@ -196,6 +227,56 @@ class BenchJvmsTests {
 
         Path state = Path.of("/proc", Files.readString(number).strip(), "stat");
         Awaitility.await().atMost(STEP).until(() -> !runs(state));
+    }
+
+    @Test
+    void workThatGrowsHasAJvmOfItsOwnToo() throws Exception {
+        GrowthResult made = new GrowthResult(
+                GROWTH,
+                List.of(new Point(1, 900.5, 64, 0), new Point(10, 20.25, 8, 3), new Point(100, 40.5, 8, 2.5)),
+                null);
+
+        GrowthResult result = measureGrowth(DIES, leaves(made));
+
+        assertThat(result.points()).isEqualTo(made.points());
+        assertThat(result.timeGrowth()).isEqualTo(2);
+        assertThat(result.verdict()).isEqualTo(Verdict.MISSES);
+        assertThat(result.lostJvms()).isOne();
+        assertThat(result.json()).containsEntry("lostJvms", 1);
+        assertThat(told)
+                .containsExactly("growth-x: its JVM ended with status 137 before it had measured it; once more");
+    }
+
+    @Test
+    void workThatFailsThereSaysWhyAndWhatWasMeasuredBefore() throws Exception {
+        GrowthResult made = new GrowthResult(GROWTH, List.of(new Point(1, 900, 64, 0)), "7 of 10 came up");
+
+        assertThat(measureGrowth(leaves(made)))
+                .isEqualTo(new GrowthResult(made.row(), made.points(), "7 of 10 came up"));
+    }
+
+    @Test
+    void workWhoseJvmsAllDieIsNotMeasured() throws Exception {
+        GrowthResult result = measureGrowth(DIES, DIES, DIES);
+
+        assertThat(result.notMeasured())
+                .isEqualTo("its JVM ended with status 137 before it had measured it, as 2 before it");
+        assertThat(result.points()).isEmpty();
+        assertThat(result.lostJvms()).isEqualTo(3);
+    }
+
+    @Test
+    void theResultOfAnotherRowIsRefused() {
+        GrowthResult other = new GrowthResult(
+                new GrowthRow("growth-y", "things", "thing", List.of(1L, 10L), 1, (context, work) -> {
+                    throw new IllegalStateException("the test measures nothing");
+                }),
+                List.of(),
+                "it broke");
+
+        assertThatThrownBy(() -> measureGrowth(leaves(other)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("not of the row growth-x");
     }
 
     /** Whether the process of this file is there; one that only waits for its parent to take note of its end is not. */

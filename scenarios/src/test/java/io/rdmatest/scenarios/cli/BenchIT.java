@@ -64,6 +64,33 @@ class BenchIT {
         assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
     }
 
+    @Test
+    @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void workThatGrowsIsMeasuredInAJvmOfItsOwn() throws Exception {
+        Path file = folder.resolve("growth.json");
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        String[] words = {"bench", "--rows", "growth-qps", "--scale", "0.01", "--json", file.toString()};
+
+        int status = Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), words);
+
+        // Whether it is flat is not judged with so few messages.
+        assertThat(status).as("%s\n%s", out, err).isIn(ExitStatus.VERIFIED.code(), ExitStatus.TARGET_MISSED.code());
+        assertThat(err.toString())
+                .as("what the other JVM tells on the terminal")
+                .isEmpty();
+        JsonNode row = new ObjectMapper().readTree(file.toFile()).at("/growth/0");
+        assertThat(row.get("name").asText()).isEqualTo("growth-qps");
+        assertThat(row.get("points")
+                        .valueStream()
+                        .map(point -> point.get("work").asInt()))
+                .containsExactly(1, 4, 16, 64, 256, 1024);
+        assertThat(row.get("points").valueStream())
+                .allMatch(point -> point.get("nanosPerUnit").asDouble() > 0);
+        assertThat(row.get("lostJvms").isInt()).isTrue();
+        assertThat(out.toString()).contains("growth-qps", "us per message");
+    }
+
     /** Measures one pair of a row, and returns what the file says of it. */
     private JsonNode measured(String row, String... options) throws Exception {
         Path file = folder.resolve("bench.json");
