@@ -9,6 +9,9 @@ import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
+import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -48,6 +51,7 @@ import picocli.CommandLine.Option;
             "1:a scenario failed or is broken, or was not run",
             "2:wrong usage",
             "3:nothing could be run on this host, or not all that was run could be recorded or reported",
+            "14:as 0, and something is worse than in the --baseline",
             "130, 143:SIGINT or SIGTERM came; the report is of what was run until then"
         })
 public final class Qualify implements Callable<Integer> {
@@ -60,6 +64,11 @@ public final class Qualify implements Callable<Integer> {
 
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
+
+    private static final int MOST_TOLERANCE = 1000;
+
+    /** The same as of {@code ./rdmatest compare}. */
+    private static final int WORSE = 14;
 
     private static final String PAIRS = "PairScenarios.roundTrips";
 
@@ -132,6 +141,23 @@ public final class Qualify implements Callable<Integer> {
             description = "Set what the scenarios are configured by, as in -Drdma.interop.cells=7. Can be repeated.")
     private Map<String, String> settings = new LinkedHashMap<>();
 
+    @Option(
+            names = "--baseline",
+            arity = "1..*",
+            paramLabel = "FILE",
+            description =
+                    "The qualification.json of an earlier run, or of several in order: tell what is other now, in the"
+                            + " report and in comparison.json, and end with 14 if any of it is worse.")
+    private List<Path> baseline = new ArrayList<>();
+
+    @Option(
+            names = "--tolerance",
+            paramLabel = "PERCENT",
+            defaultValue = "20",
+            description = "By how much a median or a rate may be worse than in the --baseline, 0 to 1000"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private double tolerance;
+
     @Option(names = "--list", description = "List the scenarios and end.")
     private boolean list;
 
@@ -166,6 +192,7 @@ public final class Qualify implements Callable<Integer> {
     private final boolean terminal =
             System.console() != null && System.console().isTerminal();
     private final PrintStream out = System.out;
+    private @Nullable Baseline against;
     private final Leftovers leftovers = new Leftovers();
     private final List<String> childSaid = new ArrayList<>();
     private final Object display = new Object();
@@ -224,6 +251,9 @@ public final class Qualify implements Callable<Integer> {
         if (restarts < 0) {
             return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
         }
+        if (!(tolerance >= 0) || tolerance > MOST_TOLERANCE) {
+            return usage("--tolerance " + tolerance + " is not a number of percent, 0 to " + MOST_TOLERANCE);
+        }
         for (String key : settings.keySet()) {
             if (OWN_SETTINGS.contains(key)) {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
@@ -248,6 +278,14 @@ public final class Qualify implements Callable<Integer> {
         setting(FabricConfiguration.DEVICE, device);
         setting(PAIRS_SETTING, pairs ? "true" : null);
         setting(WIRE_SETTING, wire ? "true" : null);
+        if (!baseline.isEmpty()) {
+            try {
+                // Now: the last run's own summary makes room for that of this one.
+                against = readBaseline();
+            } catch (IOException e) {
+                return usage("--baseline: " + e.getMessage());
+            }
+        }
         Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
@@ -258,6 +296,9 @@ public final class Qualify implements Callable<Integer> {
                 target.resolve("allure-commandline"),
                 reports,
                 project.resolve("scenarios").resolve("target").resolve("bench.json"));
+        if (against != null) {
+            generator.add(against);
+        }
         // A wrong file is told before anything is installed or booted.
         Fabric read;
         try {
@@ -394,6 +435,14 @@ public final class Qualify implements Callable<Integer> {
             childSaid.clear();
         }
         return start(command);
+    }
+
+    private Baseline readBaseline() throws IOException {
+        List<Qualification> runs = new ArrayList<>();
+        for (Path file : baseline) {
+            runs.add(Qualification.read(file));
+        }
+        return new Baseline(runs, tolerance / 100, !scenarios.isEmpty());
     }
 
     /** Returns what the scenarios are told of a key, by its option or else by -D; null if they are told nothing. */
@@ -679,15 +728,29 @@ public final class Qualify implements Callable<Integer> {
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
             generator.generate(run);
+            boolean worse = showComparison();
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            status = lost != null ? 3 : run.isGood() && !timedOut && trouble == null && !lastOneDied ? 0 : 1;
+            boolean good = run.isGood() && !timedOut && trouble == null && !lastOneDied;
+            status = lost != null ? 3 : !good ? 1 : worse ? WORSE : 0;
         } catch (IOException | UncheckedIOException e) {
             status = 3;
             System.err.println("./qualify: no report: " + e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Shows what is other than before, if this is to be told, and returns whether any of it is worse. */
+    private boolean showComparison() {
+        QualificationComparison comparison = against == null ? null : against.compared();
+        if (comparison == null) {
+            return false;
+        }
+        out.println();
+        comparison.lines().forEach(out::println);
+        out.println();
+        return comparison.count(Change.WORSE) > 0;
     }
 
     private String lastWords(int most) {

@@ -40,8 +40,24 @@ import picocli.CommandLine.Option;
         description = "Makes the report and qualification.json from journals and Allure results.")
 public final class ReportGenerator implements Callable<Integer> {
 
+    /** Something more than the scenarios. Not every class path on which this class is has what it takes. */
+    @FunctionalInterface
+    interface Part {
+
+        /**
+         * Adds it.
+         *
+         * @param summary what was written of the scenarios
+         * @param results the directory of Allure results
+         */
+        void addTo(Path summary, Path results) throws IOException;
+    }
+
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
+    /** What {@code --baseline} leaves beside the summary. */
+    static final String COMPARISON = "comparison.json";
+
     private static final String SCHEMA = "qualification.schema.json";
 
     @Option(names = "--journal", required = true, description = "Directory of the journals.")
@@ -64,6 +80,8 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
+    private @Nullable Part more;
+
     /** Creates a generator that takes its configuration from the command line. */
     public ReportGenerator() {}
 
@@ -73,6 +91,11 @@ public final class ReportGenerator implements Callable<Integer> {
         this.commandline = commandline;
         this.output = output;
         this.bench = bench;
+    }
+
+    /** Makes something a part of the next report. */
+    void add(Part more) {
+        this.more = more;
     }
 
     /**
@@ -115,6 +138,7 @@ public final class ReportGenerator implements Callable<Integer> {
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
+        Files.deleteIfExists(output.resolve(COMPARISON));
         deleteRecursively(report().getParent());
     }
 
@@ -134,6 +158,9 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
+        if (more != null) {
+            more.addTo(summary(), results);
+        }
         writeEnvironment(run, addBench());
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
@@ -229,12 +256,16 @@ public final class ReportGenerator implements Callable<Integer> {
         return scenario.name.substring(scenario.name.indexOf(": ") + 1).strip();
     }
 
-    private void writeSummary(Run run) throws IOException {
+    /** Readers see the old file or the new one, never half of one. */
+    static void write(Path file, Object content) throws IOException {
         // Not a temporary file of Java, which nobody else may read: others on this host collect the summary.
-        Path whole = output.resolve("qualification.json.part");
-        MAPPER.writeValue(whole.toFile(), run);
-        // Readers see the old summary or the new one, never half of one.
-        Files.move(whole, summary(), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        Path part = file.resolveSibling(file.getFileName() + ".part");
+        MAPPER.writeValue(part.toFile(), content);
+        Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private void writeSummary(Run run) throws IOException {
+        write(summary(), run);
         try (InputStream schema = ReportGenerator.class.getResourceAsStream(SCHEMA)) {
             if (schema == null) {
                 throw new IllegalStateException(SCHEMA + " is missing beside " + ReportGenerator.class);

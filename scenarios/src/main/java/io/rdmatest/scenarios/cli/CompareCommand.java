@@ -1,20 +1,24 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.cli.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
-/** Holds the results of one qualification against those of an earlier one. */
+/** Holds the results of one qualification against those of earlier ones. */
 @Command(
         name = "compare",
         sortOptions = false,
         description = {
-            "Tells what is other in one qualification than in an earlier one: the environment, such as kernel and firmware,"
-                    + " verdicts, and medians and rates beyond a tolerance.",
+            "Tells what is other in one qualification than in earlier ones: the environment, such as kernel and firmware, and"
+                    + " verdicts than in the latest of these; and medians and rates that are beyond a tolerance of their median and"
+                    + " beyond all that they were.",
             "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. Ends with 14 if"
                     + " anything is worse."
         })
@@ -23,13 +27,12 @@ final class CompareCommand extends ReportingCommand {
     private static final double MOST_TOLERANCE = 1000;
 
     @Parameters(
-            index = "0",
-            paramLabel = "<before>",
-            description = "The qualification.json of the earlier run, for example last night's.")
-    private Path before = Path.of("");
-
-    @Parameters(index = "1", paramLabel = "<after>", description = "That of the later one.")
-    private Path after = Path.of("");
+            arity = "2..*",
+            paramLabel = "<qualification.json>",
+            description =
+                    "The files of the earlier runs, in order, for example the last nights', and as the last one that of the run to"
+                            + " judge.")
+    private List<Path> files = List.of();
 
     @Option(
             names = "--tolerance",
@@ -61,7 +64,9 @@ final class CompareCommand extends ReportingCommand {
 
     @Override
     Outcome execute() {
-        QualificationComparison comparison = new QualificationComparison(read(before), read(after), tolerance / 100);
+        List<Qualification> runs = files.stream().map(this::read).toList();
+        QualificationComparison comparison =
+                new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), tolerance / 100);
         return new Outcome(
                 comparison.count(Change.WORSE) == 0 ? ExitStatus.VERIFIED : ExitStatus.WORSE,
                 comparison.summary(),

@@ -5,14 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.scenarios.cli.QualificationComparison.Change;
-import io.rdmatest.scenarios.cli.QualificationComparison.Shift;
-import io.rdmatest.scenarios.cli.QualificationComparison.Turn;
+import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Turn;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,7 +55,7 @@ class QualificationComparisonTests {
 
     private QualificationComparison compare(String before, String after) throws IOException {
         return new QualificationComparison(
-                Qualification.read(file("before.json", ENVIRONMENT, before)),
+                List.of(Qualification.read(file("before.json", ENVIRONMENT, before))),
                 Qualification.read(file("after.json", ENVIRONMENT, after)),
                 0.2);
     }
@@ -72,7 +77,13 @@ class QualificationComparisonTests {
         QualificationComparison comparison = compare(scenario("x", before), scenario("x", after));
 
         assertThat(comparison.turns())
-                .containsExactly(new Turn(change, "x", before, after, after.equals("passed") ? "" : "a null because"));
+                .containsExactly(new Turn(
+                        change,
+                        "x",
+                        before,
+                        after,
+                        after.equals("passed") ? "" : "a null because",
+                        before.equals("passed") ? 1 : 0));
         assertThat(comparison.count(Change.WORSE)).isEqualTo(change == Change.WORSE ? 1 : 0);
         assertThat(compare(scenario("x", before), scenario("x", before)).turns())
                 .isEmpty();
@@ -83,11 +94,11 @@ class QualificationComparisonTests {
         String both = scenario("x", "passed");
 
         assertThat(compare(both + "," + scenario("y", "passed"), both).turns())
-                .containsExactly(new Turn(Change.WORSE, "y", "passed", "not there", ""));
+                .containsExactly(new Turn(Change.WORSE, "y", "passed", "not there", "", 1));
         assertThat(compare(both + "," + scenario("y", "skipped"), both).count(Change.WORSE))
                 .isZero();
         assertThat(compare(both, both + "," + scenario("y", "passed")).turns())
-                .containsExactly(new Turn(Change.OTHER, "y", "not there", "passed", ""));
+                .containsExactly(new Turn(Change.OTHER, "y", "not there", "passed", "", 0));
         assertThat(compare(both, both + "," + scenario("y", "failed")).count(Change.WORSE))
                 .isEqualTo(1);
         // Of the same name, one after the other.
@@ -111,14 +122,15 @@ class QualificationComparisonTests {
                 scenario("Interoperability: rping, c", "failed"));
 
         QualificationComparison comparison =
-                new QualificationComparison(Qualification.read(before), Qualification.read(after), 0.2);
+                new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(after), 0.2);
 
         assertThat(comparison.turns()).isEmpty();
         assertThat(comparison.facts()).isEmpty();
         assertThat(comparison.lines())
                 .contains("2 cells of the interoperability matrix are in one of the runs only:"
                         + " they were drawn anew (rdma.interop.seed)");
-        assertThat(new QualificationComparison(Qualification.read(before), Qualification.read(before), 0.2).lines())
+        assertThat(new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(before), 0.2)
+                        .lines())
                 .noneMatch(line -> line.contains("drawn anew"));
     }
 
@@ -152,15 +164,85 @@ class QualificationComparisonTests {
         // The worst first.
         assertThat(comparison.shifts())
                 .containsExactly(
-                        new Shift(Change.WORSE, "x", "throughput", "Gb/s", 10, 4),
-                        new Shift(Change.WORSE, "x", "round trip p50", "us", 10, 12.5),
-                        new Shift(Change.BETTER, "x", "quick p50", "us", 10, 5),
-                        new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 13));
+                        new Shift(Change.WORSE, "x", "throughput", "Gb/s", 10, 10, 10, 4),
+                        new Shift(Change.WORSE, "x", "round trip p50", "us", 10, 10, 10, 12.5),
+                        new Shift(Change.BETTER, "x", "quick p50", "us", 10, 10, 10, 5),
+                        new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 10, 10, 13));
         assertThat(comparison.summary())
                 .isEqualTo("2 worse, 2 better (changed verdicts: 0; medians and rates beyond 20 %: 4 of 5)");
         assertThat(comparison.lines())
                 .contains("  worse   x: round trip p50 10.0 -> 12.5 us (1.25 times)")
                 .contains("  worse   x: throughput 10.0 -> 4.000 Gb/s (0.40 times)");
+    }
+
+    /** Three runs in which a median was 10, 30 and 20 us and a rate 10, 30 and 20 Gb/s, and one more. */
+    private QualificationComparison compareWithThree(String verdict, double median, double rate) throws IOException {
+        List<Qualification> runs = new ArrayList<>();
+        for (double each : new double[] {10, 30, 20, 0}) {
+            boolean last = each == 0;
+            runs.add(Qualification.read(file(
+                    runs.size() + ".json",
+                    ENVIRONMENT,
+                    scenario(
+                            "x",
+                            last ? verdict : each == 30 ? "failed" : "passed",
+                            value("a p50", last ? median : each, "us"),
+                            value("b", last ? rate : each, "Gb/s")))));
+        }
+        return new QualificationComparison(runs.subList(0, 3), runs.getLast(), 0.2);
+    }
+
+    @Test
+    void ofSeveralRunsOnlyWhatIsBeyondAllThatItWasHasChanged() throws IOException {
+        // Half again as much as the median, but that was there before.
+        assertThat(compareWithThree("passed", 29, 29).shifts()).isEmpty();
+        assertThat(compareWithThree("passed", 11, 11).shifts()).isEmpty();
+        // More than ever, but by less than the tolerance.
+        assertThat(compareWithThree("passed", 20, 20).shifts()).isEmpty();
+
+        QualificationComparison worse = compareWithThree("passed", 32, 8);
+        assertThat(worse.shifts())
+                .containsExactly(
+                        new Shift(Change.WORSE, "x", "b", "Gb/s", 20, 10, 30, 8),
+                        new Shift(Change.WORSE, "x", "a p50", "us", 20, 10, 30, 32));
+        assertThat(worse.lines())
+                .contains(
+                        "before: 3 runs, of which the latest is " + folder.resolve("2.json") + ", 1 scenario: 1 passed")
+                .contains("  worse   x: a p50 20.0 (10.0 to 30.0) -> 32.0 us (1.60 times)");
+        assertThat(worse.json().get("before").toString()).contains("0.json", "1.json", "2.json");
+
+        assertThat(compareWithThree("passed", 8, 32).shifts())
+                .extracting(Shift::change)
+                .containsExactly(Change.BETTER, Change.BETTER);
+    }
+
+    @Test
+    void ofSeveralRunsTheLatestVerdictCountsAndTheOthersAreTold() throws IOException {
+        assertThat(compareWithThree("passed", 20, 20).turns()).isEmpty();
+
+        QualificationComparison worse = compareWithThree("failed", 20, 20);
+
+        assertThat(worse.turns()).containsExactly(new Turn(Change.WORSE, "x", "passed", "failed", "a null because", 2));
+        assertThat(worse.lines())
+                .contains("  worse   passed -> failed (passed in 2 of the 3 runs before)  x: a null because");
+    }
+
+    @Test
+    void whatAnEarlierRunDoesNotHaveIsLeftOutOfIt() throws IOException {
+        String now = scenario("x", "passed", value("a p50", 50, "us"));
+        List<Qualification> runs = List.of(
+                Qualification.read(file("1.json", ENVIRONMENT, scenario("gone", "passed"))),
+                Qualification.read(file("2.json", ENVIRONMENT, scenario("x", "skipped"))),
+                Qualification.read(file("3.json", ENVIRONMENT, scenario("x", "passed", value("a p50", 9, "ns")))),
+                Qualification.read(file("4.json", ENVIRONMENT, scenario("x", "passed", value("a p50", 10, "us")))),
+                Qualification.read(file("5.json", ENVIRONMENT, scenario("x", "passed"))));
+
+        QualificationComparison comparison =
+                new QualificationComparison(runs, Qualification.read(file("6.json", ENVIRONMENT, now)), 0.2);
+
+        assertThat(comparison.turns()).as("it was not there last time either").isEmpty();
+        assertThat(comparison.shifts()).containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 50));
+        assertThat(runs.getFirst().only(Set.of("x")).scenarios()).isEmpty();
     }
 
     private static int run(StringWriter out, StringWriter err, Object... words) {
@@ -196,10 +278,14 @@ class QualificationComparisonTests {
         assertThat(run(json, err, "compare", before, after, "--json")).isEqualTo(ExitStatus.WORSE.code());
         JsonNode told = new ObjectMapper().readTree(json.toString());
         assertThat(told.path("worse").asInt()).isEqualTo(2);
+        assertThat(told.path("before").path(0).asText()).isEqualTo(before.toString());
         assertThat(told.path("verdicts").path(0).path("after").asText()).isEqualTo("skipped");
+        assertThat(told.path("verdicts").path(0).path("change").asText()).isEqualTo("worse");
+        assertThat(told.path("measurements").path(0).path("before").asDouble()).isEqualTo(1);
         assertThat(told.path("environment").path(0).path("name").asText()).isEqualTo("kernel");
 
         assertThat(run(out, err, "compare", before, before)).isZero();
+        assertThat(run(out, err, "compare", before, after, after)).isZero();
         assertThat(run(out, err, "compare", "--tolerance", "0", before, before)).isZero();
     }
 

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.qualification;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -21,7 +22,7 @@ import java.util.TreeMap;
  * @param environment what was qualified: device, firmware, kernel and the like
  * @param scenarios by their names, in the order of the file; of several with the same name, those after the first are numbered
  */
-record Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
+public record Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
 
     /**
      * What became of a scenario.
@@ -30,17 +31,24 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
      * @param reason why it did not pass; empty where it says none
      * @param measurements by their names
      */
-    record Scenario(String verdict, String reason, Map<String, Measurement> measurements) {
+    public record Scenario(String verdict, String reason, Map<String, Measurement> measurements) {
 
-        Scenario {
+        /** Copies the map. */
+        public Scenario {
             measurements = Collections.unmodifiableMap(new LinkedHashMap<>(measurements));
         }
     }
 
-    /** A value and its unit. */
-    record Measurement(double value, String unit) {}
+    /**
+     * A value and its unit.
+     *
+     * @param value the number
+     * @param unit such as {@code us} or {@code Gb/s}; empty if it has none
+     */
+    public record Measurement(double value, String unit) {}
 
-    Qualification {
+    /** Copies the maps. */
+    public Qualification {
         environment = Collections.unmodifiableMap(new TreeMap<>(environment));
         scenarios = Collections.unmodifiableMap(new LinkedHashMap<>(scenarios));
     }
@@ -50,7 +58,7 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
      *
      * @throws IOException if it can't be read or is none; the message says so
      */
-    static Qualification read(Path file) throws IOException {
+    public static Qualification read(Path file) throws IOException {
         JsonNode json;
         try {
             json = new ObjectMapper().readTree(Files.readAllBytes(file));
@@ -95,8 +103,19 @@ record Qualification(Path file, Map<String, String> environment, Map<String, Sce
         return new Scenario(json.path("verdict").asText("?"), reason.isTextual() ? reason.asText() : "", measurements);
     }
 
+    /**
+     * Returns what it says of some scenarios.
+     *
+     * @param names theirs
+     */
+    public Qualification only(Set<String> names) {
+        Map<String, Scenario> some = new LinkedHashMap<>(scenarios);
+        some.keySet().retainAll(names);
+        return new Qualification(file, environment, some);
+    }
+
     /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */
-    String counts() {
+    public String counts() {
         Map<String, Integer> counts = new LinkedHashMap<>();
         List.of("passed", "failed", "broken", "skipped").forEach(verdict -> counts.put(verdict, 0));
         scenarios.values().forEach(each -> counts.merge(each.verdict(), 1, Integer::sum));

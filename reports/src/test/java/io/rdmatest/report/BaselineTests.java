@@ -1,0 +1,195 @@
+package io.rdmatest.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class BaselineTests {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    @TempDir
+    private Path folder;
+
+    private Path results = Path.of("");
+
+    @BeforeEach
+    void makeTheFolderOfResults() throws IOException {
+        results = Files.createDirectory(folder.resolve("results"));
+    }
+
+    private Path file(String name, String kernel, String... scenarios) throws IOException {
+        return Files.writeString(
+                folder.resolve(name),
+                "{\"environment\": {\"kernel\": \"%s\"}, \"scenarios\": [%s]}"
+                        .formatted(kernel, String.join(",", scenarios)));
+    }
+
+    private static String scenario(String name, String verdict, double median) {
+        return "{\"name\": \"%s\", \"verdict\": \"%s\", \"reason\": %s, \"measurements\": {\"round trip p50\": {\"value\": %s, \"unit\": \"us\"}}}"
+                .formatted(name, verdict, verdict.equals("passed") ? "null" : "\"<it broke>\"", median);
+    }
+
+    private QualificationComparison add(boolean partial, Path now, Path... before) throws IOException {
+        List<Qualification> runs = Stream.of(before)
+                .map(each -> {
+                    try {
+                        return Qualification.read(each);
+                    } catch (IOException e) {
+                        throw new AssertionError(e);
+                    }
+                })
+                .toList();
+        Baseline baseline = new Baseline(runs, 0.2, partial);
+        assertThat(baseline.compared()).isNull();
+        baseline.addTo(now, results);
+        QualificationComparison compared = baseline.compared();
+        assertThat(compared).isNotNull();
+        return compared;
+    }
+
+    private List<Path> files(String end) throws IOException {
+        try (Stream<Path> all = Files.list(results)) {
+            return all.filter(each -> each.toString().endsWith(end)).toList();
+        }
+    }
+
+    private JsonNode onlyResult() throws IOException {
+        List<Path> all = files("-result.json");
+        assertThat(all).hasSize(1);
+        return MAPPER.readTree(all.getFirst().toFile());
+    }
+
+    @Test
+    void whatIsWorseIsAFailedResultWithAPage() throws IOException {
+        Path now = file("qualification.json", "6.12", scenario("x", "failed", 40), scenario("y", "passed", 10));
+
+        add(
+                false,
+                now,
+                file("1.json", "6.0", scenario("x", "passed", 10), scenario("y", "passed", 30)),
+                file("2.json", "6.1", scenario("x", "passed", 20), scenario("y", "passed", 20)));
+
+        JsonNode result = onlyResult();
+        assertThat(result.path("status").asText()).isEqualTo("failed");
+        assertThat(result.at("/statusDetails/message").asText())
+                .isEqualTo("worse than before: 2 worse, 1 better"
+                        + " (changed verdicts: 1; medians and rates beyond 20 %: 2 of 2)")
+                .matches(categoryOf("Worse than in earlier runs"))
+                .doesNotMatch(categoryOf("Other broken promise of the fabric"));
+        Path page = results.resolve(result.at("/attachments/0/source").asText());
+        assertThat(Files.readString(page))
+                .contains("<td>kernel</td><td>6.1</td><td>6.12</td>")
+                .contains("<tr class='worse'><td>worse</td><td>x</td>"
+                        + "<td>passed -&gt; failed (passed in 2 of the 2 runs before)</td><td>&lt;it broke&gt;</td>")
+                .contains("<tr class='worse'><td>worse</td><td>x</td><td>round trip p50</td>"
+                        + "<td>15.0 (10.0 to 20.0) -&gt; 40.0 us (2.67 times)</td>")
+                .contains("<tr class='better'><td>better</td><td>y</td>")
+                .contains("2 runs, of which the latest is " + folder.resolve("2.json"));
+        JsonNode json = MAPPER.readTree(folder.resolve("comparison.json").toFile());
+        assertThat(json.path("worse").asInt()).isEqualTo(2);
+        assertThat(json.path("after").asText()).isEqualTo(now.toString());
+        assertThat(json.at("/measurements/0/lowest").asDouble()).isEqualTo(10);
+    }
+
+    private static String categoryOf(String name) {
+        return Categories.all().stream()
+                .filter(each -> each.name().equals(name))
+                .findFirst()
+                .orElseThrow()
+                .messageRegex();
+    }
+
+    @Test
+    void whatIsAsBeforeOrBetterPasses() throws IOException {
+        Path before = file("1.json", "6.1", scenario("x", "passed", 20));
+
+        add(false, file("qualification.json", "6.1", scenario("x", "passed", 10)), before);
+
+        JsonNode result = onlyResult();
+        assertThat(result.path("status").asText()).isEqualTo("passed");
+        assertThat(result.has("statusDetails")).isFalse();
+        assertThat(result.at("/parameters/0/value").asText()).startsWith("0 worse, 1 better");
+        assertThat(files("-attachment.html")).hasSize(1);
+    }
+
+    @Test
+    void ofSomeScenariosTheOthersAreNotMissed() throws IOException {
+        Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
+        Path before = file("1.json", "6.1", scenario("x", "passed", 20), scenario("y", "passed", 20));
+
+        assertThat(add(true, now, before).turns()).isEmpty();
+        assertThat(add(false, now, before).count(Change.WORSE)).isEqualTo(1);
+    }
+
+    private record Ended(int status, String said) {}
+
+    private Ended qualify(Path project, String... arguments) throws Exception {
+        Path target = Files.createDirectories(project.resolve("reports/target"));
+        if (!Files.exists(target.resolve("allure-commandline"))) {
+            Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
+        }
+        List<String> options = List.of(
+                "-Drdma.project=" + project,
+                "-Drdma.java=" + Forked.launcher(),
+                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.calm",
+                "-Dstdout.encoding=US-ASCII");
+        Path said = project.resolve("said");
+        int status = Forked.java(said, options, Qualify.class.getName(), List.of(arguments));
+        return new Ended(status, Files.readString(said));
+    }
+
+    @Test
+    void aRunIsHeldAgainstItsPredecessorsWhoseFilesItReplaces() throws Exception {
+        Path project = Files.createDirectory(folder.resolve("project"));
+        Path summary = project.resolve("reports/target/qualification.json");
+        Path comparison = summary.resolveSibling("comparison.json");
+        Ended first = qualify(project);
+        assertThat(first.status()).as(first.said()).isZero();
+        assertThat(comparison).doesNotExist();
+
+        Ended same = qualify(project, "--baseline", summary.toString());
+
+        assertThat(same.status()).as(same.said()).isZero();
+        assertThat(same.said()).contains("0 worse, 0 better");
+        assertThat(comparison).exists();
+
+        Path before = file(
+                "before.json", "none", scenario("Calm: passes", "passed", 1), scenario("Calm: was there", "passed", 1));
+        Ended worse = qualify(project, "--baseline", before.toString(), summary.toString(), before.toString());
+
+        assertThat(worse.status()).as(worse.said()).isEqualTo(14);
+        assertThat(worse.said())
+                .contains("worse   passed -> not there (passed in 2 of the 3 runs before)  Calm: was there")
+                .contains("1 scenarios: 1 passed");
+        assertThat(Files.readString(project.resolve("reports/target/allure-report/index.html")))
+                .isNotEmpty();
+        assertThat(Forked.results(project.resolve("reports/target/qualify-results")))
+                .extracting(result -> result.path("name").asText() + " "
+                        + result.path("status").asText())
+                .containsExactlyInAnyOrder("passes passed", "What is other than before failed");
+
+        Ended some = qualify(project, "--scenario", "Calm*", "--baseline", before.toString());
+        assertThat(some.status()).as(some.said()).isZero();
+
+        Ended none = qualify(project, "--baseline", folder.resolve("none.json").toString());
+        assertThat(none.status()).isEqualTo(2);
+        assertThat(none.said()).contains("--baseline: " + folder.resolve("none.json") + " can't be read");
+        assertThat(summary).as("nothing was run that would replace it").exists();
+        Ended much = qualify(project, "--tolerance", "-1");
+        assertThat(much.status()).isEqualTo(2);
+        assertThat(much.said()).contains("--tolerance -1.0 is not a number of percent, 0 to 1000");
+    }
+}

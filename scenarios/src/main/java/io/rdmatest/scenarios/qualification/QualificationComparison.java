@@ -1,0 +1,349 @@
+package io.rdmatest.scenarios.qualification;
+
+import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.scenarios.qualification.Qualification.Measurement;
+import io.rdmatest.scenarios.qualification.Qualification.Scenario;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is other in one run than in earlier ones: the environment and verdicts than in the latest of these, and measurements that
+ * are beyond a tolerance of their median and beyond all that they were.
+ *
+ * <p>Of one earlier run, that is by how much a measurement changed. Of several, it is also how much it changes anyway: what was
+ * as bad before is not worse now, on a host on which one run says little of the next.
+ */
+public final class QualificationComparison {
+
+    /** What no scenario has: in one of the runs it is not there. */
+    private static final String NOT_THERE = "not there";
+
+    private static final String PASSED = "passed";
+
+    /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
+    private static final String DRAWN = "interoperability";
+
+    private static final String CELLS = "Interoperability: ";
+
+    /** Which way something went. */
+    public enum Change {
+        /** What passed does not any more, what did not fail does now, or a measurement costs more. */
+        WORSE,
+        /** What failed or was skipped passes, or a measurement costs less. */
+        BETTER,
+        /** Neither: a scenario that is new, for example, or one that fails in another way. */
+        OTHER;
+
+        @Override
+        @JsonValue
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /**
+     * A fact of the environment that is another one now.
+     *
+     * @param name such as {@code kernel}
+     * @param before what it was
+     * @param after what it is now
+     */
+    public record Fact(String name, String before, String after) {}
+
+    /**
+     * A verdict that is another one now.
+     *
+     * @param change which way it went
+     * @param scenario whose it is
+     * @param before the verdict of the latest earlier run
+     * @param after the verdict now
+     * @param reason why it did not pass; empty if it did
+     * @param passedBefore in how many of the earlier runs it passed
+     */
+    public record Turn(Change change, String scenario, String before, String after, String reason, int passedBefore) {}
+
+    /**
+     * A measurement beyond the tolerance.
+     *
+     * @param change which way it went
+     * @param scenario whose it is
+     * @param measurement its name
+     * @param unit of all values
+     * @param before the median of the earlier runs
+     * @param lowest the lowest of them
+     * @param highest the highest of them
+     * @param after the value now
+     */
+    public record Shift(
+            Change change,
+            String scenario,
+            String measurement,
+            String unit,
+            double before,
+            double lowest,
+            double highest,
+            double after) {
+
+        /** Returns how it is now, divided by how it was. */
+        double ratio() {
+            return after / before;
+        }
+    }
+
+    private final List<Qualification> before;
+    private final Qualification latest;
+    private final Qualification after;
+    private final double tolerance;
+    private final List<Fact> facts = new ArrayList<>();
+    private final List<Turn> turns = new ArrayList<>();
+    private final List<Shift> shifts = new ArrayList<>();
+    private int compared;
+    private int drawnAnew;
+
+    /**
+     * Compares.
+     *
+     * @param before the earlier runs, at least one, the latest last
+     * @param after the run that is judged
+     * @param tolerance by which share a measurement may be worse or better than before, from 0
+     */
+    public QualificationComparison(List<Qualification> before, Qualification after, double tolerance) {
+        this.before = List.copyOf(before);
+        this.latest = before.getLast();
+        this.after = after;
+        this.tolerance = tolerance;
+        compareFacts();
+        compareScenarios();
+    }
+
+    private void compareFacts() {
+        TreeSet<String> names = new TreeSet<>(latest.environment().keySet());
+        names.addAll(after.environment().keySet());
+        names.remove(DRAWN);
+        for (String name : names) {
+            String then = latest.environment().getOrDefault(name, NOT_THERE);
+            String now = after.environment().getOrDefault(name, NOT_THERE);
+            if (!then.equals(now)) {
+                facts.add(new Fact(name, then, now));
+            }
+        }
+    }
+
+    private void compareScenarios() {
+        latest.scenarios()
+                .forEach((name, then) -> turn(name, then, after.scenarios().get(name)));
+        after.scenarios().forEach((name, now) -> {
+            if (!latest.scenarios().containsKey(name)) {
+                turn(name, null, now);
+            }
+            now.measurements().forEach((measurement, value) -> shift(name, measurement, value));
+        });
+        turns.sort(Comparator.comparing(Turn::change));
+        shifts.sort(Comparator.comparing(Shift::change)
+                .thenComparing(Comparator.comparingDouble(QualificationComparison::distance)
+                        .reversed()));
+    }
+
+    private static double distance(Shift shift) {
+        return Math.max(shift.ratio(), 1 / shift.ratio());
+    }
+
+    /** Returns what the earlier runs say of a scenario, of those in which it is there. */
+    private Stream<Scenario> earlier(String scenario) {
+        return before.stream().map(run -> run.scenarios().get(scenario)).filter(Objects::nonNull);
+    }
+
+    private void turn(String name, @Nullable Scenario then, @Nullable Scenario now) {
+        String was = then == null ? NOT_THERE : then.verdict();
+        String is = now == null ? NOT_THERE : now.verdict();
+        if ((then == null || now == null) && name.startsWith(CELLS) && areDrawnAnew()) {
+            drawnAnew++;
+        } else if (!was.equals(is)) {
+            long passed =
+                    earlier(name).filter(each -> each.verdict().equals(PASSED)).count();
+            turns.add(new Turn(change(was, is), name, was, is, now == null ? "" : now.reason(), (int) passed));
+        }
+    }
+
+    private boolean areDrawnAnew() {
+        return !Objects.equals(
+                latest.environment().get(DRAWN), after.environment().get(DRAWN));
+    }
+
+    private static boolean isBad(String verdict) {
+        return verdict.equals("failed") || verdict.equals("broken");
+    }
+
+    /** What passed and does no more is worse, whatever it is now: it is not shown any more. */
+    private static Change change(String was, String is) {
+        boolean passes = is.equals(PASSED);
+        if (isBad(was)) {
+            return passes ? Change.BETTER : Change.OTHER;
+        }
+        if (was.equals(PASSED) || isBad(is)) {
+            return Change.WORSE;
+        }
+        return passes && !was.equals(NOT_THERE) ? Change.BETTER : Change.OTHER;
+    }
+
+    /** Medians and rates: of single times, tails and extremes one run says nothing of the next. */
+    private void shift(String scenario, String name, Measurement now) {
+        boolean rate = now.unit().endsWith("/s");
+        if (!rate && !name.endsWith("p50") || !(now.value() > 0)) {
+            return;
+        }
+        double[] values = earlier(scenario)
+                .map(then -> then.measurements().get(name))
+                .filter(Objects::nonNull)
+                .filter(then -> then.unit().equals(now.unit()) && then.value() > 0)
+                .mapToDouble(Measurement::value)
+                .sorted()
+                .toArray();
+        if (values.length == 0) {
+            return;
+        }
+        compared++;
+        double median = (values[(values.length - 1) / 2] + values[values.length / 2]) / 2;
+        double lowest = values[0];
+        double highest = values[values.length - 1];
+        double cost = rate ? median / now.value() : now.value() / median;
+        boolean below = now.value() < lowest;
+        boolean above = now.value() > highest;
+        Change change = cost > 1 + tolerance && (rate ? below : above)
+                ? Change.WORSE
+                : 1 / cost > 1 + tolerance && (rate ? above : below) ? Change.BETTER : Change.OTHER;
+        if (change != Change.OTHER) {
+            shifts.add(new Shift(change, scenario, name, now.unit(), median, lowest, highest, now.value()));
+        }
+    }
+
+    /** Returns how many verdicts and measurements went a way. */
+    public long count(Change change) {
+        return Stream.concat(turns.stream().map(Turn::change), shifts.stream().map(Shift::change))
+                .filter(change::equals)
+                .count();
+    }
+
+    /** Returns the verdicts that changed, what is worse first. */
+    public List<Turn> turns() {
+        return List.copyOf(turns);
+    }
+
+    /** Returns the measurements that changed, what is worse first, and of these what changed most. */
+    public List<Shift> shifts() {
+        return List.copyOf(shifts);
+    }
+
+    /** Returns what is other in the environment, by name. */
+    public List<Fact> facts() {
+        return List.copyOf(facts);
+    }
+
+    /** Returns all of it in one sentence. */
+    public String summary() {
+        return String.format(
+                Locale.ROOT,
+                "%d worse, %d better (changed verdicts: %d; medians and rates beyond %s %%: %d of %d)",
+                count(Change.WORSE),
+                count(Change.BETTER),
+                turns.size(),
+                percent(),
+                shifts.size(),
+                compared);
+    }
+
+    private String percent() {
+        double percent = tolerance * 100;
+        return percent == Math.rint(percent) ? Long.toString((long) percent) : Double.toString(percent);
+    }
+
+    /** Returns the runs, in a line each. */
+    public List<String> runs() {
+        return List.of(
+                "before: " + (before.size() == 1 ? "" : before.size() + " runs, of which the latest is ")
+                        + latest.file() + ", " + latest.counts(),
+                "after:  " + after.file() + ", " + after.counts());
+    }
+
+    /** Returns what was before and what is now of a verdict, with its reason. */
+    public String text(Turn turn) {
+        return turn.before() + " -> " + turn.after()
+                + (before.size() == 1
+                        ? ""
+                        : " (passed in " + turn.passedBefore() + " of the " + before.size() + " runs before)");
+    }
+
+    /** Returns what was before and what is now of a measurement. */
+    public String text(Shift shift) {
+        return String.format(
+                Locale.ROOT,
+                "%s%s -> %s %s (%.2f times)",
+                number(shift.before()),
+                before.size() == 1 ? "" : " (" + number(shift.lowest()) + " to " + number(shift.highest()) + ")",
+                number(shift.after()),
+                shift.unit(),
+                shift.ratio());
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, value < 10 ? "%.3f" : "%.1f", value);
+    }
+
+    /** Returns which cells were not compared; empty if all were. */
+    public String notCompared() {
+        return drawnAnew == 0
+                ? ""
+                : drawnAnew + " cells of the interoperability matrix are in one of the runs only: they were drawn anew"
+                        + " (rdma.interop.seed)";
+    }
+
+    /** Returns the text for people. */
+    public List<String> lines() {
+        List<String> lines = new ArrayList<>(runs());
+        if (!facts.isEmpty()) {
+            lines.add("Environment");
+            facts.forEach(fact -> lines.add("  %s: %s -> %s".formatted(fact.name(), fact.before(), fact.after())));
+        }
+        if (!turns.isEmpty()) {
+            lines.add("Verdicts");
+            turns.forEach(turn -> lines.add("  %-6s  %s  %s%s"
+                    .formatted(
+                            turn.change(),
+                            text(turn),
+                            turn.scenario(),
+                            turn.reason().isEmpty() ? "" : ": " + turn.reason())));
+        }
+        if (!shifts.isEmpty()) {
+            lines.add("Measurements");
+            shifts.forEach(shift -> lines.add(
+                    "  %-6s  %s: %s %s".formatted(shift.change(), shift.scenario(), shift.measurement(), text(shift))));
+        }
+        if (drawnAnew > 0) {
+            lines.add(notCompared());
+        }
+        lines.add(summary());
+        return lines;
+    }
+
+    /** Returns the same for machines. */
+    public Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("before", before.stream().map(run -> run.file().toString()).toList());
+        json.put("after", after.file().toString());
+        json.put("tolerance", tolerance);
+        json.put("worse", count(Change.WORSE));
+        json.put("better", count(Change.BETTER));
+        json.put("environment", facts());
+        json.put("verdicts", turns());
+        json.put("measurements", shifts());
+        return json;
+    }
+}
