@@ -79,17 +79,10 @@ public final class BenchRows {
                 Target.atLeast(2),
                 List.of("rping"),
                 context -> new PingContest(context, context.scaled(3000))));
-        addStreams(rows, false);
-        for (int size : new int[] {64 * KIB, MIB}) {
-            rows.add(new BenchRow(
-                    "rstream-verified-" + label(size),
-                    "stream with every byte compared, " + label(size),
-                    "Gb/s",
-                    Target.atLeast(1.2),
-                    List.of("rstream"),
-                    context -> stream(context, size, false, true, false)));
+        for (boolean rma : new boolean[] {false, true}) {
+            addStreams(rows, rma);
+            addVerifiedStreams(rows, rma);
         }
-        addStreams(rows, true);
         rows.add(new BenchRow(
                 "ucmatose-1000",
                 "connections per second, connected and disconnected",
@@ -140,8 +133,8 @@ public final class BenchRows {
         for (boolean latency : new boolean[] {true, false}) {
             for (int size : StreamRow.STANDARD_SIZES) {
                 rows.add(new BenchRow(
-                        (rma ? "rma-stream-" : "rstream-") + label(size) + (latency ? "-lat" : "-bw"),
-                        (rma ? "stream over RDMA WRITE" : "stream over rsockets") + ", " + label(size)
+                        prefix(rma) + label(size) + (latency ? "-lat" : "-bw"),
+                        what(rma) + ", " + label(size)
                                 + (latency ? ", one transfer at a time" : ", all transfers at once"),
                         "Gb/s",
                         Target.atLeast(rma ? 1.2 : 1),
@@ -149,6 +142,26 @@ public final class BenchRows {
                         context -> stream(context, size, latency, false, rma)));
             }
         }
+    }
+
+    private static void addVerifiedStreams(List<BenchRow> rows, boolean rma) {
+        for (int size : new int[] {64 * KIB, MIB}) {
+            rows.add(new BenchRow(
+                    prefix(rma) + "verified-" + label(size),
+                    what(rma) + " with every byte compared, " + label(size),
+                    "Gb/s",
+                    Target.atLeast(1.2),
+                    List.of("rstream"),
+                    context -> stream(context, size, false, true, rma)));
+        }
+    }
+
+    private static String prefix(boolean rma) {
+        return rma ? "rma-stream-" : "rstream-";
+    }
+
+    private static String what(boolean rma) {
+        return rma ? "stream over RDMA WRITE" : "stream over rsockets";
     }
 
     private static Contest stream(BenchContext context, int size, boolean latency, boolean verify, boolean rma) {

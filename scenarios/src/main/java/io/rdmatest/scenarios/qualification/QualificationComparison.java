@@ -294,7 +294,7 @@ public final class QualificationComparison {
     }
 
     private static String number(double value) {
-        return String.format(Locale.ROOT, value < 10 ? "%.3f" : "%.1f", value);
+        return String.format(Locale.ROOT, value < 0.1 ? "%.5f" : value < 10 ? "%.3f" : "%.1f", value);
     }
 
     /** Returns which cells were not compared; empty if all were. */

@@ -324,6 +324,7 @@ class BenchTests {
                         "rstream-1m-bw",
                         "rstream-verified-64k",
                         "rma-stream-4k-bw",
+                        "rma-stream-verified-1m",
                         "ucmatose-1000",
                         "cmtime-1000",
                         "mckey");
