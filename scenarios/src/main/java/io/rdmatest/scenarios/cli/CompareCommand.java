@@ -16,8 +16,8 @@ import picocli.CommandLine.Parameters;
         name = "compare",
         sortOptions = false,
         description = {
-            "Tells what is other in one qualification than in earlier ones: the environment, such as kernel and firmware, and"
-                    + " verdicts than in the latest of these; and medians and rates that are beyond a tolerance of their median and"
+            "Tells what differs from earlier runs: the environment, such as kernel and firmware, and verdicts, both against the"
+                    + " latest of them; and medians and rates that are beyond a tolerance of what they were in the middle, and"
                     + " beyond all that they were.",
             "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. Ends with 14 if"
                     + " anything is worse."
@@ -28,10 +28,10 @@ final class CompareCommand extends ReportingCommand {
 
     @Parameters(
             arity = "2..*",
-            paramLabel = "<qualification.json>",
+            paramLabel = "<file>",
             description =
-                    "The files of the earlier runs, in order, for example the last nights', and as the last one that of the run to"
-                            + " judge.")
+                    "The qualification.json of one or more earlier runs, in order, for example of the last nights, and as the last"
+                            + " one that of the run to judge.")
     private List<Path> files = List.of();
 
     @Option(
