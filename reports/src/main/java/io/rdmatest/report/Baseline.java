@@ -2,31 +2,54 @@ package io.rdmatest.report;
 
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The earlier runs that a run is held against: what is other becomes a result in its report, and a file beside its summary. */
 final class Baseline implements ReportGenerator.Part {
+
+    private static final int MOST_TOLERANCE = 1000;
 
     private final List<Qualification> runs;
     private final double tolerance;
     private final boolean partial;
     private @Nullable QualificationComparison compared;
 
-    /**
-     * Creates it.
-     *
-     * @param runs at least one, the latest last
-     * @param tolerance by which share a measurement may be worse or better, from 0
-     * @param partial whether only some scenarios were asked for now, and the others are not missed
-     */
-    Baseline(List<Qualification> runs, double tolerance, boolean partial) {
+    private Baseline(List<Qualification> runs, double tolerance, boolean partial) {
         this.runs = List.copyOf(runs);
         this.tolerance = tolerance;
         this.partial = partial;
+    }
+
+    /**
+     * Reads it.
+     *
+     * @param files the summaries of at least one run, the latest last
+     * @param percent by how much a measurement may be worse or better, 0 to {@value #MOST_TOLERANCE}
+     * @param partial whether only some scenarios are asked for now, and the others are not missed
+     * @throws IOException if a file can't be read or is no such summary; the message names it
+     * @throws IllegalArgumentException if the percentage is another one
+     */
+    static Baseline read(List<Path> files, double percent, boolean partial) throws IOException {
+        if (!(percent >= 0) || percent > MOST_TOLERANCE) {
+            throw new IllegalArgumentException(
+                    "--tolerance " + percent + " is not a number of percent, 0 to " + MOST_TOLERANCE);
+        }
+        List<Qualification> runs = new ArrayList<>();
+        for (Path file : files) {
+            try {
+                runs.add(Qualification.read(file));
+            } catch (IOException e) {
+                throw new IOException("--baseline: " + e.getMessage(), e);
+            }
+        }
+        return new Baseline(runs, percent / 100, partial);
     }
 
     @Override
@@ -41,9 +64,18 @@ final class Baseline implements ReportGenerator.Part {
         compared = made;
     }
 
-    /** Returns what is other now; null before it was {@link #addTo added} to a report. */
-    @Nullable
-    QualificationComparison compared() {
-        return compared;
+    /**
+     * Tells what is other now, if it was {@link #addTo added} to a report.
+     *
+     * @param out takes each line
+     * @return whether any of it is worse
+     */
+    boolean tell(Consumer<String> out) {
+        QualificationComparison made = compared;
+        if (made == null) {
+            return false;
+        }
+        made.lines().forEach(out);
+        return made.count(Change.WORSE) > 0;
     }
 }

@@ -51,7 +51,7 @@ final class ComparisonPage {
         ArrayNode labels = result.putArray("labels");
         Map.of("suite", SUITE, "framework", "rdmatest")
                 .forEach((name, value) -> labels.addObject().put("name", name).put("value", value));
-        result.putArray("parameters").addObject().put("name", "all").put("value", comparison.summary());
+        result.putArray("parameters").addObject().put("name", "changes").put("value", comparison.summary());
         result.putArray("attachments")
                 .addObject()
                 .put("name", "what is other")

@@ -9,9 +9,6 @@ import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
-import io.rdmatest.scenarios.qualification.Qualification;
-import io.rdmatest.scenarios.qualification.QualificationComparison;
-import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -64,8 +61,6 @@ public final class Qualify implements Callable<Integer> {
 
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
-
-    private static final int MOST_TOLERANCE = 1000;
 
     /** The same as of {@code ./rdmatest compare}. */
     private static final int WORSE = 14;
@@ -251,9 +246,6 @@ public final class Qualify implements Callable<Integer> {
         if (restarts < 0) {
             return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
         }
-        if (!(tolerance >= 0) || tolerance > MOST_TOLERANCE) {
-            return usage("--tolerance " + tolerance + " is not a number of percent, 0 to " + MOST_TOLERANCE);
-        }
         for (String key : settings.keySet()) {
             if (OWN_SETTINGS.contains(key)) {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
@@ -281,9 +273,9 @@ public final class Qualify implements Callable<Integer> {
         if (!baseline.isEmpty()) {
             try {
                 // Now: the last run's own summary makes room for that of this one.
-                against = readBaseline();
-            } catch (IOException e) {
-                return usage("--baseline: " + e.getMessage());
+                against = Baseline.read(baseline, tolerance, !scenarios.isEmpty());
+            } catch (IOException | IllegalArgumentException e) {
+                return usage(e.getMessage());
             }
         }
         Path reports = output == null ? target : output.toAbsolutePath();
@@ -435,14 +427,6 @@ public final class Qualify implements Callable<Integer> {
             childSaid.clear();
         }
         return start(command);
-    }
-
-    private Baseline readBaseline() throws IOException {
-        List<Qualification> runs = new ArrayList<>();
-        for (Path file : baseline) {
-            runs.add(Qualification.read(file));
-        }
-        return new Baseline(runs, tolerance / 100, !scenarios.isEmpty());
     }
 
     /** Returns what the scenarios are told of a key, by its option or else by -D; null if they are told nothing. */
@@ -728,7 +712,7 @@ public final class Qualify implements Callable<Integer> {
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
             generator.generate(run);
-            boolean worse = showComparison();
+            boolean worse = against != null && against.tell(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
             boolean good = run.isGood() && !timedOut && trouble == null && !lastOneDied;
@@ -739,18 +723,6 @@ public final class Qualify implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** Shows what is other than before, if this is to be told, and returns whether any of it is worse. */
-    private boolean showComparison() {
-        QualificationComparison comparison = against == null ? null : against.compared();
-        if (comparison == null) {
-            return false;
-        }
-        out.println();
-        comparison.lines().forEach(out::println);
-        out.println();
-        return comparison.count(Change.WORSE) > 0;
     }
 
     private String lastWords(int most) {

@@ -77,6 +77,21 @@ public final class ReportGenerator implements Callable<Integer> {
             description = "What ./rdmatest bench --json wrote; becomes part of the report if it is there.")
     private @Nullable Path bench;
 
+    @Option(
+            names = "--baseline",
+            split = ",",
+            paramLabel = "FILE",
+            description =
+                    "The qualification.json of earlier runs, in order; what is other now becomes part of the report.")
+    private List<Path> baseline = List.of();
+
+    @Option(
+            names = "--tolerance",
+            paramLabel = "PERCENT",
+            defaultValue = "20",
+            description = "By how much a median or a rate may be worse than in the --baseline, 0 to 1000.")
+    private double tolerance;
+
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
@@ -120,10 +135,30 @@ public final class ReportGenerator implements Callable<Integer> {
             System.out.println("rdmatest: no report: no test has left a journal in " + journal);
             return allowEmpty ? 0 : 3;
         }
+        List<Path> earlier =
+                baseline.stream().filter(file -> !file.toString().isEmpty()).toList();
+        Baseline against = null;
+        String wrong = null;
+        try {
+            against = earlier.isEmpty() ? null : Baseline.read(earlier, tolerance, false);
+        } catch (IOException | IllegalArgumentException e) {
+            // What was run is reported all the same.
+            wrong = e.getMessage();
+        }
+        if (against != null) {
+            add(against);
+        }
         generate(run);
+        if (against != null) {
+            boolean ignored = against.tell(System.out::println);
+        }
         System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
         System.out.println("rdmatest: report  " + report());
         System.out.println("rdmatest: summary " + summary());
+        if (wrong != null) {
+            System.err.println("rdmatest: not compared with earlier runs: " + wrong);
+            return 3;
+        }
         return 0;
     }
 

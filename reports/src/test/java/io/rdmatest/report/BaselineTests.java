@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.scenarios.qualification.Qualification;
-import io.rdmatest.scenarios.qualification.QualificationComparison;
-import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,6 +21,7 @@ class BaselineTests {
     @TempDir
     private Path folder;
 
+    private final List<String> said = new ArrayList<>();
     private Path results = Path.of("");
 
     @BeforeEach
@@ -42,22 +41,12 @@ class BaselineTests {
                 .formatted(name, verdict, verdict.equals("passed") ? "null" : "\"<it broke>\"", median);
     }
 
-    private QualificationComparison add(boolean partial, Path now, Path... before) throws IOException {
-        List<Qualification> runs = Stream.of(before)
-                .map(each -> {
-                    try {
-                        return Qualification.read(each);
-                    } catch (IOException e) {
-                        throw new AssertionError(e);
-                    }
-                })
-                .toList();
-        Baseline baseline = new Baseline(runs, 0.2, partial);
-        assertThat(baseline.compared()).isNull();
+    private Baseline add(boolean partial, Path now, Path... before) throws IOException {
+        Baseline baseline = Baseline.read(List.of(before), 20, partial);
+        assertThat(baseline.tell(said::add)).as("not compared yet").isFalse();
+        assertThat(said).isEmpty();
         baseline.addTo(now, results);
-        QualificationComparison compared = baseline.compared();
-        assertThat(compared).isNotNull();
-        return compared;
+        return baseline;
     }
 
     private List<Path> files(String end) throws IOException {
@@ -130,8 +119,10 @@ class BaselineTests {
         Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
         Path before = file("1.json", "6.1", scenario("x", "passed", 20), scenario("y", "passed", 20));
 
-        assertThat(add(true, now, before).turns()).isEmpty();
-        assertThat(add(false, now, before).count(Change.WORSE)).isEqualTo(1);
+        assertThat(add(true, now, before).tell(said::add)).isFalse();
+        said.clear();
+        assertThat(add(false, now, before).tell(said::add)).isTrue();
+        assertThat(said).contains("  worse   passed -> not there  y");
     }
 
     private record Ended(int status, String said) {}
@@ -148,6 +139,22 @@ class BaselineTests {
                 "-Dstdout.encoding=US-ASCII");
         Path said = project.resolve("said");
         int status = Forked.java(said, options, Qualify.class.getName(), List.of(arguments));
+        return new Ended(status, Files.readString(said));
+    }
+
+    private Ended generate(Path project, String baseline) throws Exception {
+        Path target = project.resolve("reports/target");
+        Path said = project.resolve("said");
+        int status = Forked.java(
+                said,
+                List.of(),
+                ReportGenerator.class.getName(),
+                List.of(
+                        "--journal=" + target.resolve("qualify-journal"),
+                        "--results=" + target.resolve("qualify-results"),
+                        "--commandline=" + Forked.commandline(),
+                        "--output=" + folder.resolve("out"),
+                        "--baseline=" + baseline));
         return new Ended(status, Files.readString(said));
     }
 
@@ -184,11 +191,25 @@ class BaselineTests {
         Ended some = qualify(project, "--scenario", "Calm*", "--baseline", before.toString());
         assertThat(some.status()).as(some.said()).isZero();
 
+        // As the build makes it, from what that run has left.
+        Ended generated = generate(project, before + "," + before);
+        assertThat(generated.status()).as(generated.said()).isZero();
+        assertThat(generated.said())
+                .contains("worse   passed -> not there (passed in 2 of the 2 runs before)  Calm: was there");
+        assertThat(folder.resolve("out/comparison.json")).exists();
+        Ended alone = generate(project, "");
+        assertThat(alone.status()).as(alone.said()).isZero();
+        assertThat(alone.said()).doesNotContain("worse");
+        Ended wrong = generate(project, folder.resolve("none.json").toString());
+        assertThat(wrong.status()).as(wrong.said()).isEqualTo(3);
+        assertThat(wrong.said()).contains("not compared with earlier runs: --baseline: " + folder.resolve("none.json"));
+        assertThat(folder.resolve("out/allure-report/index.html")).isNotEmptyFile();
+
         Ended none = qualify(project, "--baseline", folder.resolve("none.json").toString());
         assertThat(none.status()).isEqualTo(2);
         assertThat(none.said()).contains("--baseline: " + folder.resolve("none.json") + " can't be read");
         assertThat(summary).as("nothing was run that would replace it").exists();
-        Ended much = qualify(project, "--tolerance", "-1");
+        Ended much = qualify(project, "--tolerance", "-1", "--baseline", before.toString());
         assertThat(much.status()).isEqualTo(2);
         assertThat(much.said()).contains("--tolerance -1.0 is not a number of percent, 0 to 1000");
     }

@@ -29,7 +29,7 @@ public final class BenchJvms {
     /** What a JVM takes besides runs: its start, and the longest warm-up. */
     private static final Duration OVERHEAD = Duration.ofMinutes(3);
 
-    /** Work that grows is the same on every host, and what takes ten minutes in emulation is done in one elsewhere. */
+    /** The amounts of work that grows are the same on every host; in emulation the longest row takes ten minutes. */
     private static final Duration LONGEST_GROWTH = Duration.ofHours(1);
 
     /** How long a JVM may take to stop what it has started. */

@@ -273,7 +273,7 @@ public final class QualificationComparison {
                 "after:  " + after.file() + ", " + after.counts());
     }
 
-    /** Returns what was before and what is now of a verdict, with its reason. */
+    /** Returns what a verdict was before and what it is now. */
     public String text(Turn turn) {
         return turn.before() + " -> " + turn.after()
                 + (before.size() == 1
@@ -281,7 +281,7 @@ public final class QualificationComparison {
                         : " (passed in " + turn.passedBefore() + " of the " + before.size() + " runs before)");
     }
 
-    /** Returns what was before and what is now of a measurement. */
+    /** Returns what a measurement was before and what it is now. */
     public String text(Shift shift) {
         return String.format(
                 Locale.ROOT,
