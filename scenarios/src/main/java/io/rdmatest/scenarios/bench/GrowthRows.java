@@ -56,14 +56,14 @@ public final class GrowthRows {
                         "message",
                         List.of(1L, 4L, 16L, 64L, 256L, 1024L),
                         1,
-                        GrowthRows::queuePairs),
+                        onOneProcessor(GrowthRows::queuePairs)),
                 new GrowthRow(
                         "growth-size",
                         "bytes of a message, RDMA WRITE, in parts where the port's longest is shorter",
                         "KiB",
                         List.of(1L, 64L, 4 * KIB, 64 * KIB, MIB, 8 * MIB, 64 * MIB),
                         64 * KIB,
-                        GrowthRows::sizes),
+                        onOneProcessor(GrowthRows::sizes)),
                 new GrowthRow(
                         "growth-tests",
                         "tests of one run, each with a queue pair of its own",
@@ -71,6 +71,19 @@ public final class GrowthRows {
                         List.of(1L, 10L, 100L, 1000L, 10_000L),
                         10,
                         (context, work) -> ManyTests.run(work, context.cancelled())));
+    }
+
+    /**
+     * Returns work of one thread that is done on the processor of clients, set-up included. On another one it would find nothing
+     * of its queue pairs near by, which is the dearer the more there are.
+     */
+    private static GrowthRow.WorkSource onOneProcessor(GrowthRow.WorkSource source) {
+        return (context, work) -> {
+            try (Processors.Binding ignored =
+                    new Processors.Binding(context.processors().client())) {
+                return source.run(context, work);
+            }
+        };
     }
 
     private static Effort connections(BenchContext context, long count) {
