@@ -4,11 +4,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.UUID;
 
 /** What belongs to several results at once: Allure shows its attachment at the end of each of them. */
 final class AllureContainer {
@@ -27,8 +25,7 @@ final class AllureContainer {
      * @param html the page
      */
     static void write(Path results, String name, List<String> children, String page, String html) throws IOException {
-        String uuid =
-                UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)).toString();
+        String uuid = AllureResult.uuid(name);
         String source = uuid + "-attachment.html";
         Files.writeString(results.resolve(source), html);
         ObjectNode container = MAPPER.createObjectNode().put("uuid", uuid).put("name", name);

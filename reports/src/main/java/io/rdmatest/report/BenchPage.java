@@ -3,10 +3,7 @@ package io.rdmatest.report;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -20,7 +17,6 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.StringJoiner;
 import java.util.TreeMap;
-import java.util.UUID;
 
 /**
  * The last bench beside the scenarios: a result for each row, all rows as one table, and charts of the cost of work that grows.
@@ -34,7 +30,6 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private static final String SVG = "image/svg+xml";
-    private static final String TEXT = "text/plain";
 
     /** What the message of a row begins with that misses its target. */
     static final String MISS = "misses its target: ";
@@ -79,46 +74,36 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     void addTo(Path results) throws IOException {
         List<String> children = new ArrayList<>();
         for (JsonNode row : rows) {
-            String uuid = uuid("bench/" + row.path("name").asText());
-            children.add(uuid);
-            MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result(row, uuid, results));
+            children.add(addRow(row, results));
         }
         for (JsonNode row : growth) {
-            String uuid = uuid("bench/" + row.path("name").asText());
-            children.add(uuid);
-            MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), growth(row, uuid, results));
+            children.add(addGrowth(row, results));
         }
         AllureContainer.write(results, SUITE, children, "the table of the bench", toHtml());
     }
 
-    private ObjectNode result(JsonNode row, String uuid, Path results) throws IOException {
-        ObjectNode result = result(row, uuid, verdict(row));
-        ArrayNode parameters = result.putArray("parameters");
-        add(parameters, "ratio, ours to theirs", ratio(row));
-        add(parameters, "target", target(row));
-        add(parameters, "ours", value(row, "ours"));
-        add(parameters, "theirs", value(row, "theirs"));
-        add(parameters, "pairs", Integer.toString(row.path("pairs").size()));
+    private String addRow(JsonNode row, Path results) throws IOException {
+        AllureResult result = result(row, verdict(row))
+                .parameter("ratio, ours to theirs", ratio(row))
+                .parameter("target", target(row))
+                .parameter("ours", value(row, "ours"))
+                .parameter("theirs", value(row, "theirs"))
+                .parameter("pairs", Integer.toString(row.path("pairs").size()));
         int cold = row.path("coldPairs").size();
         if (cold > 0) {
-            add(parameters, "pairs measured again, because the JVM compiled", Integer.toString(cold));
+            result.parameter("pairs measured again, because the JVM compiled", Integer.toString(cold));
         }
-        add(parameters, "measured", measured.toString());
+        result.parameter("measured", measured.toString());
         row.path("parameters")
                 .properties()
                 .forEach(entry ->
-                        add(parameters, entry.getKey(), entry.getValue().asText()));
+                        result.parameter(entry.getKey(), entry.getValue().asText()));
         String pauses = pauses(row);
         if (!pauses.isEmpty()) {
-            attach(
-                    result.putArray("attachments"),
-                    results,
-                    uuid + "-pauses",
-                    "safepoints and garbage collections",
-                    TEXT,
-                    pauses);
+            result.attach(results, "pauses", "safepoints and garbage collections", "text/plain", pauses);
         }
-        return result;
+        result.write(results);
+        return result.uuid();
     }
 
     /** When the JVM paused in each run of ours; empty if no run says so. */
@@ -143,31 +128,17 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return text.toString();
     }
 
-    private ObjectNode result(JsonNode row, String uuid, String verdict) {
-        String status = status(row);
+    private AllureResult result(JsonNode row, String verdict) {
         String name = row.path("name").asText();
-        ObjectNode result = MAPPER.createObjectNode();
-        result.put("uuid", uuid)
-                .put("historyId", uuid)
-                .put("name", name)
-                .put("fullName", "bench." + name)
-                .put("status", status)
-                .put("stage", "finished")
-                .put("start", measured.toEpochMilli())
-                .put("stop", measured.toEpochMilli());
-        if (!status.equals("passed")) {
-            result.putObject("statusDetails").put("message", verdict);
-        }
-        result.put("description", row.path("what").asText());
-        ArrayNode labels = result.putArray("labels");
-        labels.addObject().put("name", "parentSuite").put("value", SUITE);
-        labels.addObject().put("name", "suite").put("value", group(name));
-        labels.addObject().put("name", "framework").put("value", "rdmatest bench");
-        return result;
+        return new AllureResult("bench/" + name, name, "bench." + name, status(row), verdict, measured.toEpochMilli())
+                .description(row.path("what").asText())
+                .label("parentSuite", SUITE)
+                .label("suite", group(name))
+                .label("framework", "rdmatest bench");
     }
 
     /** Work that grows: what a unit of it costs, as two charts. */
-    private ObjectNode growth(JsonNode row, String uuid, Path results) throws IOException {
+    private String addGrowth(JsonNode row, Path results) throws IOException {
         String unit = row.path("unit").asText();
         String verdict = isMeasured(row)
                 ? "the time of a %s grows %s times and its memory %s times, at most %s is flat"
@@ -177,11 +148,10 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                                 number(row.path("memoryGrowth").asDouble()),
                                 number(row.path("most").asDouble()))
                 : reason(row);
-        ObjectNode result = result(row, uuid, verdict(row, verdict));
-        ArrayNode parameters = result.putArray("parameters");
-        add(parameters, "verdict", verdict);
-        add(parameters, "judged from", row.path("judgedFrom").asText());
-        add(parameters, "measured", measured.toString());
+        AllureResult result = result(row, verdict(row, verdict))
+                .parameter("verdict", verdict)
+                .parameter("judged from", row.path("judgedFrom").asText())
+                .parameter("measured", measured.toString());
         SortedMap<Long, Double> micros = new TreeMap<>();
         SortedMap<Long, Double> allocated = new TreeMap<>();
         SortedMap<Long, Double> resident = new TreeMap<>();
@@ -191,39 +161,26 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
             allocated.put(work, point.path("allocatedBytesPerUnit").asDouble());
             resident.put(work, point.path("residentBytesPerUnit").asDouble());
         }
-        ArrayNode attachments = result.putArray("attachments");
         if (!micros.isEmpty()) {
             String what = row.path("what").asText();
-            attach(
-                    attachments,
+            result.attach(
                     results,
-                    uuid + "-time",
+                    "time",
                     "time of each " + unit,
                     SVG,
                     Charts.growth(what, "µs for each " + unit, Map.of("time", micros)));
             Map<String, SortedMap<Long, Double>> memory = new LinkedHashMap<>();
             memory.put("allocated on the heap", allocated);
             memory.put("resident", resident);
-            attach(
-                    attachments,
+            result.attach(
                     results,
-                    uuid + "-memory",
+                    "memory",
                     "memory of each " + unit,
                     SVG,
                     Charts.growth(what, "bytes for each " + unit, memory));
         }
-        return result;
-    }
-
-    private static void attach(ArrayNode attachments, Path results, String id, String name, String type, String content)
-            throws IOException {
-        String source = id + "-attachment" + (type.equals(SVG) ? ".svg" : ".txt");
-        Files.writeString(results.resolve(source), content);
-        attachments.addObject().put("name", name).put("type", type).put("source", source);
-    }
-
-    private static void add(ArrayNode parameters, String name, String value) {
-        parameters.addObject().put("name", name).put("value", value);
+        result.write(results);
+        return result.uuid();
     }
 
     /**
@@ -293,43 +250,31 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return String.format(Locale.ROOT, Math.abs(value) < 100 ? "%.3f" : "%.1f", value);
     }
 
-    private static String uuid(String name) {
-        return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)).toString();
-    }
-
-    /** Returns a page of its own, without scripts and without anything from elsewhere. */
+    /** Returns a page of its own. */
     private String toHtml() {
-        StringBuilder html = new StringBuilder("""
-                <!DOCTYPE html>
-                <html lang="en"><head><meta charset="UTF-8"><title>%1$s</title><style>
-                body { font: 14px sans-serif; margin: 12px; color: #222; background: #fff; }
-                table { border-collapse: collapse; }
-                th, td { border: 1px solid #ccc; padding: 4px 8px; text-align: left; }
-                th { background: #f2f2f2; }
+        StringBuilder html = Html.begin(SUITE, """
                 td.number { text-align: right; font-variant-numeric: tabular-nums; }
                 .passed { background: #eaf6ec; }
                 .failed { background: #fdeceb; }
                 .broken { background: #fdf6df; }
                 .unknown { background: #f0ecf8; }
-                </style></head><body>
-                <h3>%1$s</h3>
-                <p>Measured %2$s, in turns and with the same parameters; the ratio is ours divided by theirs, pair by pair.</p>
+                """);
+        html.append("""
+                <p>Measured %s, in turns and with the same parameters; the ratio is ours divided by theirs, pair by pair.</p>
                 <table><tr><th>row</th><th>ours</th><th>theirs</th><th>ratio, median</th><th>smallest to largest</th>\
                 <th>target</th><th>verdict</th></tr>
-                """.formatted(SUITE, measured));
+                """.formatted(measured));
         for (JsonNode row : rows) {
             html.append("<tr class='%s'><td title='%s'>%s</td>"
                     .formatted(
                             status(row),
-                            Matrix.escaped(row.path("what").asText()),
-                            Matrix.escaped(row.path("name").asText())));
+                            Html.escaped(row.path("what").asText()),
+                            Html.escaped(row.path("name").asText())));
             for (String number : new String[] {value(row, "ours"), value(row, "theirs"), ratio(row), spread(row)}) {
-                html.append("<td class='number'>")
-                        .append(Matrix.escaped(number))
-                        .append("</td>");
+                html.append("<td class='number'>").append(Html.escaped(number)).append("</td>");
             }
-            html.append("<td>%s</td><td>%s</td></tr>\n"
-                    .formatted(Matrix.escaped(target(row)), Matrix.escaped(verdict(row))));
+            html.append(
+                    "<td>%s</td><td>%s</td></tr>\n".formatted(Html.escaped(target(row)), Html.escaped(verdict(row))));
         }
         html.append("</table>\n");
         if (!growth.isEmpty()) {
@@ -344,18 +289,18 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                 html.append("<tr class='%s'><td title='%s'>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n"
                         .formatted(
                                 status(row),
-                                Matrix.escaped(row.path("what").asText()),
-                                Matrix.escaped(row.path("name").asText()),
-                                Matrix.escaped(points.toString()),
+                                Html.escaped(row.path("what").asText()),
+                                Html.escaped(row.path("name").asText()),
+                                Html.escaped(points.toString()),
                                 times(row, "timeGrowth"),
                                 times(row, "memoryGrowth"),
-                                Matrix.escaped(verdict(
+                                Html.escaped(verdict(
                                         row,
                                         "at most " + number(row.path("most").asDouble()) + " is flat"))));
             }
             html.append("</table>\n");
         }
-        return html.append("</body></html>\n").toString();
+        return Html.end(html);
     }
 
     private static String times(JsonNode row, String field) {

@@ -35,16 +35,10 @@ record Matrix(String name, Map<Row, List<Run.Scenario>> rows) {
                 .toList();
     }
 
-    /** Returns a page of its own, without scripts and without anything from elsewhere. */
+    /** Returns a page of its own. */
     String toHtml() {
         List<Run.Scenario> all = rows.values().stream().flatMap(List::stream).toList();
-        StringBuilder html = new StringBuilder("""
-                <!DOCTYPE html>
-                <html lang="en"><head><meta charset="UTF-8"><title>%1$s</title><style>
-                body { font: 14px sans-serif; margin: 12px; color: #222; background: #fff; }
-                table { border-collapse: collapse; }
-                th, td { border: 1px solid #ccc; padding: 5px 8px; text-align: left; vertical-align: top; }
-                th { background: #f2f2f2; }
+        StringBuilder html = Html.begin(name, """
                 ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: 4px; }
                 li { padding: 3px 6px; border-left: 5px solid; background: #fafafa; font: 12px monospace; }
                 li span { font-family: sans-serif; }
@@ -52,35 +46,29 @@ record Matrix(String name, Map<Row, List<Run.Scenario>> rows) {
                 .failed { border-color: #d33a2c; background: #fdeceb; }
                 .broken { border-color: #d9a400; background: #fdf6df; }
                 .skipped { border-color: #999; background: #f0f0f0; }
-                </style></head><body>
-                <h3>%1$s</h3>
-                <p>%2$s</p>
+                """);
+        html.append("""
+                <p>%s</p>
                 <table><tr><th>program</th><th>role</th><th>passed</th><th>options</th></tr>
-                """.formatted(escaped(name), escaped(new Run(Map.of(), all).counts())));
+                """.formatted(Html.escaped(new Run(Map.of(), all).counts())));
         rows.forEach((row, scenarios) -> {
             long passed = scenarios.stream()
                     .filter(scenario -> scenario.verdict == Verdict.PASSED)
                     .count();
             html.append("<tr><td>%s</td><td>%s</td><td>%d of %d</td><td><ul>"
-                    .formatted(escaped(row.suite), escaped(row.subSuite), passed, scenarios.size()));
+                    .formatted(Html.escaped(row.suite), Html.escaped(row.subSuite), passed, scenarios.size()));
             for (Run.Scenario scenario : scenarios) {
                 html.append("<li class='%s'%s>%s <span>%s, %s</span></li>"
                         .formatted(
                                 scenario.verdict,
-                                scenario.reason == null ? "" : " title='" + escaped(scenario.reason) + "'",
-                                escaped(Objects.requireNonNullElse(scenario.parameters.get("options"), scenario.name)),
+                                scenario.reason == null ? "" : " title='" + Html.escaped(scenario.reason) + "'",
+                                Html.escaped(
+                                        Objects.requireNonNullElse(scenario.parameters.get("options"), scenario.name)),
                                 scenario.verdict,
                                 Units.seconds(scenario.durationMillis)));
             }
             html.append("</ul></td></tr>\n");
         });
-        return html.append("</table></body></html>\n").toString();
-    }
-
-    static String escaped(String text) {
-        return text.replace("&", "&amp;")
-                .replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("'", "&#39;");
+        return Html.end(html.append("</table>"));
     }
 }
