@@ -35,13 +35,8 @@ class TroublesTests {
     }
 
     private static int qualify(Path project, Path said, String... arguments) throws Exception {
-        Path target = Files.createDirectories(project.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), Forked.commandline());
-        List<String> options = List.of(
-                "-Drdma.project=" + project,
-                "-Drdma.java=" + Forked.launcher(),
-                "-D" + ScenarioRunner.PACKAGE + "=io.rdmatest.report.troubled",
-                "-Dstdout.encoding=US-ASCII");
+        Path ignored = Forked.project(project);
+        List<String> options = Forked.qualifying(project, Forked.launcher(), "io.rdmatest.report.troubled");
         return Forked.java(said, options, Qualify.class.getName(), List.of(arguments));
     }
 

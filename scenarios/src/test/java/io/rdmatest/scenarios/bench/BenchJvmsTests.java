@@ -72,17 +72,25 @@ class BenchJvmsTests {
         return RowResult.notMeasured(ROW, Map.of("sizeBytes", 64), "it broke");
     }
 
-    /** A process that leaves this result behind. */
-    private BenchJvms.Launch leaves(RowResult result) {
+    /** A process that leaves this report behind. */
+    private BenchJvms.Launch leaves(BenchReport report) {
         return (row, count, json) -> {
-            Path made = folder.resolve("made-" + asked.size() + ".json");
+            Path made = folder.resolve("made-" + folders.size() + ".json");
             try {
-                new BenchReport(MEASURED, List.of(result), List.of()).write(made);
+                report.write(made);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
             return List.of("cp", made.toString(), json.toString());
         };
+    }
+
+    private BenchJvms.Launch leaves(RowResult result) {
+        return leaves(new BenchReport(MEASURED, List.of(result), List.of()));
+    }
+
+    private BenchJvms.Launch leaves(GrowthResult result) {
+        return leaves(new BenchReport(MEASURED, List.of(), List.of(result)));
     }
 
     private BenchJvms.Launch leaves(double... ratios) {
@@ -92,40 +100,27 @@ class BenchJvmsTests {
     /** Measures with these processes, one after the other. */
     private RowResult measure(Bench.Pairs pairs, BenchJvms.Launch... processes) throws Exception {
         Deque<BenchJvms.Launch> next = new ArrayDeque<>(List.of(processes));
-        BenchJvms.Launch launch = (row, count, json) -> {
-            assertThat(row).isEqualTo("row");
-            asked.add(count);
-            folders.add(json.getParent());
-            return next.removeFirst().command(row, count, json);
-        };
-        RowResult result = new BenchJvms(launch, pairs, STEP, () -> false, told::add).measure(ROW);
+        RowResult result = jvms("row", pairs, next).measure(ROW);
         assertThat(next).isEmpty();
         return result;
-    }
-
-    /** A process that leaves this result of work that grows behind. */
-    private BenchJvms.Launch leaves(GrowthResult result) {
-        return (row, count, json) -> {
-            Path made = folder.resolve("growth.json");
-            try {
-                new BenchReport(MEASURED, List.of(), List.of(result)).write(made);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-            return List.of("cp", made.toString(), json.toString());
-        };
     }
 
     private GrowthResult measureGrowth(BenchJvms.Launch... processes) throws Exception {
         Deque<BenchJvms.Launch> next = new ArrayDeque<>(List.of(processes));
+        GrowthResult result = jvms("growth-x", Bench.Pairs.DEFAULT, next).measure(GROWTH);
+        assertThat(next).isEmpty();
+        return result;
+    }
+
+    /** What starts these processes, one after the other. */
+    private BenchJvms jvms(String name, Bench.Pairs pairs, Deque<BenchJvms.Launch> next) {
         BenchJvms.Launch launch = (row, count, json) -> {
-            assertThat(row).isEqualTo("growth-x");
+            assertThat(row).isEqualTo(name);
+            asked.add(count);
             folders.add(json.getParent());
             return next.removeFirst().command(row, count, json);
         };
-        GrowthResult result = new BenchJvms(launch, Bench.Pairs.DEFAULT, STEP, () -> false, told::add).measure(GROWTH);
-        assertThat(next).isEmpty();
-        return result;
+        return new BenchJvms(launch, pairs, STEP, () -> false, told::add);
     }
 
     @AfterEach
