@@ -11,10 +11,8 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The earlier runs that a run is held against: what is other becomes a result in its report, and a file beside its summary. */
-final class Baseline implements ReportGenerator.Part {
-
-    private static final int MOST_TOLERANCE = 1000;
+/** The earlier runs that a run is held against: what changed becomes a result in its report, and a file beside its summary. */
+final class Baseline {
 
     private final List<Qualification> runs;
     private final double tolerance;
@@ -31,16 +29,13 @@ final class Baseline implements ReportGenerator.Part {
      * Reads it.
      *
      * @param files the summaries of at least one run, the latest last
-     * @param percent by how much a measurement may be worse or better, 0 to {@value #MOST_TOLERANCE}
+     * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
      * @throws IOException if a file can't be read or is no such summary; the message names it
      * @throws IllegalArgumentException if the percentage is another one
      */
     static Baseline read(List<Path> files, double percent, boolean partial) throws IOException {
-        if (!(percent >= 0) || percent > MOST_TOLERANCE) {
-            throw new IllegalArgumentException(
-                    "--tolerance " + percent + " is not a number of percent, 0 to " + MOST_TOLERANCE);
-        }
+        double tolerance = QualificationComparison.tolerance(percent);
         List<Qualification> runs = new ArrayList<>();
         for (Path file : files) {
             try {
@@ -49,11 +44,16 @@ final class Baseline implements ReportGenerator.Part {
                 throw new IOException("--baseline: " + e.getMessage(), e);
             }
         }
-        return new Baseline(runs, percent / 100, partial);
+        return new Baseline(runs, tolerance, partial);
     }
 
-    @Override
-    public void addTo(Path summary, Path results) throws IOException {
+    /**
+     * Compares, and adds what changed to a report.
+     *
+     * @param summary what the run has written
+     * @param results the directory of its Allure results
+     */
+    void addTo(Path summary, Path results) throws IOException {
         Qualification now = Qualification.read(summary);
         List<Qualification> before = partial
                 ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
@@ -65,7 +65,7 @@ final class Baseline implements ReportGenerator.Part {
     }
 
     /**
-     * Tells what is other now, if it was {@link #addTo added} to a report.
+     * Tells what changed, if it was {@link #addTo added} to a report.
      *
      * @param out takes each line
      * @return whether any of it is worse

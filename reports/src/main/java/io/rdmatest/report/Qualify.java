@@ -9,6 +9,7 @@ import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
+import io.rdmatest.scenarios.cli.ExitStatus;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -61,9 +62,6 @@ public final class Qualify implements Callable<Integer> {
 
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
-
-    /** The same as of {@code ./rdmatest compare}. */
-    private static final int WORSE = 14;
 
     private static final String PAIRS = "PairScenarios.roundTrips";
 
@@ -141,8 +139,8 @@ public final class Qualify implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "FILE",
             description =
-                    "The qualification.json of an earlier run, or of several in order: tell what is other now, in the"
-                            + " report and in comparison.json, and end with 14 if any of it is worse.")
+                    "The qualification.json of an earlier run, or of several in order: tell what changed, in the report"
+                            + " and in comparison.json too, and end with 14 if any of it is worse.")
     private List<Path> baseline = new ArrayList<>();
 
     @Option(
@@ -187,7 +185,6 @@ public final class Qualify implements Callable<Integer> {
     private final boolean terminal =
             System.console() != null && System.console().isTerminal();
     private final PrintStream out = System.out;
-    private @Nullable Baseline against;
     private final Leftovers leftovers = new Leftovers();
     private final List<String> childSaid = new ArrayList<>();
     private final Object display = new Object();
@@ -270,14 +267,6 @@ public final class Qualify implements Callable<Integer> {
         setting(FabricConfiguration.DEVICE, device);
         setting(PAIRS_SETTING, pairs ? "true" : null);
         setting(WIRE_SETTING, wire ? "true" : null);
-        if (!baseline.isEmpty()) {
-            try {
-                // Now: the last run's own summary makes room for that of this one.
-                against = Baseline.read(baseline, tolerance, !scenarios.isEmpty());
-            } catch (IOException | IllegalArgumentException e) {
-                return usage(e.getMessage());
-            }
-        }
         Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
@@ -288,8 +277,13 @@ public final class Qualify implements Callable<Integer> {
                 target.resolve("allure-commandline"),
                 reports,
                 project.resolve("scenarios").resolve("target").resolve("bench.json"));
-        if (against != null) {
-            generator.add(against);
+        if (!baseline.isEmpty()) {
+            try {
+                // Now: the last run's own summary makes room for that of this one.
+                generator.compareWith(Baseline.read(baseline, tolerance, !scenarios.isEmpty()));
+            } catch (IOException | IllegalArgumentException e) {
+                return usage(e.getMessage());
+            }
         }
         // A wrong file is told before anything is installed or booted.
         Fabric read;
@@ -712,11 +706,11 @@ public final class Qualify implements Callable<Integer> {
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
             generator.generate(run);
-            boolean worse = against != null && against.tell(out::println);
+            boolean worse = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
             boolean good = run.isGood() && !timedOut && trouble == null && !lastOneDied;
-            status = lost != null ? 3 : !good ? 1 : worse ? WORSE : 0;
+            status = lost != null ? 3 : !good ? 1 : worse ? ExitStatus.WORSE.code() : 0;
         } catch (IOException | UncheckedIOException e) {
             status = 3;
             System.err.println("./qualify: no report: " + e.getMessage());

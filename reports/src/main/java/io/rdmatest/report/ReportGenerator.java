@@ -23,9 +23,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,21 +40,9 @@ import picocli.CommandLine.Option;
         description = "Makes the report and qualification.json from journals and Allure results.")
 public final class ReportGenerator implements Callable<Integer> {
 
-    /** Something more than the scenarios. Not every class path on which this class is has what it takes. */
-    @FunctionalInterface
-    interface Part {
-
-        /**
-         * Adds it.
-         *
-         * @param summary what was written of the scenarios
-         * @param results the directory of Allure results
-         */
-        void addTo(Path summary, Path results) throws IOException;
-    }
-
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
+
     /** What {@code --baseline} leaves beside the summary. */
     static final String COMPARISON = "comparison.json";
 
@@ -81,9 +69,8 @@ public final class ReportGenerator implements Callable<Integer> {
             names = "--baseline",
             split = ",",
             paramLabel = "FILE",
-            description =
-                    "The qualification.json of earlier runs, in order; what is other now becomes part of the report.")
-    private List<Path> baseline = List.of();
+            description = "The qualification.json of earlier runs, in order; what changed becomes part of the report.")
+    private List<Path> earlier = List.of();
 
     @Option(
             names = "--tolerance",
@@ -95,7 +82,8 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
-    private @Nullable Part more;
+    /** Its class needs the scenarios, which not every class path of this one has: nothing here may touch it unasked. */
+    private @Nullable Baseline baseline;
 
     /** Creates a generator that takes its configuration from the command line. */
     public ReportGenerator() {}
@@ -108,9 +96,19 @@ public final class ReportGenerator implements Callable<Integer> {
         this.bench = bench;
     }
 
-    /** Makes something a part of the next report. */
-    void add(Part more) {
-        this.more = more;
+    /** Makes what changed since earlier runs a part of the next report. */
+    void compareWith(Baseline baseline) {
+        this.baseline = baseline;
+    }
+
+    /**
+     * Tells what changed, if there is something to compare with and a report.
+     *
+     * @param out takes each line
+     * @return whether any of it is worse
+     */
+    boolean tellChanges(Consumer<String> out) {
+        return baseline != null && baseline.tell(out);
     }
 
     /**
@@ -135,23 +133,9 @@ public final class ReportGenerator implements Callable<Integer> {
             System.out.println("rdmatest: no report: no test has left a journal in " + journal);
             return allowEmpty ? 0 : 3;
         }
-        List<Path> earlier =
-                baseline.stream().filter(file -> !file.toString().isEmpty()).toList();
-        Baseline against = null;
-        String wrong = null;
-        try {
-            against = earlier.isEmpty() ? null : Baseline.read(earlier, tolerance, false);
-        } catch (IOException | IllegalArgumentException e) {
-            // What was run is reported all the same.
-            wrong = e.getMessage();
-        }
-        if (against != null) {
-            add(against);
-        }
+        String wrong = readBaseline();
         generate(run);
-        if (against != null) {
-            boolean ignored = against.tell(System.out::println);
-        }
+        boolean ignored = tellChanges(System.out::println);
         System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
         System.out.println("rdmatest: report  " + report());
         System.out.println("rdmatest: summary " + summary());
@@ -160,6 +144,22 @@ public final class ReportGenerator implements Callable<Integer> {
             return 3;
         }
         return 0;
+    }
+
+    /** Reads what is to be compared with; returns why it can't be, or null: what was run is reported all the same. */
+    private @Nullable String readBaseline() {
+        List<Path> files =
+                earlier.stream().filter(file -> !file.toString().isEmpty()).toList();
+        try {
+            if (!files.isEmpty()) {
+                compareWith(Baseline.read(files, tolerance, false));
+            }
+            return null;
+        } catch (IOException | IllegalArgumentException e) {
+            return e.getMessage();
+        } catch (NoClassDefFoundError e) {
+            return "--baseline needs io.rdmatest:scenarios on the class path";
+        }
     }
 
     Path report() {
@@ -180,6 +180,8 @@ public final class ReportGenerator implements Callable<Integer> {
     void generate(Run run) throws IOException, InterruptedException {
         Files.createDirectories(output);
         Files.createDirectories(results);
+        // One that is left is of an earlier run.
+        Files.deleteIfExists(output.resolve(COMPARISON));
         // The summary first: it must be there even if Allure's generator fails.
         writeSummary(run);
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
@@ -193,8 +195,8 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
-        if (more != null) {
-            more.addTo(summary(), results);
+        if (baseline != null) {
+            baseline.addTo(summary(), results);
         }
         writeEnvironment(run, addBench());
         Path history = output.resolve("allure-history");
@@ -352,8 +354,7 @@ public final class ReportGenerator implements Callable<Integer> {
         String name = nameInClass(scenario);
         String simpleName = ScenarioNames.simpleName(scenario.className);
         ObjectNode result = MAPPER.createObjectNode();
-        String uuid = UUID.nameUUIDFromBytes(scenario.id.getBytes(StandardCharsets.UTF_8))
-                .toString();
+        String uuid = AllureResult.uuid(scenario.id);
         result.put("uuid", uuid);
         result.put("historyId", uuid);
         result.put("name", name);

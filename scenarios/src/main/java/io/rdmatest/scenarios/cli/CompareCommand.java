@@ -17,14 +17,12 @@ import picocli.CommandLine.Parameters;
         sortOptions = false,
         description = {
             "Tells what differs from earlier runs: the environment, such as kernel and firmware, and verdicts, both against the"
-                    + " latest of them; and medians and rates that are beyond a tolerance of what they were in the middle, and"
-                    + " beyond all that they were.",
+                    + " latest of them; and medians and rates that are beyond a tolerance of their median in these runs, and"
+                    + " outside of their range there.",
             "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. Ends with 14 if"
                     + " anything is worse."
         })
 final class CompareCommand extends ReportingCommand {
-
-    private static final double MOST_TOLERANCE = 1000;
 
     @Parameters(
             arity = "2..*",
@@ -45,6 +43,8 @@ final class CompareCommand extends ReportingCommand {
     @Option(names = "--json", description = "Print one JSON object instead of text.")
     private boolean json;
 
+    private double share;
+
     @Override
     boolean json() {
         return json;
@@ -57,8 +57,10 @@ final class CompareCommand extends ReportingCommand {
 
     @Override
     void check() {
-        if (!(tolerance >= 0) || tolerance > MOST_TOLERANCE) {
-            throw new ParameterException(spec().commandLine(), "--tolerance is 0 to 1000 percent, not " + tolerance);
+        try {
+            share = QualificationComparison.tolerance(tolerance);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
     }
 
@@ -66,7 +68,7 @@ final class CompareCommand extends ReportingCommand {
     Outcome execute() {
         List<Qualification> runs = files.stream().map(this::read).toList();
         QualificationComparison comparison =
-                new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), tolerance / 100);
+                new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), share);
         return new Outcome(
                 comparison.count(Change.WORSE) == 0 ? ExitStatus.VERIFIED : ExitStatus.WORSE,
                 comparison.summary(),

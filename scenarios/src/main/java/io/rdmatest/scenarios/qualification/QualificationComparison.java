@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.qualification;
 
 import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.scenarios.bench.Spread;
 import io.rdmatest.scenarios.qualification.Qualification.Measurement;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ public final class QualificationComparison {
     private static final String NOT_THERE = "not there";
 
     private static final String PASSED = "passed";
+
+    private static final int MOST_TOLERANCE = 1000;
 
     /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
     private static final String DRAWN = "interoperability";
@@ -113,7 +116,7 @@ public final class QualificationComparison {
      *
      * @param before the earlier runs, at least one, the latest last
      * @param after the run that is judged
-     * @param tolerance by which share a measurement may be worse or better than before, from 0
+     * @param tolerance by which share a measurement may be worse or better than before, see {@link #tolerance}
      */
     public QualificationComparison(List<Qualification> before, Qualification after, double tolerance) {
         this.before = List.copyOf(before);
@@ -122,6 +125,19 @@ public final class QualificationComparison {
         this.tolerance = tolerance;
         compareFacts();
         compareScenarios();
+    }
+
+    /**
+     * Returns the share that a percentage is.
+     *
+     * @param percent of {@code --tolerance}, 0 to {@value #MOST_TOLERANCE}
+     * @throws IllegalArgumentException if it is another one; the message names the option
+     */
+    public static double tolerance(double percent) {
+        if (!(percent >= 0) || percent > MOST_TOLERANCE) {
+            throw new IllegalArgumentException("--tolerance is 0 to " + MOST_TOLERANCE + " percent, not " + percent);
+        }
+        return percent / 100;
     }
 
     private void compareFacts() {
@@ -200,28 +216,26 @@ public final class QualificationComparison {
         if (!rate && !name.endsWith("p50") || !(now.value() > 0)) {
             return;
         }
-        double[] values = earlier(scenario)
+        List<Double> values = earlier(scenario)
                 .map(then -> then.measurements().get(name))
                 .filter(Objects::nonNull)
                 .filter(then -> then.unit().equals(now.unit()) && then.value() > 0)
-                .mapToDouble(Measurement::value)
-                .sorted()
-                .toArray();
-        if (values.length == 0) {
+                .map(Measurement::value)
+                .toList();
+        if (values.isEmpty()) {
             return;
         }
         compared++;
-        double median = (values[(values.length - 1) / 2] + values[values.length / 2]) / 2;
-        double lowest = values[0];
-        double highest = values[values.length - 1];
-        double cost = rate ? median / now.value() : now.value() / median;
-        boolean below = now.value() < lowest;
-        boolean above = now.value() > highest;
+        Spread then = Spread.of(values);
+        double cost = rate ? then.median() / now.value() : now.value() / then.median();
+        boolean below = now.value() < then.min();
+        boolean above = now.value() > then.max();
         Change change = cost > 1 + tolerance && (rate ? below : above)
                 ? Change.WORSE
                 : 1 / cost > 1 + tolerance && (rate ? above : below) ? Change.BETTER : Change.OTHER;
         if (change != Change.OTHER) {
-            shifts.add(new Shift(change, scenario, name, now.unit(), median, lowest, highest, now.value()));
+            shifts.add(
+                    new Shift(change, scenario, name, now.unit(), then.median(), then.min(), then.max(), now.value()));
         }
     }
 
