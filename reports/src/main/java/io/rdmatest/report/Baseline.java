@@ -3,11 +3,13 @@ package io.rdmatest.report;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +19,10 @@ final class Baseline {
     private final List<Qualification> runs;
     private final double tolerance;
     private final boolean partial;
+
+    /** Added by one thread, and read by another where a signal ends the run. */
+    private final List<Qualification> again = new CopyOnWriteArrayList<>();
+
     private @Nullable QualificationComparison compared;
 
     private Baseline(List<Qualification> runs, double tolerance, boolean partial) {
@@ -54,14 +60,42 @@ final class Baseline {
      * @param results the directory of its Allure results
      */
     void addTo(Path summary, Path results) throws IOException {
-        Qualification now = Qualification.read(summary);
-        List<Qualification> before = partial
-                ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
-                : runs;
-        QualificationComparison made = new QualificationComparison(before, now, tolerance);
+        QualificationComparison made = compare(Qualification.read(summary));
         ReportGenerator.write(summary.resolveSibling(ReportGenerator.COMPARISON), made.json());
         ComparisonPage.write(made, Instant.now().toEpochMilli(), results);
         compared = made;
+    }
+
+    private QualificationComparison compare(Qualification now) {
+        List<Qualification> before = partial
+                ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
+                : runs;
+        return new QualificationComparison(before, now, again, tolerance);
+    }
+
+    /**
+     * Returns which measurements of a run are worse each time that it was made.
+     *
+     * @param file takes the run's summary
+     */
+    List<Shift> worse(Run run, Path file) throws IOException {
+        return compare(qualification(run, file)).shifts().stream()
+                .filter(shift -> shift.change() == Change.WORSE)
+                .toList();
+    }
+
+    /**
+     * Takes in what came of a run when it was made again.
+     *
+     * @param file takes its summary
+     */
+    void again(Run repeated, Path file) throws IOException {
+        again.add(qualification(repeated, file));
+    }
+
+    private static Qualification qualification(Run run, Path file) throws IOException {
+        ReportGenerator.write(file, run);
+        return Qualification.read(file);
     }
 
     /**

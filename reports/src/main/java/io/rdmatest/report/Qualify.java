@@ -10,6 +10,7 @@ import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import io.rdmatest.scenarios.cli.ExitStatus;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -151,6 +152,15 @@ public final class Qualify implements Callable<Integer> {
                     + " (default: ${DEFAULT-VALUE}).")
     private double tolerance;
 
+    @Option(
+            names = "--again",
+            paramLabel = "NUMBER",
+            defaultValue = "1",
+            description =
+                    "When something measured is worse than in the --baseline, run the scenarios again, at most so many"
+                            + " times: it is worse if it is so each time (default: ${DEFAULT-VALUE}).")
+    private int again;
+
     @Option(names = "--list", description = "List the scenarios and end.")
     private boolean list;
 
@@ -201,6 +211,11 @@ public final class Qualify implements Callable<Integer> {
     private volatile boolean timedOut;
     private volatile boolean interrupted;
 
+    /** Whether all scenarios were run, and are only run again. */
+    private volatile boolean repeating;
+
+    private volatile boolean outOfTime;
+
     /** How often the JVM of the scenarios died. */
     private int deaths;
 
@@ -243,6 +258,9 @@ public final class Qualify implements Callable<Integer> {
         if (restarts < 0) {
             return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
         }
+        if (again < 0) {
+            return usage("--again " + again + " is not a number of times, 0 or more");
+        }
         for (String key : settings.keySet()) {
             if (OWN_SETTINGS.contains(key)) {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
@@ -277,10 +295,12 @@ public final class Qualify implements Callable<Integer> {
                 target.resolve("allure-commandline"),
                 reports,
                 project.resolve("scenarios").resolve("target").resolve("bench.json"));
+        Baseline earlier = null;
         if (!baseline.isEmpty()) {
             try {
                 // Now: the last run's own summary makes room for that of this one.
-                generator.compareWith(Baseline.read(baseline, tolerance, !scenarios.isEmpty()));
+                earlier = Baseline.read(baseline, tolerance, !scenarios.isEmpty());
+                generator.compareWith(earlier);
             } catch (IOException | IllegalArgumentException e) {
                 return usage(e.getMessage());
             }
@@ -307,10 +327,12 @@ public final class Qualify implements Callable<Integer> {
         generator.discard();
         ReportGenerator.deleteRecursively(journal);
         ReportGenerator.deleteRecursively(results);
+        ReportGenerator.deleteRecursively(repeated());
         if (setUp() != 0) {
             return 3;
         }
-        List<String> command = command(journal, results);
+        long seed = RunSeed.draw();
+        List<String> command = command(journal, results, seed);
         // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
         Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");
         Process started = start(command);
@@ -323,7 +345,11 @@ public final class Qualify implements Callable<Integer> {
             try {
                 clock.schedule(
                         () -> {
-                            timedOut = true;
+                            if (repeating) {
+                                outOfTime = true;
+                            } else {
+                                timedOut = true;
+                            }
                             endChild();
                         },
                         timeoutSeconds,
@@ -333,6 +359,9 @@ public final class Qualify implements Callable<Integer> {
                 for (Process process = started; process != null; process = another(command, process, journal)) {
                     await(process);
                     noteEnd(process, journal);
+                }
+                if (earlier != null && trouble == null && !lastOneDied) {
+                    tryAgain(earlier, journal, seed);
                 }
             } catch (IOException | RuntimeException e) {
                 // A full disk, for example. What was recorded until then is reported all the same.
@@ -355,6 +384,81 @@ public final class Qualify implements Callable<Integer> {
         leftovers.end();
         says.join(END_OF_CHILD);
         errors.join(END_OF_CHILD);
+    }
+
+    /** Where runs that are made again leave their journals. */
+    private Path repeated() {
+        return target.resolve("qualify-again");
+    }
+
+    private void tryAgain(Baseline earlier, Path journal, long seed) throws InterruptedException {
+        repeating = true;
+        try {
+            measureAgain(earlier, journal, seed);
+        } catch (IOException | RuntimeException e) {
+            trouble = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+        if (trouble != null) {
+            // It is none of the run's, of which all is there.
+            synchronized (display) {
+                print("That could not be run again: " + trouble);
+            }
+            trouble = null;
+        }
+    }
+
+    /**
+     * Runs the scenarios again while something measured is worse than in earlier runs, each time: a bad moment of this host is
+     * no finding. All of them, because what a scenario measures hangs on what its JVM has compiled in those before it.
+     */
+    private void measureAgain(Baseline earlier, Path journal, long seed) throws IOException, InterruptedException {
+        Run run = Run.of(Journal.read(journal));
+        for (int round = 1; round <= again; round++) {
+            Path folder = Files.createDirectories(repeated().resolve(Integer.toString(round)));
+            Path summary = folder.resolve("qualification.json");
+            List<Shift> worse = earlier.worse(run, summary);
+            if (worse.isEmpty() || isOver()) {
+                return;
+            }
+            synchronized (display) {
+                print("");
+                print(
+                        "%d medians and rates of %d scenarios are worse than before. Running all again to see whether they are so each time, %d of at most %d:"
+                                .formatted(
+                                        worse.size(),
+                                        worse.stream()
+                                                .map(Shift::scenario)
+                                                .distinct()
+                                                .count(),
+                                        round,
+                                        again));
+                ended = 0;
+                endedBefore = 0;
+                total = "?";
+                running = null;
+                runningSince = System.nanoTime();
+                childSaid.clear();
+            }
+            Path own = folder.resolve("journal");
+            // The same seed: cells that were drawn are the same ones.
+            Process process = start(command(own, folder.resolve("results"), seed));
+            await(process);
+            if (isOver() || trouble != null || process.isAlive() || ASKED_TO_END.contains(process.exitValue())) {
+                return;
+            }
+            Run repeated = Run.of(Journal.read(own));
+            if (repeated.scenarios().isEmpty()) {
+                trouble = lastWords(ONLY_WORDS);
+                return;
+            }
+            earlier.again(repeated, summary);
+        }
+    }
+
+    private boolean isOver() {
+        synchronized (display) {
+            return closed || interrupted || timedOut || outOfTime;
+        }
     }
 
     /** Writes into the journal how a JVM ended that did not come to the end of its plan. */
@@ -511,14 +615,14 @@ public final class Qualify implements Callable<Integer> {
                 .merge("RDMA_VM_RW", target.toString(), (given, own) -> given.isBlank() ? own : given + ":" + own);
         Process started = builder.start();
         child = started;
-        if (timedOut) {
+        if (timedOut || outOfTime) {
             // The clock may have struck before there was this child to be ended.
             endChild();
         }
         return started;
     }
 
-    private List<String> command(Path journal, Path results) throws IOException {
+    private List<String> command(Path journal, Path results, long seed) throws IOException {
         Path java = Path.of(System.getProperty(
                 "rdma.java", project.resolve("fabric-config/rdma-jdk/bin/java").toString()));
         if (!Files.isExecutable(java)) {
@@ -537,7 +641,7 @@ public final class Qualify implements Callable<Integer> {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
             }
         }
-        command.add("-D" + RunSeed.PROPERTY + "=" + RunSeed.draw());
+        command.add("-D" + RunSeed.PROPERTY + "=" + seed);
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
@@ -698,6 +802,8 @@ public final class Qualify implements Callable<Integer> {
                 out.println("Interrupted; the report shows what was run until then.");
             } else if (timedOut) {
                 out.println("Ended after " + timeoutSeconds + " s (--timeout).");
+            } else if (outOfTime) {
+                out.println("Not run again to the end, which came after " + timeoutSeconds + " s (--timeout).");
             } else if (trouble != null) {
                 out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
             } else if (lastOneDied) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.report.unsteady.UnsteadyScenarios;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 class BaselineTests {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final String UNSTEADY = UnsteadyScenarios.class.getPackageName();
 
     @TempDir
     private Path folder;
@@ -127,8 +129,12 @@ class BaselineTests {
 
     private record Ended(int status, String said) {}
 
-    private Ended qualify(Path project, String... arguments) throws Exception {
-        List<String> options = Forked.qualifying(project, Forked.launcher(), "io.rdmatest.report.calm");
+    private static Ended qualify(Path project, String... arguments) throws Exception {
+        return qualify("io.rdmatest.report.calm", project, arguments);
+    }
+
+    private static Ended qualify(String scenarios, Path project, String... arguments) throws Exception {
+        List<String> options = Forked.qualifying(project, Forked.launcher(), scenarios);
         Path said = project.resolve("said");
         int status = Forked.java(said, options, Qualify.class.getName(), List.of(arguments));
         return new Ended(status, Files.readString(said));
@@ -207,5 +213,94 @@ class BaselineTests {
         Ended much = qualify(project, "--tolerance", "-1", "--baseline", before.toString());
         assertThat(much.status()).isEqualTo(2);
         assertThat(much.said()).contains("--tolerance is 0 to 1000 percent, not -1.0");
+    }
+
+    private int runs(String times) throws IOException {
+        return (int) Files.size(folder.resolve("runs").resolve(times));
+    }
+
+    @Test
+    void whatIsWorseIsRunAgainAndIsItOnlyIfItIsEachTime() throws Exception {
+        Path project = Files.createDirectory(folder.resolve("project"));
+        Path target = Forked.project(project);
+        Path before = runUnsteady(project);
+
+        Ended worse = qualify(UNSTEADY, project, runsIn(), "--again", "2", "--baseline", before.toString());
+
+        assertThat(worse.status()).as(worse.said()).isEqualTo(14);
+        assertThat(worse.said())
+                .contains("3 medians and rates of 3 scenarios are worse than before."
+                        + " Running all again to see whether they are so each time, 1 of at most 2:")
+                .contains("2 medians and rates of 2 scenarios are worse than before.")
+                .contains("4 scenarios: 4 passed")
+                .contains("passed -> failed when run again  Unsteady: of the same name (4)")
+                .contains("10.0 -> 100.0, again 90.0, 80.0, us (10.00 times)")
+                .contains("worse the first time only: 1)");
+        assertThat(runs("10")).isEqualTo(4);
+        JsonNode changes = MAPPER.readTree(target.resolve("comparison.json").toFile());
+        assertThat(changes.path("worseOnce").asInt()).isEqualTo(1);
+        assertThat(changes.path("measurements"))
+                .extracting(each -> each.path("scenario").asText() + " " + each.path("again"))
+                .containsExactly("Unsteady: of the same name (3) [90.0,80.0]", "Unsteady: of the same name (4) []");
+        assertThat(changes.path("verdicts"))
+                .extracting(each -> each.path("after").asText() + " " + each.path("again"))
+                .containsExactly("failed true");
+        assertThat(Forked.results(target.resolve("qualify-results")))
+                .as("four scenarios and the comparison")
+                .hasSize(5);
+        assertThat(MAPPER.readTree(target.resolve("qualification.json").toFile())
+                        .at("/scenarios/1/measurements/round trip p50/value")
+                        .asInt())
+                .as("that of the first time")
+                .isEqualTo(100);
+
+        Ended once = qualify(UNSTEADY, project, runsIn(), "--again", "0", "--baseline", before.toString());
+
+        assertThat(once.status()).as(once.said()).isEqualTo(1);
+        assertThat(once.said()).doesNotContain("again");
+        assertThat(target.resolve("qualify-again")).doesNotExist();
+        Ended wrong = qualify(UNSTEADY, project, "--again", "-1");
+        assertThat(wrong.status()).isEqualTo(2);
+        assertThat(wrong.said()).contains("--again -1 is not a number of times, 0 or more");
+    }
+
+    private String runsIn() throws IOException {
+        return "-D" + UnsteadyScenarios.RUNS + "=" + Files.createDirectories(folder.resolve("runs"));
+    }
+
+    /** Runs the scenarios for the first time, and returns their summary. */
+    private Path runUnsteady(Path project) throws Exception {
+        Ended first = qualify(UNSTEADY, project, runsIn());
+        assertThat(first.status()).as(first.said()).isZero();
+        return Files.move(project.resolve("reports/target/qualification.json"), folder.resolve("before.json"));
+    }
+
+    @Test
+    void whatCannotBeRunAgainIsSaidAndDoesNoHarm() throws Exception {
+        Path project = Files.createDirectory(folder.resolve("project"));
+        Path target = Forked.project(project);
+        Path before = runUnsteady(project);
+        // A launcher that starts no second JVM.
+        Path started = folder.resolve("started");
+        Path launcher = Forked.executable(
+                folder.resolve("launcher"),
+                "[ ! -e " + started + " ] || { echo 'no more of them'; exit 3; }",
+                ": > " + started,
+                "exec " + Forked.launcher() + " \"$@\"");
+        Path said = project.resolve("said");
+
+        int status = Forked.java(
+                said,
+                Forked.qualifying(project, launcher, UNSTEADY),
+                Qualify.class.getName(),
+                List.of(runsIn(), "--baseline", before.toString()));
+
+        assertThat(status).as(Files.readString(said)).isEqualTo(14);
+        assertThat(said)
+                .content()
+                .contains("1 of at most 1:")
+                .contains("That could not be run again: no more of them")
+                .contains("3 worse, 0 better");
+        assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
     }
 }

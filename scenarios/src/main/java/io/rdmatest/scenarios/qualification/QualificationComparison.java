@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * are beyond a tolerance of their median and beyond all that they were.
  *
  * <p>Of one earlier run, that is by how much a measurement changed. Of several, it is also how much it changes anyway: what was
- * as bad before is not worse now, on a host on which one run says little of the next.
+ * as bad before is not worse now, on a host on which one run says little of the next. For the same reason a run can be made again:
+ * what it measures is worse only if it is so each time.
  */
 public final class QualificationComparison {
 
@@ -70,8 +72,16 @@ public final class QualificationComparison {
      * @param after the verdict now
      * @param reason why it did not pass; empty if it did
      * @param passedBefore in how many of the earlier runs it passed
+     * @param again whether that is its verdict when it was run again, and not the first one
      */
-    public record Turn(Change change, String scenario, String before, String after, String reason, int passedBefore) {}
+    public record Turn(
+            Change change,
+            String scenario,
+            String before,
+            String after,
+            String reason,
+            int passedBefore,
+            boolean again) {}
 
     /**
      * A measurement beyond the tolerance.
@@ -84,6 +94,7 @@ public final class QualificationComparison {
      * @param lowest the lowest of them
      * @param highest the highest of them
      * @param after the value now
+     * @param again the values when it was run again
      */
     public record Shift(
             Change change,
@@ -93,7 +104,13 @@ public final class QualificationComparison {
             double before,
             double lowest,
             double highest,
-            double after) {
+            double after,
+            List<Double> again) {
+
+        /** Copies the list. */
+        public Shift {
+            again = List.copyOf(again);
+        }
 
         /** Returns how it is now, divided by how it was. */
         double ratio() {
@@ -104,11 +121,13 @@ public final class QualificationComparison {
     private final List<Qualification> before;
     private final Qualification latest;
     private final Qualification after;
+    private final List<Qualification> again;
     private final double tolerance;
     private final List<Fact> facts = new ArrayList<>();
     private final List<Turn> turns = new ArrayList<>();
     private final List<Shift> shifts = new ArrayList<>();
     private int compared;
+    private int worseOnce;
     private int drawnAnew;
 
     /**
@@ -119,9 +138,23 @@ public final class QualificationComparison {
      * @param tolerance by which share a measurement may be worse or better than before, see {@link #tolerance}
      */
     public QualificationComparison(List<Qualification> before, Qualification after, double tolerance) {
+        this(before, after, List.of(), tolerance);
+    }
+
+    /**
+     * Compares a run that was made again.
+     *
+     * @param before the earlier runs, at least one, the latest last
+     * @param after the run that is judged
+     * @param again what came of the same scenarios then, each time
+     * @param tolerance by which share a measurement may be worse or better than before, see {@link #tolerance}
+     */
+    public QualificationComparison(
+            List<Qualification> before, Qualification after, List<Qualification> again, double tolerance) {
         this.before = List.copyOf(before);
         this.latest = before.getLast();
         this.after = after;
+        this.again = List.copyOf(again);
         this.tolerance = tolerance;
         compareFacts();
         compareScenarios();
@@ -160,6 +193,9 @@ public final class QualificationComparison {
             if (!latest.scenarios().containsKey(name)) {
                 turn(name, null, now);
             }
+            if (!isBad(now.verdict())) {
+                failedAgain(name);
+            }
             now.measurements().forEach((measurement, value) -> shift(name, measurement, value));
         });
         turns.sort(Comparator.comparing(Turn::change));
@@ -172,9 +208,32 @@ public final class QualificationComparison {
         return Math.max(shift.ratio(), 1 / shift.ratio());
     }
 
-    /** Returns what the earlier runs say of a scenario, of those in which it is there. */
-    private Stream<Scenario> earlier(String scenario) {
-        return before.stream().map(run -> run.scenarios().get(scenario)).filter(Objects::nonNull);
+    /** Returns what some runs say of a scenario, of those in which it is there. */
+    private static Stream<Scenario> in(List<Qualification> runs, String scenario) {
+        return runs.stream().map(run -> run.scenarios().get(scenario)).filter(Objects::nonNull);
+    }
+
+    private int passedBefore(String scenario) {
+        return (int) in(before, scenario)
+                .filter(each -> each.verdict().equals(PASSED))
+                .count();
+    }
+
+    /** What passes once and fails the next time is no less a finding than what fails at once. */
+    private void failedAgain(String name) {
+        Scenario then = latest.scenarios().get(name);
+        String was = then == null ? NOT_THERE : then.verdict();
+        in(again, name)
+                .filter(each -> isBad(each.verdict()))
+                .findFirst()
+                .ifPresent(each -> turns.add(new Turn(
+                        change(was, each.verdict()),
+                        name,
+                        was,
+                        each.verdict(),
+                        each.reason(),
+                        passedBefore(name),
+                        true)));
     }
 
     private void turn(String name, @Nullable Scenario then, @Nullable Scenario now) {
@@ -183,9 +242,8 @@ public final class QualificationComparison {
         if ((then == null || now == null) && name.startsWith(CELLS) && areDrawnAnew()) {
             drawnAnew++;
         } else if (!was.equals(is)) {
-            long passed =
-                    earlier(name).filter(each -> each.verdict().equals(PASSED)).count();
-            turns.add(new Turn(change(was, is), name, was, is, now == null ? "" : now.reason(), (int) passed));
+            turns.add(new Turn(
+                    change(was, is), name, was, is, now == null ? "" : now.reason(), passedBefore(name), false));
         }
     }
 
@@ -216,27 +274,39 @@ public final class QualificationComparison {
         if (!rate && !name.endsWith("p50") || !(now.value() > 0)) {
             return;
         }
-        List<Double> values = earlier(scenario)
-                .map(then -> then.measurements().get(name))
-                .filter(Objects::nonNull)
-                .filter(then -> then.unit().equals(now.unit()) && then.value() > 0)
-                .map(Measurement::value)
-                .toList();
+        List<Double> values = values(before, scenario, name, now.unit());
         if (values.isEmpty()) {
             return;
         }
         compared++;
         Spread then = Spread.of(values);
-        double cost = rate ? then.median() / now.value() : now.value() / then.median();
-        boolean below = now.value() < then.min();
-        boolean above = now.value() > then.max();
-        Change change = cost > 1 + tolerance && (rate ? below : above)
-                ? Change.WORSE
-                : 1 / cost > 1 + tolerance && (rate ? above : below) ? Change.BETTER : Change.OTHER;
-        if (change != Change.OTHER) {
-            shifts.add(
-                    new Shift(change, scenario, name, now.unit(), then.median(), then.min(), then.max(), now.value()));
+        Change change = change(then, now.value(), rate);
+        List<Double> repeated = change == Change.WORSE ? values(again, scenario, name, now.unit()) : List.of();
+        if (repeated.stream().anyMatch(value -> change(then, value, rate) != Change.WORSE)) {
+            worseOnce++;
+        } else if (change != Change.OTHER) {
+            shifts.add(new Shift(
+                    change, scenario, name, now.unit(), then.median(), then.min(), then.max(), now.value(), repeated));
         }
+    }
+
+    private static List<Double> values(List<Qualification> runs, String scenario, String name, String unit) {
+        return in(runs, scenario)
+                .map(each -> each.measurements().get(name))
+                .filter(Objects::nonNull)
+                .filter(each -> each.unit().equals(unit) && each.value() > 0)
+                .map(Measurement::value)
+                .toList();
+    }
+
+    private Change change(Spread then, double now, boolean rate) {
+        double cost = rate ? then.median() / now : now / then.median();
+        boolean below = now < then.min();
+        boolean above = now > then.max();
+        if (cost > 1 + tolerance && (rate ? below : above)) {
+            return Change.WORSE;
+        }
+        return 1 / cost > 1 + tolerance && (rate ? above : below) ? Change.BETTER : Change.OTHER;
     }
 
     /** Returns how many verdicts and measurements went a way. */
@@ -265,13 +335,14 @@ public final class QualificationComparison {
     public String summary() {
         return String.format(
                 Locale.ROOT,
-                "%d worse, %d better (changed verdicts: %d; medians and rates beyond %s %%: %d of %d)",
+                "%d worse, %d better (changed verdicts: %d; medians and rates beyond %s %%: %d of %d%s)",
                 count(Change.WORSE),
                 count(Change.BETTER),
                 turns.size(),
                 percent(),
                 shifts.size(),
-                compared);
+                compared,
+                worseOnce == 0 ? "" : "; worse the first time only: " + worseOnce);
     }
 
     private String percent() {
@@ -289,7 +360,7 @@ public final class QualificationComparison {
 
     /** Returns what a verdict was before and what it is now. */
     public String text(Turn turn) {
-        return turn.before() + " -> " + turn.after()
+        return turn.before() + " -> " + turn.after() + (turn.again() ? " when run again" : "")
                 + (before.size() == 1
                         ? ""
                         : " (passed in " + turn.passedBefore() + " of the " + before.size() + " runs before)");
@@ -299,10 +370,15 @@ public final class QualificationComparison {
     public String text(Shift shift) {
         return String.format(
                 Locale.ROOT,
-                "%s%s -> %s %s (%.2f times)",
+                "%s%s -> %s%s %s (%.2f times)",
                 number(shift.before()),
                 before.size() == 1 ? "" : " (" + number(shift.lowest()) + " to " + number(shift.highest()) + ")",
                 number(shift.after()),
+                shift.again().isEmpty()
+                        ? ""
+                        : shift.again().stream()
+                                .map(QualificationComparison::number)
+                                .collect(Collectors.joining(", ", ", again ", ",")),
                 shift.unit(),
                 shift.ratio());
     }
@@ -355,6 +431,7 @@ public final class QualificationComparison {
         json.put("tolerance", tolerance);
         json.put("worse", count(Change.WORSE));
         json.put("better", count(Change.BETTER));
+        json.put("worseOnce", worseOnce);
         json.put("environment", facts());
         json.put("verdicts", turns());
         json.put("measurements", shifts());

@@ -83,7 +83,8 @@ class QualificationComparisonTests {
                         before,
                         after,
                         after.equals("passed") ? "" : "a null because",
-                        before.equals("passed") ? 1 : 0));
+                        before.equals("passed") ? 1 : 0,
+                        false));
         assertThat(comparison.count(Change.WORSE)).isEqualTo(change == Change.WORSE ? 1 : 0);
         assertThat(compare(scenario("x", before), scenario("x", before)).turns())
                 .isEmpty();
@@ -94,11 +95,11 @@ class QualificationComparisonTests {
         String both = scenario("x", "passed");
 
         assertThat(compare(both + "," + scenario("y", "passed"), both).turns())
-                .containsExactly(new Turn(Change.WORSE, "y", "passed", "not there", "", 1));
+                .containsExactly(new Turn(Change.WORSE, "y", "passed", "not there", "", 1, false));
         assertThat(compare(both + "," + scenario("y", "skipped"), both).count(Change.WORSE))
                 .isZero();
         assertThat(compare(both, both + "," + scenario("y", "passed")).turns())
-                .containsExactly(new Turn(Change.OTHER, "y", "not there", "passed", "", 0));
+                .containsExactly(new Turn(Change.OTHER, "y", "not there", "passed", "", 0, false));
         assertThat(compare(both, both + "," + scenario("y", "failed")).count(Change.WORSE))
                 .isEqualTo(1);
         // Of the same name, one after the other.
@@ -164,10 +165,10 @@ class QualificationComparisonTests {
         // The worst first.
         assertThat(comparison.shifts())
                 .containsExactly(
-                        new Shift(Change.WORSE, "x", "throughput", "Gb/s", 10, 10, 10, 4),
-                        new Shift(Change.WORSE, "x", "round trip p50", "us", 10, 10, 10, 12.5),
-                        new Shift(Change.BETTER, "x", "quick p50", "us", 10, 10, 10, 5),
-                        new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 10, 10, 13));
+                        new Shift(Change.WORSE, "x", "throughput", "Gb/s", 10, 10, 10, 4, List.of()),
+                        new Shift(Change.WORSE, "x", "round trip p50", "us", 10, 10, 10, 12.5, List.of()),
+                        new Shift(Change.BETTER, "x", "quick p50", "us", 10, 10, 10, 5, List.of()),
+                        new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 10, 10, 13, List.of()));
         assertThat(comparison.summary())
                 .isEqualTo("2 worse, 2 better (changed verdicts: 0; medians and rates beyond 20 %: 4 of 5)");
         assertThat(comparison.lines())
@@ -203,8 +204,8 @@ class QualificationComparisonTests {
         QualificationComparison worse = compareWithThree("passed", 32, 8);
         assertThat(worse.shifts())
                 .containsExactly(
-                        new Shift(Change.WORSE, "x", "b", "Gb/s", 20, 10, 30, 8),
-                        new Shift(Change.WORSE, "x", "a p50", "us", 20, 10, 30, 32));
+                        new Shift(Change.WORSE, "x", "b", "Gb/s", 20, 10, 30, 8, List.of()),
+                        new Shift(Change.WORSE, "x", "a p50", "us", 20, 10, 30, 32, List.of()));
         assertThat(worse.lines())
                 .contains(
                         "before: 3 runs, of which the latest is " + folder.resolve("2.json") + ", 1 scenario: 1 passed")
@@ -222,7 +223,8 @@ class QualificationComparisonTests {
 
         QualificationComparison worse = compareWithThree("failed", 20, 20);
 
-        assertThat(worse.turns()).containsExactly(new Turn(Change.WORSE, "x", "passed", "failed", "a null because", 2));
+        assertThat(worse.turns())
+                .containsExactly(new Turn(Change.WORSE, "x", "passed", "failed", "a null because", 2, false));
         assertThat(worse.lines())
                 .contains("  worse   passed -> failed (passed in 2 of the 3 runs before)  x: a null because");
     }
@@ -241,8 +243,68 @@ class QualificationComparisonTests {
                 new QualificationComparison(runs, Qualification.read(file("6.json", ENVIRONMENT, now)), 0.2);
 
         assertThat(comparison.turns()).as("it was not there last time either").isEmpty();
-        assertThat(comparison.shifts()).containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 50));
+        assertThat(comparison.shifts())
+                .containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 50, List.of()));
         assertThat(runs.getFirst().only(Set.of("x")).scenarios()).isEmpty();
+    }
+
+    private QualificationComparison runAgain(String... again) throws IOException {
+        return runTwice("passed", "passed", again);
+    }
+
+    private QualificationComparison runTwice(String before, String after, String... again) throws IOException {
+        List<Qualification> runs = new ArrayList<>();
+        for (String each : again) {
+            runs.add(Qualification.read(file("again.json", ENVIRONMENT, each)));
+        }
+        return new QualificationComparison(
+                List.of(Qualification.read(
+                        file("1.json", ENVIRONMENT, scenario("x", before, value("a p50", 10, "us"))))),
+                Qualification.read(file("2.json", ENVIRONMENT, scenario("x", after, value("a p50", 20, "us")))),
+                runs,
+                0.2);
+    }
+
+    private static String again(double median) {
+        return scenario("x", "passed", value("a p50", median, "us"));
+    }
+
+    @Test
+    void whatIsRunAgainIsWorseOnlyIfItIsEachTime() throws IOException {
+        assertThat(runAgain(again(19), again(13)).shifts())
+                .containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 20, List.of(19.0, 13.0)));
+        assertThat(runAgain(again(19), again(13)).lines())
+                .contains("  worse   x: a p50 10.0 -> 20.0, again 19.0, 13.0, us (2.00 times)");
+
+        QualificationComparison settled = runAgain(again(19), again(11));
+        assertThat(settled.shifts()).isEmpty();
+        assertThat(settled.count(Change.WORSE)).isZero();
+        assertThat(settled.summary())
+                .isEqualTo("0 worse, 0 better (changed verdicts: 0; medians and rates beyond 20 %: 0 of 1;"
+                        + " worse the first time only: 1)");
+        assertThat(settled.json()).containsEntry("worseOnce", 1);
+        assertThat(runAgain(again(5)).shifts()).as("not better by that").isEmpty();
+        assertThat(runAgain(scenario("y", "passed")).shifts())
+                .as("it was not there")
+                .hasSize(1);
+    }
+
+    @Test
+    void whatFailsWhenItIsRunAgainIsWorse() throws IOException {
+        QualificationComparison comparison = runAgain(again(19), scenario("x", "failed"), scenario("x", "broken"));
+
+        assertThat(comparison.turns())
+                .containsExactly(new Turn(Change.WORSE, "x", "passed", "failed", "a null because", 1, true));
+        assertThat(comparison.lines()).contains("  worse   passed -> failed when run again  x: a null because");
+        assertThat(comparison.shifts()).as("what it measured stands").hasSize(1);
+        assertThat(runTwice("passed", "failed", scenario("x", "failed")).turns())
+                .as("it is told once")
+                .containsExactly(new Turn(Change.WORSE, "x", "passed", "failed", "a null because", 1, false));
+        assertThat(runTwice("failed", "passed", scenario("x", "failed")).turns())
+                .as("it passes now and then")
+                .containsExactly(
+                        new Turn(Change.BETTER, "x", "failed", "passed", "", 0, false),
+                        new Turn(Change.OTHER, "x", "failed", "failed", "a null because", 0, true));
     }
 
     private static int run(StringWriter out, StringWriter err, Object... words) {
