@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -73,29 +74,20 @@ final class Baseline {
         return new QualificationComparison(before, now, again, tolerance);
     }
 
-    /**
-     * Returns which measurements of a run are worse each time that it was made.
-     *
-     * @param file takes the run's summary
-     */
-    List<Shift> worse(Run run, Path file) throws IOException {
-        return compare(qualification(run, file)).shifts().stream()
+    /** Returns which measurements of a run are worse each time that it was made. */
+    List<Shift> worse(Run run) throws IOException {
+        return compare(qualification(run)).shifts().stream()
                 .filter(shift -> shift.change() == Change.WORSE)
                 .toList();
     }
 
-    /**
-     * Takes in what came of a run when it was made again.
-     *
-     * @param file takes its summary
-     */
-    void again(Run repeated, Path file) throws IOException {
-        again.add(qualification(repeated, file));
+    /** Takes in what came of a run when it was made again. */
+    void again(Run repeated) throws IOException {
+        again.add(qualification(repeated));
     }
 
-    private static Qualification qualification(Run run, Path file) throws IOException {
-        ReportGenerator.write(file, run);
-        return Qualification.read(file);
+    private static Qualification qualification(Run run) throws IOException {
+        return Qualification.of(Path.of("this run"), new ObjectMapper().valueToTree(run));
     }
 
     /**

@@ -158,7 +158,7 @@ public final class Qualify implements Callable<Integer> {
             defaultValue = "1",
             description =
                     "When something measured is worse than in the --baseline, run the scenarios again, at most so many"
-                            + " times: it is worse if it is so each time (default: ${DEFAULT-VALUE}).")
+                            + " times: it is worse only if it is so each time (default: ${DEFAULT-VALUE}).")
     private int again;
 
     @Option(names = "--list", description = "List the scenarios and end.")
@@ -211,10 +211,8 @@ public final class Qualify implements Callable<Integer> {
     private volatile boolean timedOut;
     private volatile boolean interrupted;
 
-    /** Whether all scenarios were run, and are only run again. */
+    /** Whether the run is at its end, and the scenarios are only run again: nothing that happens then is the run's. */
     private volatile boolean repeating;
-
-    private volatile boolean outOfTime;
 
     /** How often the JVM of the scenarios died. */
     private int deaths;
@@ -345,11 +343,7 @@ public final class Qualify implements Callable<Integer> {
             try {
                 clock.schedule(
                         () -> {
-                            if (repeating) {
-                                outOfTime = true;
-                            } else {
-                                timedOut = true;
-                            }
+                            timedOut = true;
                             endChild();
                         },
                         timeoutSeconds,
@@ -360,7 +354,7 @@ public final class Qualify implements Callable<Integer> {
                     await(process);
                     noteEnd(process, journal);
                 }
-                if (earlier != null && trouble == null && !lastOneDied) {
+                if (earlier != null && trouble == null && !lastOneDied && !isOver()) {
                     tryAgain(earlier, journal, seed);
                 }
             } catch (IOException | RuntimeException e) {
@@ -399,11 +393,9 @@ public final class Qualify implements Callable<Integer> {
             trouble = e.getMessage() == null ? e.toString() : e.getMessage();
         }
         if (trouble != null) {
-            // It is none of the run's, of which all is there.
             synchronized (display) {
                 print("That could not be run again: " + trouble);
             }
-            trouble = null;
         }
     }
 
@@ -414,9 +406,7 @@ public final class Qualify implements Callable<Integer> {
     private void measureAgain(Baseline earlier, Path journal, long seed) throws IOException, InterruptedException {
         Run run = Run.of(Journal.read(journal));
         for (int round = 1; round <= again; round++) {
-            Path folder = Files.createDirectories(repeated().resolve(Integer.toString(round)));
-            Path summary = folder.resolve("qualification.json");
-            List<Shift> worse = earlier.worse(run, summary);
+            List<Shift> worse = earlier.worse(run);
             if (worse.isEmpty() || isOver()) {
                 return;
             }
@@ -432,13 +422,10 @@ public final class Qualify implements Callable<Integer> {
                                                 .count(),
                                         round,
                                         again));
-                ended = 0;
-                endedBefore = 0;
                 total = "?";
-                running = null;
-                runningSince = System.nanoTime();
-                childSaid.clear();
+                showAnother(0);
             }
+            Path folder = repeated().resolve(Integer.toString(round));
             Path own = folder.resolve("journal");
             // The same seed: cells that were drawn are the same ones.
             Process process = start(command(own, folder.resolve("results"), seed));
@@ -451,13 +438,13 @@ public final class Qualify implements Callable<Integer> {
                 trouble = lastWords(ONLY_WORDS);
                 return;
             }
-            earlier.again(repeated, summary);
+            earlier.again(repeated);
         }
     }
 
     private boolean isOver() {
         synchronized (display) {
-            return closed || interrupted || timedOut || outOfTime;
+            return closed || interrupted || timedOut;
         }
     }
 
@@ -502,14 +489,13 @@ public final class Qualify implements Callable<Integer> {
                 return null;
             }
             // Not what the display counted: the last lines may have died with the JVM.
-            endedBefore = (int) Run.of(events).scenarios().stream()
+            int before = (int) Run.of(events).scenarios().stream()
                     .filter(scenario -> !scenario.notRun)
                     .count();
-            ended = endedBefore;
             if (running != null) {
                 print("%s%s %-7s %8s  %s"
                         .formatted(
-                                count(ended),
+                                count(before),
                                 mark(Verdict.BROKEN),
                                 Verdict.BROKEN,
                                 Units.seconds((System.nanoTime() - runningSince) / 1_000_000),
@@ -520,11 +506,18 @@ public final class Qualify implements Callable<Integer> {
             print(lastWords(WORDS_IN_BETWEEN).indent(4).stripTrailing());
             print("Going on with what is left in another one, the %s of at most %d."
                     .formatted(deaths == 1 ? "first" : deaths + ".", restarts));
-            running = null;
-            runningSince = System.nanoTime();
-            childSaid.clear();
+            showAnother(before);
         }
         return start(command);
+    }
+
+    /** Makes the display that of another JVM, after so many scenarios. */
+    private void showAnother(int before) {
+        endedBefore = before;
+        ended = before;
+        running = null;
+        runningSince = System.nanoTime();
+        childSaid.clear();
     }
 
     /** Returns what the scenarios are told of a key, by its option or else by -D; null if they are told nothing. */
@@ -615,7 +608,7 @@ public final class Qualify implements Callable<Integer> {
                 .merge("RDMA_VM_RW", target.toString(), (given, own) -> given.isBlank() ? own : given + ":" + own);
         Process started = builder.start();
         child = started;
-        if (timedOut || outOfTime) {
+        if (timedOut) {
             // The clock may have struck before there was this child to be ended.
             endChild();
         }
@@ -692,7 +685,7 @@ public final class Qualify implements Callable<Integer> {
             }
             if (event.event() == Kind.TROUBLE) {
                 trouble = event.reason();
-            } else if (event.event() == Kind.RUN_STARTED && deaths == 0) {
+            } else if (event.event() == Kind.RUN_STARTED && (deaths == 0 || repeating)) {
                 print(
                         total.endsWith("+")
                                 ? "Running the scenarios; how many there are shows as they unfold"
@@ -779,6 +772,8 @@ public final class Qualify implements Callable<Integer> {
                 noteEnd(journal, "interrupted");
             }
             Run run = Run.of(Journal.read(journal));
+            boolean cutOff = timedOut && !repeating;
+            String trouble = repeating ? null : this.trouble;
             if (lost != null) {
                 System.err.println("./qualify: the run could not be followed to its end: " + lost);
             }
@@ -792,7 +787,7 @@ public final class Qualify implements Callable<Integer> {
                 System.err.println("./qualify: "
                         + (trouble != null
                                 ? trouble
-                                : timedOut
+                                : cutOff
                                         ? "no scenario started within " + timeoutSeconds + " s"
                                         : said.isEmpty() ? "no scenario was run" : said));
                 return;
@@ -800,9 +795,9 @@ public final class Qualify implements Callable<Integer> {
             table(run);
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
-            } else if (timedOut) {
+            } else if (cutOff) {
                 out.println("Ended after " + timeoutSeconds + " s (--timeout).");
-            } else if (outOfTime) {
+            } else if (timedOut) {
                 out.println("Not run again to the end, which came after " + timeoutSeconds + " s (--timeout).");
             } else if (trouble != null) {
                 out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
@@ -815,7 +810,7 @@ public final class Qualify implements Callable<Integer> {
             boolean worse = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            boolean good = run.isGood() && !timedOut && trouble == null && !lastOneDied;
+            boolean good = run.isGood() && !cutOff && trouble == null && !lastOneDied;
             status = lost != null ? 3 : !good ? 1 : worse ? ExitStatus.WORSE.code() : 0;
         } catch (IOException | UncheckedIOException e) {
             status = 3;

@@ -69,6 +69,17 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
         } catch (IOException e) {
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
+        return of(file, json);
+    }
+
+    /**
+     * Takes what such a file holds.
+     *
+     * @param file what it is called by
+     * @param json its content
+     * @throws IOException if it is none; the message says so
+     */
+    public static Qualification of(Path file, JsonNode json) throws IOException {
         if (!json.path("scenarios").isArray() || !json.path("environment").isObject()) {
             throw new IOException(file + " is no qualification.json: it has no environment and scenarios");
         }
