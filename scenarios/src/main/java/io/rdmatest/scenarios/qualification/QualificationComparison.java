@@ -127,7 +127,7 @@ public final class QualificationComparison {
     private final List<Turn> turns = new ArrayList<>();
     private final List<Shift> shifts = new ArrayList<>();
     private int compared;
-    private int worseOnce;
+    private int notEachTime;
     private int drawnAnew;
 
     /**
@@ -221,29 +221,28 @@ public final class QualificationComparison {
 
     /** What passes once and fails the next time is no less a finding than what fails at once. */
     private void failedAgain(String name) {
-        Scenario then = latest.scenarios().get(name);
-        String was = then == null ? NOT_THERE : then.verdict();
+        String was = verdict(latest.scenarios().get(name));
         in(again, name)
                 .filter(each -> isBad(each.verdict()))
                 .findFirst()
-                .ifPresent(each -> turns.add(new Turn(
-                        change(was, each.verdict()),
-                        name,
-                        was,
-                        each.verdict(),
-                        each.reason(),
-                        passedBefore(name),
-                        true)));
+                .ifPresent(each -> add(name, was, each.verdict(), each.reason(), true));
+    }
+
+    private static String verdict(@Nullable Scenario scenario) {
+        return scenario == null ? NOT_THERE : scenario.verdict();
+    }
+
+    private void add(String name, String was, String is, String reason, boolean again) {
+        turns.add(new Turn(change(was, is), name, was, is, reason, passedBefore(name), again));
     }
 
     private void turn(String name, @Nullable Scenario then, @Nullable Scenario now) {
-        String was = then == null ? NOT_THERE : then.verdict();
-        String is = now == null ? NOT_THERE : now.verdict();
+        String was = verdict(then);
+        String is = verdict(now);
         if ((then == null || now == null) && name.startsWith(CELLS) && areDrawnAnew()) {
             drawnAnew++;
         } else if (!was.equals(is)) {
-            turns.add(new Turn(
-                    change(was, is), name, was, is, now == null ? "" : now.reason(), passedBefore(name), false));
+            add(name, was, is, now == null ? "" : now.reason(), false);
         }
     }
 
@@ -283,7 +282,7 @@ public final class QualificationComparison {
         Change change = change(then, now.value(), rate);
         List<Double> repeated = change == Change.WORSE ? values(again, scenario, name, now.unit()) : List.of();
         if (repeated.stream().anyMatch(value -> change(then, value, rate) != Change.WORSE)) {
-            worseOnce++;
+            notEachTime++;
         } else if (change != Change.OTHER) {
             shifts.add(new Shift(
                     change, scenario, name, now.unit(), then.median(), then.min(), then.max(), now.value(), repeated));
@@ -342,7 +341,7 @@ public final class QualificationComparison {
                 percent(),
                 shifts.size(),
                 compared,
-                worseOnce == 0 ? "" : "; worse the first time only: " + worseOnce);
+                notEachTime == 0 ? "" : "; worse, but not each time: " + notEachTime);
     }
 
     private String percent() {
@@ -370,17 +369,17 @@ public final class QualificationComparison {
     public String text(Shift shift) {
         return String.format(
                 Locale.ROOT,
-                "%s%s -> %s%s %s (%.2f times)",
+                "%s%s -> %s %s (%.2f times)%s",
                 number(shift.before()),
                 before.size() == 1 ? "" : " (" + number(shift.lowest()) + " to " + number(shift.highest()) + ")",
                 number(shift.after()),
+                shift.unit(),
+                shift.ratio(),
                 shift.again().isEmpty()
                         ? ""
                         : shift.again().stream()
                                 .map(QualificationComparison::number)
-                                .collect(Collectors.joining(", ", ", again ", ",")),
-                shift.unit(),
-                shift.ratio());
+                                .collect(Collectors.joining(", ", ", again ", "")));
     }
 
     private static String number(double value) {
@@ -431,7 +430,7 @@ public final class QualificationComparison {
         json.put("tolerance", tolerance);
         json.put("worse", count(Change.WORSE));
         json.put("better", count(Change.BETTER));
-        json.put("worseOnce", worseOnce);
+        json.put("notEachTime", notEachTime);
         json.put("environment", facts());
         json.put("verdicts", turns());
         json.put("measurements", shifts());
