@@ -35,6 +35,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +67,9 @@ final class ConnectionCycles implements AutoCloseable {
     }
 
     private static final int AT_ONCE = 16;
+    /** One alone would wait for the kernel while a processor is idle. */
+    private static final int SERVERS = 4;
+
     private static final int MEMORY = 4096;
     /**
      * Longer than the 69 s after which rdma_cm gives up an answer that nobody acknowledges (16 times, 4.3 s each): the one that
@@ -77,13 +81,12 @@ final class ConnectionCycles implements AutoCloseable {
 
     private final InetAddress address;
     private final EventChannel channel = EventChannel.create();
-    private final CmId listener;
     /** Bound, so that nobody else gets its port, and deaf. */
     private final CmId deaf;
 
     private final ExecutorService clients = Executors.newFixedThreadPool(AT_ONCE);
-    private final ExecutorService server = Executors.newSingleThreadExecutor();
-    private final Future<?> serving;
+    private final ExecutorService serving = Executors.newFixedThreadPool(SERVERS);
+    private final List<Server> servers;
     private volatile boolean stopping;
     private final AtomicInteger cycles = new AtomicInteger();
     private final Map<Kind, AtomicInteger> done = new ConcurrentHashMap<>();
@@ -94,12 +97,9 @@ final class ConnectionCycles implements AutoCloseable {
 
     ConnectionCycles(InetAddress address) {
         this.address = address;
-        listener = channel.createId(PortSpace.TCP);
         deaf = channel.createId(PortSpace.TCP);
-        listener.bind(new InetSocketAddress(address, 0));
-        listener.listen(4 * AT_ONCE);
         deaf.bind(new InetSocketAddress(address, 0));
-        serving = server.submit(this::serve);
+        servers = Stream.generate(Server::new).limit(SERVERS).toList();
     }
 
     /** Runs so many cycles, and returns when neither side has anything left of them. */
@@ -116,8 +116,10 @@ final class ConnectionCycles implements AutoCloseable {
         }
         for (Future<?> future : futures) {
             while (true) {
-                if (serving.isDone()) {
-                    serving.get();
+                for (Server server : servers) {
+                    if (server.done.isDone()) {
+                        server.done.get();
+                    }
                 }
                 try {
                     future.get(SLICE.toMillis(), TimeUnit.MILLISECONDS);
@@ -148,8 +150,8 @@ final class ConnectionCycles implements AutoCloseable {
         atServers.put(cycle, atServer);
         try (EventChannel events = EventChannel.create();
                 CmId id = events.createId(PortSpace.TCP)) {
-            int port = kind == Kind.NO_LISTENER ? deaf.localPort() : listener.localPort();
-            id.resolveAddress(address, new InetSocketAddress(address, port), STEP);
+            CmId port = kind == Kind.NO_LISTENER ? deaf : servers.get(cycle % SERVERS).listener;
+            id.resolveAddress(address, new InetSocketAddress(address, port.localPort()), STEP);
             if (kind != Kind.GIVEN_UP) {
                 id.resolveRoute(STEP);
                 connect(kind, cycle, id);
@@ -257,93 +259,114 @@ final class ConnectionCycles implements AutoCloseable {
         }
     }
 
-    // ---- the server ----
+    // ---- the servers ----
 
     private record Served(int cycle, @Nullable Side side) {}
 
-    private void serve() {
-        Map<CmId, Served> open = new HashMap<>();
-        while (!stopping || !open.isEmpty()) {
-            CmEvent event;
-            try {
-                event = channel.await(SLICE);
-            } catch (RdmaTimeoutException e) {
-                continue;
-            }
-            switch (event.type()) {
-                case CONNECT_REQUEST -> request(event, open);
-                case DISCONNECTED -> {
-                    disconnect(event.id());
-                    end(event.id(), open);
+    /** Has a thread of its own. */
+    private final class Server implements AutoCloseable {
+        private final EventChannel events = EventChannel.create();
+        private final CmId listener = events.createId(PortSpace.TCP);
+        private final Map<CmId, Served> open = new HashMap<>();
+        private final Future<?> done;
+
+        Server() {
+            listener.bind(new InetSocketAddress(address, 0));
+            listener.listen(4 * AT_ONCE);
+            done = serving.submit(this::serve);
+        }
+
+        private void serve() {
+            while (!stopping || !open.isEmpty()) {
+                CmEvent event;
+                try {
+                    event = events.await(SLICE);
+                } catch (RdmaTimeoutException e) {
+                    continue;
                 }
-                // The request that was answered after its client had gone.
-                case REJECTED, UNREACHABLE, CONNECT_ERROR -> end(event.id(), open);
-                default -> {}
+                switch (event.type()) {
+                    case CONNECT_REQUEST -> request(event);
+                    case DISCONNECTED -> {
+                        disconnect(event.id());
+                        end(event.id());
+                    }
+                    // The request that was answered after its client had gone.
+                    case REJECTED, UNREACHABLE, CONNECT_ERROR -> end(event.id());
+                    default -> {}
+                }
             }
         }
-    }
 
-    private void request(CmEvent event, Map<CmId, Served> open) {
-        byte[] data = event.privateData();
-        Kind kind = Kind.values()[data[0]];
-        int cycle = (data[1] & 0xff) << 24 | (data[2] & 0xff) << 16 | (data[3] & 0xff) << 8 | data[4] & 0xff;
-        CmId id = event.id();
-        open.put(id, new Served(cycle, null));
-        if (kind == Kind.REJECTED) {
-            id.reject(new byte[] {1});
-            end(id, open);
-            return;
-        }
-        if (kind == Kind.ABORTED) {
-            await(closed.get(cycle), "the client's close of cycle " + cycle);
-        }
-        try {
-            open.put(id, new Served(cycle, new Side(id)));
-            id.accept(ConnectionParameters.builder()
-                    .responderResources(1)
-                    .initiatorDepth(1)
-                    .rnrRetryCount(7)
-                    .build());
-        } catch (RdmaException e) {
-            // Whichever step comes first once the kernel knows that
-            // the client is gone: there is nothing to answer any more.
-            if (kind != Kind.ABORTED) {
-                throw e;
+        private void request(CmEvent event) {
+            byte[] data = event.privateData();
+            Kind kind = Kind.values()[data[0]];
+            int cycle = (data[1] & 0xff) << 24 | (data[2] & 0xff) << 16 | (data[3] & 0xff) << 8 | data[4] & 0xff;
+            CmId id = event.id();
+            open.put(id, new Served(cycle, null));
+            if (kind == Kind.REJECTED) {
+                id.reject(new byte[] {1});
+                end(id);
+                return;
             }
-            end(id, open);
+            if (kind == Kind.ABORTED) {
+                await(closed.get(cycle), "the client's close of cycle " + cycle);
+            }
+            try {
+                open.put(id, new Served(cycle, new Side(id)));
+                id.accept(ConnectionParameters.builder()
+                        .responderResources(1)
+                        .initiatorDepth(1)
+                        .rnrRetryCount(7)
+                        .build());
+            } catch (RdmaException e) {
+                // Whichever step comes first once the kernel knows that
+                // the client is gone: there is nothing to answer any more.
+                if (kind != Kind.ABORTED) {
+                    throw e;
+                }
+                end(id);
+            }
         }
-    }
 
-    private static void disconnect(CmId id) {
-        try {
-            id.disconnect();
-        } catch (RdmaException e) {
-            // The connection is down already: the peer's close was quicker.
+        private static void disconnect(CmId id) {
+            try {
+                id.disconnect();
+            } catch (RdmaException e) {
+                // The connection is down already: the peer's close was quicker.
+            }
         }
-    }
 
-    private void end(CmId id, Map<CmId, Served> open) {
-        Served served = open.remove(id);
-        if (served == null) {
-            return;
+        private void end(CmId id) {
+            Served served = open.remove(id);
+            if (served == null) {
+                return;
+            }
+            if (served.side() != null) {
+                served.side().close();
+            }
+            id.close();
+            atServers.get(served.cycle()).countDown();
         }
-        if (served.side() != null) {
-            served.side().close();
+
+        @Override
+        public void close() {
+            listener.close();
+            events.close();
         }
-        id.close();
-        atServers.get(served.cycle()).countDown();
     }
 
     @Override
     public void close() throws Exception {
         stopping = true;
         clients.shutdown();
-        server.shutdown();
+        serving.shutdown();
         try {
-            serving.get(STEP.toMillis(), TimeUnit.MILLISECONDS);
+            for (Server server : servers) {
+                server.done.get(STEP.toMillis(), TimeUnit.MILLISECONDS);
+            }
         } finally {
+            servers.forEach(Server::close);
             deaf.close();
-            listener.close();
             channel.close();
         }
     }

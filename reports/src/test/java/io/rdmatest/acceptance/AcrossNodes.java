@@ -111,7 +111,7 @@ final class AcrossNodes {
 
     private static void losses(Path jar) throws Exception {
         for (String signal : new String[] {"KILL", "STOP"}) {
-            try (Place b = Place.on(NODE_B, jar, SETTINGS.withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(8)));
+            try (Place b = Place.on(NODE_B, jar, SETTINGS);
                     NodeRoles roles = new NodeRoles()) {
                 Running<ServerResult> server = roles.start("server", b, new RpingRoles.Server(options()));
                 server.hear("port", STEP);
