@@ -8,15 +8,16 @@ import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The earlier runs that a run is held against: what changed becomes a result in its report, and a file beside its summary. */
 final class Baseline {
 
+    private final List<Path> files;
     private final List<Qualification> runs;
     private final double tolerance;
     private final boolean partial;
@@ -26,7 +27,8 @@ final class Baseline {
 
     private @Nullable QualificationComparison compared;
 
-    private Baseline(List<Qualification> runs, double tolerance, boolean partial) {
+    private Baseline(List<Path> files, List<Qualification> runs, double tolerance, boolean partial) {
+        this.files = List.copyOf(files);
         this.runs = List.copyOf(runs);
         this.tolerance = tolerance;
         this.partial = partial;
@@ -35,7 +37,8 @@ final class Baseline {
     /**
      * Reads it.
      *
-     * @param files the summaries of at least one run, the latest last
+     * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}: of
+     *     folders that have none yet there is nothing to compare with, which {@link #tell} says
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
      * @throws IOException if a file can't be read or is no such summary; the message names it
@@ -43,15 +46,11 @@ final class Baseline {
      */
     static Baseline read(List<Path> files, double percent, boolean partial) throws IOException {
         double tolerance = QualificationComparison.tolerance(percent);
-        List<Qualification> runs = new ArrayList<>();
-        for (Path file : files) {
-            try {
-                runs.add(Qualification.read(file));
-            } catch (IOException e) {
-                throw new IOException("--baseline: " + e.getMessage(), e);
-            }
+        try {
+            return new Baseline(files, Qualification.readAll(files), tolerance, partial);
+        } catch (IOException e) {
+            throw new IOException("--baseline: " + e.getMessage(), e);
         }
-        return new Baseline(runs, tolerance, partial);
     }
 
     /**
@@ -61,6 +60,9 @@ final class Baseline {
      * @param results the directory of its Allure results
      */
     void addTo(Path summary, Path results) throws IOException {
+        if (runs.isEmpty()) {
+            return;
+        }
         QualificationComparison made = compare(Qualification.read(summary));
         ReportGenerator.write(summary.resolveSibling(ReportGenerator.COMPARISON), made.json());
         ComparisonPage.write(made, Instant.now().toEpochMilli(), results);
@@ -76,6 +78,9 @@ final class Baseline {
 
     /** Returns which measurements of a run are worse each time that it was made. */
     List<Shift> worse(Run run) throws IOException {
+        if (runs.isEmpty()) {
+            return List.of();
+        }
         return compare(qualification(run)).shifts().stream()
                 .filter(shift -> shift.change() == Change.WORSE)
                 .toList();
@@ -91,12 +96,16 @@ final class Baseline {
     }
 
     /**
-     * Tells what changed, if it was {@link #addTo added} to a report.
+     * Tells what changed, if it was {@link #addTo added} to a report, or that there is nothing to compare with.
      *
      * @param out takes each line
      * @return whether any of it is worse
      */
     boolean tell(Consumer<String> out) {
+        if (runs.isEmpty()) {
+            out.accept("Nothing to compare with: no file in "
+                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
+        }
         QualificationComparison made = compared;
         if (made == null) {
             return false;

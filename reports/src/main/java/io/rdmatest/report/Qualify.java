@@ -140,8 +140,9 @@ public final class Qualify implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "FILE",
             description =
-                    "The qualification.json of an earlier run, or of several in order: tell what changed, in the report"
-                            + " and in comparison.json too, and end with 14 if any of it is worse.")
+                    "The qualification.json of an earlier run, or of several in order, or a folder of such files, which go by"
+                            + " their names: tell what changed, in the report and in comparison.json too, and end with 14 if"
+                            + " any of it is worse.")
     private List<Path> baseline = new ArrayList<>();
 
     @Option(

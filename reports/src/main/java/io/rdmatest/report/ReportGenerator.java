@@ -69,7 +69,9 @@ public final class ReportGenerator implements Callable<Integer> {
             names = "--baseline",
             split = ",",
             paramLabel = "FILE",
-            description = "The qualification.json of earlier runs, in order; what changed becomes part of the report.")
+            description =
+                    "The qualification.json of earlier runs, in order, or folders of such files; what changed becomes part of"
+                            + " the report.")
     private List<Path> earlier = List.of();
 
     @Option(

@@ -162,13 +162,17 @@ class BaselineTests {
         Path target = Forked.project(project);
         Path summary = target.resolve("qualification.json");
         Path comparison = summary.resolveSibling("comparison.json");
-        Ended first = qualify(project);
+        Path nights = Files.createDirectory(folder.resolve("nights"));
+        Ended first = qualify(project, "--baseline", nights.toString());
         assertThat(first.status()).as(first.said()).isZero();
+        assertThat(first.said()).contains("Nothing to compare with: no file in " + nights + " ends with .json");
         assertThat(comparison).doesNotExist();
 
-        Ended same = qualify(project, "--baseline", summary.toString());
+        Files.copy(summary, nights.resolve("1.json"));
+        Ended same = qualify(project, "--baseline", summary.toString(), nights.toString());
 
         assertThat(same.status()).as(same.said()).isZero();
+        assertThat(same.said()).contains("2 runs, of which the latest is " + nights.resolve("1.json"));
         assertThat(same.said()).contains("0 worse, 0 better");
         assertThat(comparison).exists();
 

@@ -25,11 +25,12 @@ import picocli.CommandLine.Parameters;
 final class CompareCommand extends ReportingCommand {
 
     @Parameters(
-            arity = "2..*",
+            arity = "1..*",
             paramLabel = "<file>",
             description =
                     "The qualification.json of one or more earlier runs, in order, for example of the last nights, and as the last"
-                            + " one that of the run to judge.")
+                            + " one that of the run to judge. A folder stands for the files in it whose names end with .json, by"
+                            + " their names.")
     private List<Path> files = List.of();
 
     @Option(
@@ -66,7 +67,7 @@ final class CompareCommand extends ReportingCommand {
 
     @Override
     Outcome execute() {
-        List<Qualification> runs = files.stream().map(this::read).toList();
+        List<Qualification> runs = runs();
         QualificationComparison comparison =
                 new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), share);
         return new Outcome(
@@ -76,11 +77,19 @@ final class CompareCommand extends ReportingCommand {
                 comparison.json());
     }
 
-    private Qualification read(Path file) {
+    private List<Qualification> runs() {
+        List<Qualification> runs;
         try {
-            return Qualification.read(file);
+            runs = Qualification.readAll(files);
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
+        if (runs.size() < 2) {
+            throw new ParameterException(
+                    spec().commandLine(),
+                    "It takes two runs to compare, not " + runs.size()
+                            + ": of a folder, the files whose names end with .json");
+        }
+        return runs;
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * What a {@code qualification.json} says of a run.
@@ -70,6 +72,33 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
         return of(file, json);
+    }
+
+    /**
+     * Reads several.
+     *
+     * @param files each of them one, or a folder: of that, all files whose names end with {@code .json}, by their names; none if
+     *     it has none yet
+     * @throws IOException if one can't be read or is none; the message names it
+     */
+    public static List<Qualification> readAll(List<Path> files) throws IOException {
+        List<Qualification> runs = new ArrayList<>();
+        for (Path file : files) {
+            for (Path each : Files.isDirectory(file) ? filesIn(file) : List.of(file)) {
+                runs.add(read(each));
+            }
+        }
+        return runs;
+    }
+
+    private static List<Path> filesIn(Path folder) throws IOException {
+        try (Stream<Path> entries = Files.list(folder)) {
+            return entries.filter(entry -> entry.getFileName().toString().endsWith(".json"))
+                    .sorted()
+                    .toList();
+        } catch (IOException | UncheckedIOException e) {
+            throw new IOException(folder + " can't be read: " + e.getMessage(), e);
+        }
     }
 
     /**

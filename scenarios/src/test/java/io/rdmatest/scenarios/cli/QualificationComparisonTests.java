@@ -352,6 +352,34 @@ class QualificationComparisonTests {
     }
 
     @Test
+    void ofAFolderTheFilesGoByTheirNames() throws IOException {
+        Path nights = Files.createDirectory(folder.resolve("nights"));
+        Path log = Files.writeString(nights.resolve("2026-11-23.log"), "no run");
+        StringWriter err = new StringWriter();
+        assertThat(run(new StringWriter(), err, "compare", nights, nights)).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("It takes two runs to compare, not 0");
+        for (String[] night : new String[][] {{"25", "failed"}, {"23", "passed"}, {"24", "skipped"}}) {
+            file("nights/2026-11-" + night[0] + ".json", ENVIRONMENT, scenario("x", night[1]));
+        }
+        Path now = file("now.json", ENVIRONMENT, scenario("x", "passed"));
+
+        assertThat(Qualification.readAll(List.of(now, nights)))
+                .extracting(run -> run.file().getFileName().toString())
+                .containsExactly("now.json", "2026-11-23.json", "2026-11-24.json", "2026-11-25.json");
+        assertThat(log).exists();
+        StringWriter out = new StringWriter();
+        assertThat(run(out, err, "compare", nights, now)).isZero();
+        assertThat(out.toString()).contains("better  failed -> passed (passed in 1 of the 3 runs before)");
+        // The latest of a folder alone, against the others.
+        assertThat(run(out, err, "compare", nights)).isEqualTo(ExitStatus.WORSE.code());
+        assertThat(out.toString()).contains("worse   skipped -> failed (passed in 1 of the 2 runs before)");
+
+        Path broken = Files.writeString(nights.resolve("comparison.json"), "{}");
+        assertThat(run(out, err, "compare", nights, now)).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains(broken + " is no qualification.json");
+    }
+
+    @Test
     void whatIsNoQualificationIsRefused() throws IOException {
         Path good = file("good.json", ENVIRONMENT, scenario("x", "passed"));
         StringWriter err = new StringWriter();
