@@ -67,6 +67,7 @@ final class ConnectionCycles implements AutoCloseable {
     }
 
     private static final int AT_ONCE = 16;
+
     /** One alone would wait for the kernel while a processor is idle. */
     private static final int SERVERS = 4;
 
@@ -117,8 +118,8 @@ final class ConnectionCycles implements AutoCloseable {
         for (Future<?> future : futures) {
             while (true) {
                 for (Server server : servers) {
-                    if (server.done.isDone()) {
-                        server.done.get();
+                    if (server.thread.isDone()) {
+                        server.thread.get();
                     }
                 }
                 try {
@@ -150,8 +151,8 @@ final class ConnectionCycles implements AutoCloseable {
         atServers.put(cycle, atServer);
         try (EventChannel events = EventChannel.create();
                 CmId id = events.createId(PortSpace.TCP)) {
-            CmId port = kind == Kind.NO_LISTENER ? deaf : servers.get(cycle % SERVERS).listener;
-            id.resolveAddress(address, new InetSocketAddress(address, port.localPort()), STEP);
+            CmId target = kind == Kind.NO_LISTENER ? deaf : servers.get(cycle % SERVERS).listener;
+            id.resolveAddress(address, new InetSocketAddress(address, target.localPort()), STEP);
             if (kind != Kind.GIVEN_UP) {
                 id.resolveRoute(STEP);
                 connect(kind, cycle, id);
@@ -268,12 +269,12 @@ final class ConnectionCycles implements AutoCloseable {
         private final EventChannel events = EventChannel.create();
         private final CmId listener = events.createId(PortSpace.TCP);
         private final Map<CmId, Served> open = new HashMap<>();
-        private final Future<?> done;
+        private final Future<?> thread;
 
         Server() {
             listener.bind(new InetSocketAddress(address, 0));
             listener.listen(4 * AT_ONCE);
-            done = serving.submit(this::serve);
+            thread = serving.submit(this::serve);
         }
 
         private void serve() {
@@ -362,7 +363,7 @@ final class ConnectionCycles implements AutoCloseable {
         serving.shutdown();
         try {
             for (Server server : servers) {
-                server.done.get(STEP.toMillis(), TimeUnit.MILLISECONDS);
+                server.thread.get(STEP.toMillis(), TimeUnit.MILLISECONDS);
             }
         } finally {
             servers.forEach(Server::close);
