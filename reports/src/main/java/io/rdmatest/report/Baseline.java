@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 /** The earlier runs that a run is held against: what changed becomes a result in its report, and a file beside its summary. */
 final class Baseline {
 
-    private final List<Path> files;
     private final List<Qualification> runs;
     private final double tolerance;
     private final boolean partial;
@@ -27,8 +26,7 @@ final class Baseline {
 
     private @Nullable QualificationComparison compared;
 
-    private Baseline(List<Path> files, List<Qualification> runs, double tolerance, boolean partial) {
-        this.files = List.copyOf(files);
+    private Baseline(List<Qualification> runs, double tolerance, boolean partial) {
         this.runs = List.copyOf(runs);
         this.tolerance = tolerance;
         this.partial = partial;
@@ -37,20 +35,29 @@ final class Baseline {
     /**
      * Reads it.
      *
-     * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}: of
-     *     folders that have none yet there is nothing to compare with, which {@link #tell} says
+     * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
+     * @param out takes a line if there is nothing to compare with yet
+     * @return null if there is nothing: the folders are empty
      * @throws IOException if a file can't be read or is no such summary; the message names it
      * @throws IllegalArgumentException if the percentage is another one
      */
-    static Baseline read(List<Path> files, double percent, boolean partial) throws IOException {
+    static @Nullable Baseline read(List<Path> files, double percent, boolean partial, Consumer<String> out)
+            throws IOException {
         double tolerance = QualificationComparison.tolerance(percent);
+        List<Qualification> runs;
         try {
-            return new Baseline(files, Qualification.readAll(files), tolerance, partial);
+            runs = Qualification.readAll(files);
         } catch (IOException e) {
             throw new IOException("--baseline: " + e.getMessage(), e);
         }
+        if (runs.isEmpty()) {
+            out.accept("Nothing to compare with yet: no file in "
+                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
+            return null;
+        }
+        return new Baseline(runs, tolerance, partial);
     }
 
     /**
@@ -60,9 +67,6 @@ final class Baseline {
      * @param results the directory of its Allure results
      */
     void addTo(Path summary, Path results) throws IOException {
-        if (runs.isEmpty()) {
-            return;
-        }
         QualificationComparison made = compare(Qualification.read(summary));
         ReportGenerator.write(summary.resolveSibling(ReportGenerator.COMPARISON), made.json());
         ComparisonPage.write(made, Instant.now().toEpochMilli(), results);
@@ -78,9 +82,6 @@ final class Baseline {
 
     /** Returns which measurements of a run are worse each time that it was made. */
     List<Shift> worse(Run run) throws IOException {
-        if (runs.isEmpty()) {
-            return List.of();
-        }
         return compare(qualification(run)).shifts().stream()
                 .filter(shift -> shift.change() == Change.WORSE)
                 .toList();
@@ -96,16 +97,12 @@ final class Baseline {
     }
 
     /**
-     * Tells what changed, if it was {@link #addTo added} to a report, or that there is nothing to compare with.
+     * Tells what changed, if it was {@link #addTo added} to a report.
      *
      * @param out takes each line
      * @return whether any of it is worse
      */
     boolean tell(Consumer<String> out) {
-        if (runs.isEmpty()) {
-            out.accept("Nothing to compare with: no file in "
-                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
-        }
         QualificationComparison made = compared;
         if (made == null) {
             return false;

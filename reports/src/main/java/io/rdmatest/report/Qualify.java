@@ -298,7 +298,7 @@ public final class Qualify implements Callable<Integer> {
         if (!baseline.isEmpty()) {
             try {
                 // Now: the last run's own summary makes room for that of this one.
-                earlier = Baseline.read(baseline, tolerance, !scenarios.isEmpty());
+                earlier = Baseline.read(baseline, tolerance, !scenarios.isEmpty(), out::println);
                 generator.compareWith(earlier);
             } catch (IOException | IllegalArgumentException e) {
                 return usage(e.getMessage());

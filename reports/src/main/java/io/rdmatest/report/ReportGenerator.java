@@ -98,8 +98,8 @@ public final class ReportGenerator implements Callable<Integer> {
         this.bench = bench;
     }
 
-    /** Makes what changed since earlier runs a part of the next report. */
-    void compareWith(Baseline baseline) {
+    /** Makes what changed since earlier runs, if there are any, a part of the next report. */
+    void compareWith(@Nullable Baseline baseline) {
         this.baseline = baseline;
     }
 
@@ -154,7 +154,7 @@ public final class ReportGenerator implements Callable<Integer> {
                 earlier.stream().filter(file -> !file.toString().isEmpty()).toList();
         try {
             if (!files.isEmpty()) {
-                compareWith(Baseline.read(files, tolerance, false));
+                compareWith(Baseline.read(files, tolerance, false, System.out::println));
             }
             return null;
         } catch (IOException | IllegalArgumentException e) {

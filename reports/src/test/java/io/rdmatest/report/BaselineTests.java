@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,7 @@ class BaselineTests {
     }
 
     private Baseline add(boolean partial, Path now, Path... before) throws IOException {
-        Baseline baseline = Baseline.read(List.of(before), 20, partial);
+        Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(before), 20, partial, said::add));
         assertThat(baseline.tell(said::add)).as("not compared yet").isFalse();
         assertThat(said).isEmpty();
         baseline.addTo(now, results);
@@ -165,7 +166,7 @@ class BaselineTests {
         Path nights = Files.createDirectory(folder.resolve("nights"));
         Ended first = qualify(project, "--baseline", nights.toString());
         assertThat(first.status()).as(first.said()).isZero();
-        assertThat(first.said()).contains("Nothing to compare with: no file in " + nights + " ends with .json");
+        assertThat(first.said()).contains("Nothing to compare with yet: no file in " + nights + " ends with .json");
         assertThat(comparison).doesNotExist();
 
         Files.copy(summary, nights.resolve("1.json"));

@@ -88,7 +88,7 @@ final class CompareCommand extends ReportingCommand {
             throw new ParameterException(
                     spec().commandLine(),
                     "It takes two runs to compare, not " + runs.size()
-                            + ": of a folder, the files whose names end with .json");
+                            + " (of a folder, the files count whose names end with .json)");
         }
         return runs;
     }

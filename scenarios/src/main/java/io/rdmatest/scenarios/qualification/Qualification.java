@@ -69,7 +69,7 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
         } catch (NoSuchFileException e) {
             throw new IOException(file + " can't be read: there is no such file", e);
         } catch (IOException e) {
-            throw new IOException(file + " can't be read: " + e.getMessage(), e);
+            throw new IOException(file + " can't be read: " + e, e);
         }
         return of(file, json);
     }
@@ -97,7 +97,7 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
                     .sorted()
                     .toList();
         } catch (IOException | UncheckedIOException e) {
-            throw new IOException(folder + " can't be read: " + e.getMessage(), e);
+            throw new IOException(folder + " can't be read: " + e, e);
         }
     }
 
