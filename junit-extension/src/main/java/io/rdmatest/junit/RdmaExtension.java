@@ -106,6 +106,9 @@ public final class RdmaExtension
         if (isIdle(context)) {
             return ConditionEvaluationResult.enabled("asked elsewhere");
         }
+        // A thread of JUnit's pool acts for the test that started it until it is told otherwise, and providers of
+        // arguments and other extensions' beforeAll come before any other callback of this one.
+        Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);
         Optional<RuntimeException> absence = configuration.skipWithoutDevice() && configuration.skips() != Skips.FAIL
                 ? RunDevice.of(context).absence()

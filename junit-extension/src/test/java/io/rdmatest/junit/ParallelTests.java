@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
@@ -12,16 +13,20 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Who answers for what when tests run at the same time. */
 @Isolated("it looks at objects that nobody is known to have made, which are a test's if it is alone")
@@ -229,5 +234,43 @@ class ParallelTests {
                 .hasMessageContaining("left 2 native objects behind")
                 .hasMessageContaining("pd constructor/1")
                 .hasMessageContaining("pd extension/1");
+    }
+
+    static class OpeningForAll implements BeforeAllCallback {
+        @Override
+        public void beforeAll(ExtensionContext context) {
+            new Entry("pd class/1");
+        }
+    }
+
+    @RdmaTest
+    @ExtendWith(OpeningForAll.class)
+    static class ProvidingTestCase {
+        static Stream<String> values() {
+            return Stream.of(new Entry("pd provider/1").describe());
+        }
+
+        @ParameterizedTest
+        @MethodSource("values")
+        void takes(String value) {
+            assertThat(value).isNotEmpty();
+        }
+    }
+
+    /** JUnit's pool starts threads when a test waits, among other times: they inherit that test, and then run others. */
+    @Test
+    void blamesNoOtherTestForWhatAThreadMakesThatItStarted() {
+        Ledger.Owner starter = Ledger.Owner.of("the test that started the thread", null);
+        Run run;
+        try (Ledger.Acting ignored = Ledger.actFor(starter)) {
+            run = Run.withoutDevice(ProvidingTestCase.class);
+        }
+        assertThat(Ledger.live(starter)).isEmpty();
+        assertThat(run.failure("takes"))
+                .hasMessageContaining("left 1 native object behind")
+                .hasMessageContaining("pd provider/1");
+        assertThat(run.failure("ParallelTests$ProvidingTestCase"))
+                .hasMessageContaining("left 1 native object behind")
+                .hasMessageContaining("pd class/1");
     }
 }
