@@ -152,6 +152,9 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                 .parameter("verdict", verdict)
                 .parameter("judged from", row.path("judgedFrom").asText())
                 .parameter("measured", measured.toString());
+        if (row.has("rounds")) {
+            result.parameter("rounds", rounds(row));
+        }
         SortedMap<Long, Double> micros = new TreeMap<>();
         SortedMap<Long, Double> allocated = new TreeMap<>();
         SortedMap<Long, Double> resident = new TreeMap<>();
@@ -183,9 +186,21 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return result.uuid();
     }
 
+    /** How many times what grows more, time or memory, grew in each round. */
+    private static String rounds(JsonNode row) {
+        StringJoiner rounds = new StringJoiner(", ");
+        for (JsonNode round : row.path("rounds")) {
+            double time = round.path("timeGrowth").asDouble();
+            double memory = round.path("memoryGrowth").asDouble();
+            rounds.add(number(Math.max(time, memory)) + (memory > time ? " (memory)" : ""));
+        }
+        return rounds.toString();
+    }
+
     /**
      * What a target is missed by is a finding; what is too near the target says nothing for sure, and what was not measured
-     * nothing at all. Of work that grows there are no pairs, and always a verdict.
+     * nothing at all. Of work that grows a file of an earlier bench does not say whether it was decided: it was then judged as it
+     * was.
      */
     private static String status(JsonNode row) {
         if (!isMeasured(row)) {

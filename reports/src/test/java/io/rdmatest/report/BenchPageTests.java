@@ -48,7 +48,12 @@ class BenchPageTests {
                  {"work": 1, "nanosPerUnit": 140000, "allocatedBytesPerUnit": 90000, "residentBytesPerUnit": 0},
                  {"work": 4096, "nanosPerUnit": 12000, "allocatedBytesPerUnit": 220000, "residentBytesPerUnit": 28000}]},
               {"name": "growth-tests", "what": "tests", "unit": "test", "most": 1.5, "judgedFrom": 10, "holds": false,
-               "points": [], "notMeasured": "no memory"}
+               "points": [], "notMeasured": "no memory"},
+              {"name": "growth-qps", "what": "queue pairs", "unit": "message", "most": 1.5, "judgedFrom": 1, "holds": true,
+               "decided": false, "timeGrowth": 1.25, "memoryGrowth": 1.0, "points": [
+                 {"work": 1, "nanosPerUnit": 20000, "allocatedBytesPerUnit": 0, "residentBytesPerUnit": 0},
+                 {"work": 1024, "nanosPerUnit": 25000, "allocatedBytesPerUnit": 0, "residentBytesPerUnit": 0}],
+               "rounds": [{"timeGrowth": 1.25, "memoryGrowth": 1.0}, {"timeGrowth": 1.1, "memoryGrowth": 1.75}]}
             ]}
             """;
 
@@ -150,7 +155,7 @@ class BenchPageTests {
         BenchPage.read(write(GROWTH)).addTo(folder);
 
         Map<String, JsonNode> results = results();
-        assertThat(results.keySet()).containsExactly("growth-connections", "growth-tests");
+        assertThat(results.keySet()).containsExactly("growth-connections", "growth-qps", "growth-tests");
         JsonNode connections = results.get("growth-connections");
         assertThat(connections.path("status").asText()).isEqualTo("failed");
         assertThat(connections.at("/statusDetails/message").asText())
@@ -169,10 +174,20 @@ class BenchPageTests {
         assertThat(results.get("growth-tests").at("/statusDetails/message").asText())
                 .isEqualTo("not measured: no memory");
         assertThat(results.get("growth-tests").path("attachments")).isEmpty();
+        JsonNode queuePairs = results.get("growth-qps");
+        assertThat(queuePairs.path("status").asText()).isEqualTo("unknown");
+        assertThat(queuePairs.at("/statusDetails/message").asText())
+                .isEqualTo("undecided: the time of a message grows 1.250 times and its memory 1.000 times,"
+                        + " at most 1.500 is flat");
+        assertThat(queuePairs.path("parameters"))
+                .anySatisfy(parameter -> assertThat(parameter.toString())
+                        .isEqualTo("{\"name\":\"rounds\",\"value\":\"1.250, 1.750 (memory)\"}"));
         assertThat(page())
                 .contains(
                         "<tr class='failed'><td title='connections'>growth-connections</td>",
                         "<td>misses its target: at most 1.500 is flat</td>",
+                        "<tr class='unknown'><td title='queue pairs'>growth-qps</td>",
+                        "<td>undecided: at most 1.500 is flat</td>",
                         "<tr class='broken'><td title='tests'>growth-tests</td>",
                         "<td>not measured: no memory</td>");
     }

@@ -122,7 +122,8 @@ public final class BenchJvms {
                 LONGEST_GROWTH,
                 (report, lost) ->
                         GrowthResult.of(row, report.path("growth").path(0)).withLostJvms(lost),
-                (reason, lost) -> new GrowthResult(row, List.of(), reason, lost));
+                (reason, lost) ->
+                        GrowthResult.notMeasured(row, List.of(), reason).withLostJvms(lost));
     }
 
     private RowResult part(BenchRow row, int count) throws IOException, InterruptedException {

@@ -10,10 +10,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.function.DoubleSupplier;
+import java.util.stream.Stream;
 
 /**
- * The results of an earlier bench, to hold those of another one against. Its pairs are judged by the targets of today: what has
+ * The results of an earlier bench, to hold those of another one against. They are judged by the targets of today: what has
  * changed is then the speed, and not what is asked of it.
  */
 public final class Comparison {
@@ -22,9 +23,33 @@ public final class Comparison {
     /** As the file has it; empty where it does not say. */
     private final String measured;
 
-    private final Map<String, RowResult> earlier;
+    private final Map<String, Entry> earlier;
 
-    private Comparison(Path file, String measured, Map<String, RowResult> earlier) {
+    /** What is told about a row, be it one of pairs or of work that grows. */
+    private record Entry(String name, String target, String number, Verdict verdict) {
+
+        static Entry of(RowResult result) {
+            return new Entry(
+                    result.row().name(),
+                    result.row().target().toString(),
+                    number(result.isMeasured(), () -> result.ratios().median()),
+                    result.verdict());
+        }
+
+        static Entry of(GrowthResult result) {
+            return new Entry(
+                    result.row().name(),
+                    String.format(Locale.ROOT, "<= %.2f", GrowthResult.MOST),
+                    number(result.isMeasured(), () -> result.growth().greater()),
+                    result.verdict());
+        }
+
+        private static String number(boolean measured, DoubleSupplier number) {
+            return measured ? String.format(Locale.ROOT, "%.3f", number.getAsDouble()) : "";
+        }
+    }
+
+    private Comparison(Path file, String measured, Map<String, Entry> earlier) {
         this.file = file;
         this.measured = measured;
         this.earlier = earlier;
@@ -36,7 +61,7 @@ public final class Comparison {
      * @throws IOException if it can't be read, or is not such a file; the message says so
      */
     public static Comparison read(Path file) throws IOException {
-        Map<String, RowResult> earlier = new LinkedHashMap<>();
+        Map<String, Entry> earlier = new LinkedHashMap<>();
         String measured;
         try {
             JsonNode bench = new ObjectMapper().readTree(file.toFile());
@@ -50,7 +75,14 @@ public final class Comparison {
             for (JsonNode json : rows) {
                 BenchRow row = known.get(json.path("name").asText());
                 if (row != null) {
-                    earlier.put(row.name(), RowResult.of(row, json));
+                    earlier.put(row.name(), Entry.of(RowResult.of(row, json)));
+                }
+            }
+            for (JsonNode json : bench.path("growth")) {
+                for (GrowthRow row : GrowthRows.all()) {
+                    if (row.name().equals(json.path("name").asText())) {
+                        earlier.put(row.name(), Entry.of(GrowthResult.of(row, json)));
+                    }
                 }
             }
         } catch (JsonProcessingException | IllegalArgumentException e) {
@@ -61,45 +93,45 @@ public final class Comparison {
     }
 
     /** Tells how often the verdict on a row is the opposite of what it was. */
-    public long contradictions(List<RowResult> results) {
-        return results.stream().filter(this::isContradicted).count();
+    public long contradictions(BenchReport report) {
+        return entries(report).filter(this::isContradicted).count();
     }
 
-    private boolean isContradicted(RowResult now) {
-        RowResult then = earlier.get(now.row().name());
+    private static Stream<Entry> entries(BenchReport report) {
+        return Stream.concat(
+                report.results().stream().map(Entry::of),
+                report.growth().stream().map(Entry::of));
+    }
+
+    private boolean isContradicted(Entry now) {
+        Entry then = earlier.get(now.name());
         return then != null && then.verdict().contradicts(now.verdict());
     }
 
     /** Returns a heading, a line for each row that was measured now, and how many verdicts are contradicted. */
-    public List<String> lines(List<RowResult> results) {
+    public List<String> lines(BenchReport report) {
         List<String> lines = new ArrayList<>();
         lines.add(String.format(Locale.ROOT, "%-18s %-8s %7s %-12s %7s %-12s", "row", "target", "then", "", "now", ""));
-        for (RowResult now : results) {
-            RowResult then = earlier.get(now.row().name());
+        entries(report).forEach(now -> {
+            Entry then = earlier.get(now.name());
             lines.add(String.format(
                             Locale.ROOT,
                             "%-18s %-8s %7s %-12s %7s %-12s %s",
-                            now.row().name(),
-                            now.row().target(),
-                            ratio(then),
+                            now.name(),
+                            now.target(),
+                            then == null ? "" : then.number(),
                             then == null ? "not there" : then.verdict(),
-                            ratio(now),
+                            now.number(),
                             now.verdict(),
                             isContradicted(now) ? "the opposite" : "")
                     .stripTrailing());
-        }
+        });
         lines.add("%d of %d verdicts are the opposite of those in %s%s"
                 .formatted(
-                        contradictions(results),
-                        results.size(),
+                        contradictions(report),
+                        report.rows(),
                         file,
                         measured.isEmpty() ? "" : ", measured " + measured));
         return lines;
-    }
-
-    private static String ratio(@Nullable RowResult result) {
-        return result == null || !result.isMeasured()
-                ? ""
-                : String.format(Locale.ROOT, "%.3f", result.ratios().median());
     }
 }

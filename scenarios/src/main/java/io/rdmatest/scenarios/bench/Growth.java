@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.bench;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import io.rdmatest.scenarios.bench.GrowthResult.Round;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,10 +21,11 @@ import java.util.function.LongSupplier;
  */
 public final class Growth {
 
-    private static final int ROUNDS = 3;
+    /** Rounds of a row, and of one that is {@linkplain GrowthResult#isDecided not decided} by them. */
+    private static final Bench.Pairs ROUNDS = Bench.Pairs.DEFAULT;
 
     /** After so long no other round is begun. */
-    private static final Duration ENOUGH = Duration.ofSeconds(90);
+    private static final Duration ENOUGH = Duration.ofSeconds(150);
 
     /** Runs of an amount in a round, of those that take less than {@link #SHORT} together. */
     private static final int RUNS = 3;
@@ -102,24 +104,33 @@ public final class Growth {
             progress.accept(row.name() + ": warming up");
             warmUp(row);
             long begin = System.nanoTime();
-            int rounds = 0;
+            List<Round> rounds = new ArrayList<>();
+            GrowthResult result;
             do {
+                List<Point> round = new ArrayList<>();
                 for (long amount : row.work()) {
                     List<Point> now = runs(row, amount);
                     runs.computeIfAbsent(amount, each -> new ArrayList<>()).addAll(now);
-                    tell(row, Point.middle(now));
+                    round.add(Point.middle(now));
+                    tell(row, round.getLast());
                 }
-                rounds++;
-            } while (rounds < ROUNDS && System.nanoTime() - begin < enoughNanos);
-            return new GrowthResult(row, points(runs), null);
+                rounds.add(Round.of(row, round));
+                result = new GrowthResult(row, points(runs), rounds, null, 0);
+            } while (!areEnough(result) && System.nanoTime() - begin < enoughNanos);
+            return result;
         } catch (CancellationException | RoleCancelledException e) {
             throw e;
         } catch (RuntimeException | AssertionError e) {
             // The other rows are measured all the same, and this one says why not.
             String sentence = NotMeasuredException.sentence(e);
             progress.accept(row.name() + ": not measured: " + sentence);
-            return new GrowthResult(row, points(runs), sentence);
+            return GrowthResult.notMeasured(row, points(runs), sentence);
         }
+    }
+
+    private static boolean areEnough(GrowthResult result) {
+        int count = result.rounds().size();
+        return count >= ROUNDS.least() && (count >= ROUNDS.most() || result.isDecided());
     }
 
     private void tell(GrowthRow row, Point point) {

@@ -14,12 +14,17 @@ import org.jspecify.annotations.Nullable;
  * What a unit of work costs when there is more of it.
  *
  * @param row the row
- * @param points in ascending order of work; empty if it was not measured
+ * @param points in ascending order of work, of all rounds; empty if it was not measured
+ * @param rounds what each round says; empty if it was not measured, or by a bench that did not tell
  * @param notMeasured why it was not measured; null if it was
  * @param lostJvms how many JVMs died before they had measured it
  */
 public record GrowthResult(
-        GrowthRow row, List<Point> points, @Nullable String notMeasured, int lostJvms) {
+        GrowthRow row,
+        List<Point> points,
+        List<Round> rounds,
+        @Nullable String notMeasured,
+        int lostJvms) {
 
     /** How many times the least cost of a unit the cost may be when there is most work. */
     public static final double MOST = 1.5;
@@ -28,6 +33,8 @@ public record GrowthResult(
     private static final String ALLOCATED = "allocatedBytesPerUnit";
     private static final String RESIDENT = "residentBytesPerUnit";
     private static final String LOST_JVMS = "lostJvms";
+    private static final String TIME_GROWTH = "timeGrowth";
+    private static final String MEMORY_GROWTH = "memoryGrowth";
 
     /**
      * The cost of a unit.
@@ -70,17 +77,52 @@ public record GrowthResult(
         }
     }
 
-    /** Copies the list. */
+    /**
+     * All amounts once, held against each other.
+     *
+     * @param timeGrowth the time of a unit at the most work, divided by the least at any less work that is judged
+     * @param memoryGrowth the same of the bytes allocated
+     */
+    public record Round(double timeGrowth, double memoryGrowth) {
+
+        static Round of(GrowthRow row, List<Point> points) {
+            return new Round(growth(row, points, Point::nanos), growth(row, points, Point::allocatedBytes));
+        }
+
+        /** Returns what grows more. */
+        public double greater() {
+            return Math.max(timeGrowth, memoryGrowth);
+        }
+
+        /** Tells whether neither time nor memory of a unit grows. */
+        public boolean holds() {
+            return greater() <= MOST;
+        }
+
+        private static double growth(GrowthRow row, List<Point> points, ToDoubleFunction<Point> cost) {
+            double least = points.stream()
+                    .filter(point -> point.work() >= row.judgedFrom())
+                    .mapToDouble(cost)
+                    .min()
+                    .orElse(Double.NaN);
+            double last = cost.applyAsDouble(points.getLast());
+            // Less than a nanosecond or a byte is nothing, and nothing does not grow.
+            return Math.max(last, 1) / Math.max(least, 1);
+        }
+    }
+
+    /** Copies the lists. */
     public GrowthResult {
         points = List.copyOf(points);
+        rounds = List.copyOf(rounds);
         if (points.isEmpty() && notMeasured == null) {
             throw new IllegalArgumentException("The row " + row.name() + " has no point and no reason for it");
         }
     }
 
-    /** Makes the result of a JVM that did not die. */
-    GrowthResult(GrowthRow row, List<Point> points, @Nullable String notMeasured) {
-        this(row, points, notMeasured, 0);
+    /** Makes the result of a row that was not measured, or not to its end. */
+    static GrowthResult notMeasured(GrowthRow row, List<Point> points, String reason) {
+        return new GrowthResult(row, points, List.of(), reason, 0);
     }
 
     /**
@@ -102,24 +144,29 @@ public record GrowthResult(
                     number(point, ALLOCATED),
                     number(point, RESIDENT)));
         }
+        List<Round> rounds = new ArrayList<>();
+        for (JsonNode round : json.path("rounds")) {
+            rounds.add(new Round(number(round, TIME_GROWTH), number(round, MEMORY_GROWTH)));
+        }
         return new GrowthResult(
                 row,
                 points,
+                rounds,
                 json.path("notMeasured").textValue(),
                 json.path(LOST_JVMS).intValue());
     }
 
-    private static double number(JsonNode point, String name) {
-        JsonNode number = point.path(name);
+    private static double number(JsonNode json, String name) {
+        JsonNode number = json.path(name);
         if (!number.isNumber()) {
-            throw new IllegalArgumentException("The point has no " + name + ": " + point);
+            throw new IllegalArgumentException("The number " + name + " is missing: " + json);
         }
         return number.doubleValue();
     }
 
     /** Returns this with JVMs that died before. */
     GrowthResult withLostJvms(int lost) {
-        return new GrowthResult(row, points, notMeasured, lostJvms + lost);
+        return new GrowthResult(row, points, rounds, notMeasured, lostJvms + lost);
     }
 
     /** Tells whether there is something to judge. */
@@ -127,35 +174,38 @@ public record GrowthResult(
         return notMeasured == null;
     }
 
-    /** Returns the time of a unit at the most work, divided by the least at any less work that is judged. */
-    public double timeGrowth() {
-        return growth(Point::nanos);
+    /** Returns the growth of what is in the middle of all rounds. */
+    public Round growth() {
+        return Round.of(row, points);
     }
 
-    /** The same of the bytes allocated. */
-    public double memoryGrowth() {
-        return growth(Point::allocatedBytes);
-    }
-
-    private double growth(ToDoubleFunction<Point> cost) {
-        double least = points.stream()
-                .filter(point -> point.work() >= row.judgedFrom())
-                .mapToDouble(cost)
-                .min()
-                .orElse(Double.NaN);
-        double last = cost.applyAsDouble(points.getLast());
-        // Less than a nanosecond or a byte is nothing, and nothing does not grow.
-        return Math.max(last, 1) / Math.max(least, 1);
-    }
-
-    /** Tells whether the row was measured and neither time nor memory of a unit grows. */
+    /** Tells whether the row was measured and neither time nor memory in the middle grows, decided or not. */
     public boolean holds() {
-        return isMeasured() && timeGrowth() <= MOST && memoryGrowth() <= MOST;
+        return isMeasured() && growth().holds();
+    }
+
+    /**
+     * Tells whether the verdict would most likely be the same another time: whether as many of the rounds say the same as
+     * {@linkplain RowResult#isDecided of pairs}, or all of the fewer than five for which there was time.
+     */
+    public boolean isDecided() {
+        return isMeasured() && isDecided(holds(), rounds);
+    }
+
+    private static boolean isDecided(boolean holds, List<Round> rounds) {
+        int same = (int) rounds.stream().filter(round -> round.holds() == holds).count();
+        return same == rounds.size() || 2 * same > rounds.size() && RowResult.isDecided(same, rounds.size());
     }
 
     /** Returns what is said about the row. */
     public Verdict verdict() {
-        return !isMeasured() ? Verdict.NOT_MEASURED : holds() ? Verdict.HOLDS : Verdict.MISSES;
+        if (!isMeasured()) {
+            return Verdict.NOT_MEASURED;
+        }
+        if (!isDecided()) {
+            return Verdict.UNDECIDED;
+        }
+        return holds() ? Verdict.HOLDS : Verdict.MISSES;
     }
 
     /** Returns the row in one line. */
@@ -166,16 +216,25 @@ public record GrowthResult(
         }
         return String.format(
                 Locale.ROOT,
-                "%-20s us per %s: %s; grows %.2f times, memory %.2f times (<= %.2f): %s",
+                "%-20s us per %s: %s; grows %.2f times, memory %.2f times%s (<= %.2f): %s",
                 row.name(),
                 row.unit(),
                 points.stream()
                         .map(point -> String.format(Locale.ROOT, "%.2f at %d", point.nanos() / 1e3, point.work()))
                         .collect(Collectors.joining(", ")),
-                timeGrowth(),
-                memoryGrowth(),
+                growth().timeGrowth(),
+                growth().memoryGrowth(),
+                spread(),
                 MOST,
                 verdict());
+    }
+
+    private String spread() {
+        if (rounds.isEmpty()) {
+            return "";
+        }
+        Spread spread = Spread.of(rounds.stream().map(Round::greater).toList());
+        return String.format(Locale.ROOT, ", %.2f to %.2f in %d rounds", spread.min(), spread.max(), rounds.size());
     }
 
     /** Returns the row for machines. */
@@ -187,6 +246,7 @@ public record GrowthResult(
         json.put("most", MOST);
         json.put("judgedFrom", row.judgedFrom());
         json.put("holds", holds());
+        json.put("decided", isDecided());
         json.put("verdict", verdict().toString());
         json.put(
                 "points",
@@ -201,8 +261,9 @@ public record GrowthResult(
                         })
                         .toList());
         if (isMeasured()) {
-            json.put("timeGrowth", timeGrowth());
-            json.put("memoryGrowth", memoryGrowth());
+            json.put(TIME_GROWTH, growth().timeGrowth());
+            json.put(MEMORY_GROWTH, growth().memoryGrowth());
+            json.put("rounds", rounds);
         } else {
             json.put("notMeasured", notMeasured);
         }

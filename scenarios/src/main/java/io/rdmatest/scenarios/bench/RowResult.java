@@ -191,9 +191,13 @@ public record RowResult(
     }
 
     static boolean isDecided(Target target, List<Pair> pairs) {
-        int count = pairs.size();
         int meeting =
                 (int) pairs.stream().filter(pair -> target.holds(pair.ratio())).count();
+        return isDecided(meeting, pairs.size());
+    }
+
+    /** Tells whether so many of a count say so much more often one thing than the other. */
+    static boolean isDecided(int meeting, int count) {
         // The share of all sequences of so many coins that have as many heads or more, or as many tails or more.
         double share = 0;
         double ways = 1;

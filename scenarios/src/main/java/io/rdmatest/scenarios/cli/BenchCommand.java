@@ -292,8 +292,8 @@ final class BenchCommand extends ReportingCommand {
         long contradictions = 0;
         if (comparison != null) {
             lines.add("");
-            lines.addAll(comparison.lines(report.results()));
-            contradictions = comparison.contradictions(report.results());
+            lines.addAll(comparison.lines(report));
+            contradictions = comparison.contradictions(report);
         }
         return new Outcome(status(report, contradictions), message, lines, report.json());
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import io.rdmatest.scenarios.bench.GrowthResult.Round;
 import io.rdmatest.scenarios.bench.RowResult.Jvm;
 import io.rdmatest.scenarios.bench.RowResult.Pair;
 import java.io.IOException;
@@ -229,12 +230,15 @@ class BenchJvmsTests {
         GrowthResult made = new GrowthResult(
                 GROWTH,
                 List.of(new Point(1, 900.5, 64, 0), new Point(10, 20.25, 8, 3), new Point(100, 40.5, 8, 2.5)),
-                null);
+                List.of(new Round(2, 1), new Round(1.75, 1.25)),
+                null,
+                0);
 
         GrowthResult result = measureGrowth(DIES, leaves(made));
 
         assertThat(result.points()).isEqualTo(made.points());
-        assertThat(result.timeGrowth()).isEqualTo(2);
+        assertThat(result.rounds()).isEqualTo(made.rounds());
+        assertThat(result.growth()).isEqualTo(new Round(2, 1));
         assertThat(result.verdict()).isEqualTo(Verdict.MISSES);
         assertThat(result.lostJvms()).isOne();
         assertThat(result.json()).containsEntry("lostJvms", 1);
@@ -244,10 +248,9 @@ class BenchJvmsTests {
 
     @Test
     void workThatFailsThereSaysWhyAndWhatWasMeasuredBefore() throws Exception {
-        GrowthResult made = new GrowthResult(GROWTH, List.of(new Point(1, 900, 64, 0)), "7 of 10 came up");
+        GrowthResult made = GrowthResult.notMeasured(GROWTH, List.of(new Point(1, 900, 64, 0)), "7 of 10 came up");
 
-        assertThat(measureGrowth(leaves(made)))
-                .isEqualTo(new GrowthResult(made.row(), made.points(), "7 of 10 came up"));
+        assertThat(measureGrowth(leaves(made))).isEqualTo(made);
     }
 
     @Test
@@ -262,7 +265,7 @@ class BenchJvmsTests {
 
     @Test
     void theResultOfAnotherRowIsRefused() {
-        GrowthResult other = new GrowthResult(
+        GrowthResult other = GrowthResult.notMeasured(
                 new GrowthRow("growth-y", "things", "thing", List.of(1L, 10L), 1, (context, work) -> {
                     throw new IllegalStateException("the test measures nothing");
                 }),

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import io.rdmatest.scenarios.bench.GrowthResult.Round;
 import io.rdmatest.scenarios.bench.RowResult.Pair;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -50,6 +52,22 @@ class ComparisonTests {
         return RowResult.notMeasured(row(name), Map.of(), "no such program");
     }
 
+    private static BenchReport report(List<RowResult> results, GrowthResult... growth) {
+        return new BenchReport(MEASURED, results, List.of(growth));
+    }
+
+    /** Work that grows, whose time grows so many times. */
+    private static GrowthResult growth(String name, double times) {
+        GrowthRow row = GrowthRows.all().stream()
+                .filter(each -> each.name().equals(name))
+                .findFirst()
+                .orElseThrow();
+        List<Point> points = row.work().stream()
+                .map(work -> new Point(work, work.equals(row.work().getLast()) ? 100 * times : 100, 0, 0))
+                .toList();
+        return new GrowthResult(row, points, List.of(new Round(times, 1)), null, 0);
+    }
+
     private Path write(RowResult... results) throws IOException {
         Path file = folder.resolve("earlier.json");
         new BenchReport(MEASURED, List.of(results), List.of()).write(file);
@@ -76,8 +94,8 @@ class ComparisonTests {
 
         Comparison comparison = Comparison.read(file);
 
-        assertThat(comparison.contradictions(now)).isEqualTo(2);
-        assertThat(comparison.lines(now).stream()
+        assertThat(comparison.contradictions(report(now))).isEqualTo(2);
+        assertThat(comparison.lines(report(now)).stream()
                         .map(line -> line.strip().replaceAll(" +", " "))
                         .toList())
                 .containsExactly(
@@ -93,6 +111,28 @@ class ComparisonTests {
     }
 
     @Test
+    void workThatGrowsIsComparedAsWell() throws Exception {
+        Path file = folder.resolve("earlier.json");
+        report(List.of(steady("mckey", 2)), growth("growth-qps", 1.25), growth("growth-size", 1.75))
+                .write(file);
+        BenchReport now = report(
+                List.of(), growth("growth-qps", 2), growth("growth-size", 1.75), growth("growth-connections", 1));
+
+        Comparison comparison = Comparison.read(file);
+
+        assertThat(comparison.contradictions(now)).isEqualTo(1);
+        assertThat(comparison.lines(now).stream()
+                        .map(line -> line.strip().replaceAll(" +", " "))
+                        .skip(1)
+                        .toList())
+                .containsExactly(
+                        "growth-qps <= 1.50 1.250 holds 2.000 misses the opposite",
+                        "growth-size <= 1.50 1.750 misses 1.750 misses",
+                        "growth-connections <= 1.50 not there 1.000 holds",
+                        "1 of 3 verdicts are the opposite of those in " + file + ", measured 2026-01-31T23:59:59Z");
+    }
+
+    @Test
     void anEarlierRunIsJudgedByTheTargetsOfToday() throws Exception {
         ObjectMapper mapper = new ObjectMapper();
         Path file = write(steady("mckey", 2));
@@ -105,8 +145,10 @@ class ComparisonTests {
 
         Comparison comparison = Comparison.read(file);
 
-        assertThat(comparison.contradictions(List.of(steady("mckey", 2)))).isZero();
-        assertThat(comparison.contradictions(List.of(steady("mckey", 0.5)))).isEqualTo(1);
+        assertThat(comparison.contradictions(report(List.of(steady("mckey", 2)))))
+                .isZero();
+        assertThat(comparison.contradictions(report(List.of(steady("mckey", 0.5)))))
+                .isEqualTo(1);
     }
 
     @Test
@@ -115,7 +157,7 @@ class ComparisonTests {
                 {"rows": [{"name": "ud-lat-64", "pairs": []}, {"name": "mckey", "pairs": [{"theirs": 2, "ours": 4}]}]}
                 """);
 
-        List<String> lines = Comparison.read(file).lines(List.of(steady("mckey", 2)));
+        List<String> lines = Comparison.read(file).lines(report(List.of(steady("mckey", 2))));
 
         assertThat(lines).element(1).asString().contains("2.000 undecided");
         // Nor does a file of before say when it was measured.
@@ -132,7 +174,9 @@ class ComparisonTests {
                 "{\"rows\": [{\"name\": \"mckey\"}]}",
                 "{\"rows\": [{\"name\": \"mckey\", \"pairs\": [{\"theirs\": 0, \"ours\": 1}]}]}",
                 "{\"rows\": [{\"name\": \"mckey\", \"pairs\": [{\"theirs\": 1}]}]}",
-                "{\"rows\": [{\"name\": \"mckey\", \"pairs\": [{\"theirs\": 1, \"ours\": 1}], \"jvms\": [{\"pairs\": \"x\"}]}]}"
+                "{\"rows\": [{\"name\": \"mckey\", \"pairs\": [{\"theirs\": 1, \"ours\": 1}], \"jvms\": [{\"pairs\": \"x\"}]}]}",
+                "{\"rows\": [], \"growth\": [{\"name\": \"growth-qps\", \"points\": [{\"work\": 1}]}]}",
+                "{\"rows\": [], \"growth\": [{\"name\": \"growth-qps\", \"points\": []}]}"
             })
     void whatIsNoResultOfABenchIsToldSo(String text) throws Exception {
         Path file = Files.writeString(folder.resolve("broken.json"), text);

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
+import io.rdmatest.scenarios.bench.GrowthResult.Round;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,6 +17,8 @@ import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class GrowthTests {
 
@@ -56,32 +60,42 @@ class GrowthTests {
     }
 
     private static GrowthResult result(Point... points) {
-        return new GrowthResult(row(), List.of(points), null);
+        return rounds(List.of(), points);
+    }
+
+    private static GrowthResult rounds(List<Round> rounds, Point... points) {
+        return new GrowthResult(row(), List.of(points), rounds, null, 0);
+    }
+
+    /** Rounds in which time grows so many times, and memory does not. */
+    private static List<Round> growing(double... times) {
+        return Arrays.stream(times).mapToObj(each -> new Round(each, 1)).toList();
     }
 
     @Test
     void theReportCountsItWithTheRows() {
         GrowthResult flat = result(new Point(10, 20, 8, 0), new Point(100, 20, 8, 0));
         GrowthResult grows = result(new Point(10, 20, 8, 0), new Point(100, 40, 8, 0));
-        GrowthResult not = new GrowthResult(row(), List.of(), "no device");
-        BenchReport report = new BenchReport(MEASURED, List.of(), List.of(flat, grows, not));
+        GrowthResult either = rounds(growing(1.2, 1.9), new Point(10, 20, 8, 0), new Point(100, 31, 8, 0));
+        GrowthResult not = GrowthResult.notMeasured(row(), List.of(), "no device");
+        BenchReport report = new BenchReport(MEASURED, List.of(), List.of(flat, grows, either, not));
 
-        assertThat(report.rows()).isEqualTo(3);
+        assertThat(report.rows()).isEqualTo(4);
         assertThat(report.count(Verdict.HOLDS)).isEqualTo(1);
         assertThat(report.count(Verdict.MISSES)).isEqualTo(1);
+        assertThat(report.count(Verdict.UNDECIDED)).isEqualTo(1);
         assertThat(report.count(Verdict.NOT_MEASURED)).isEqualTo(1);
-        assertThat(report.lines()).hasSize(3).last().asString().contains("not measured: no device");
+        assertThat(report.lines()).hasSize(4).last().asString().contains("not measured: no device");
         assertThat(report.json().get("growth"))
                 .asInstanceOf(InstanceOfAssertFactories.LIST)
-                .hasSize(3);
+                .hasSize(4);
     }
 
     @Test
     void whatIsPaidOnceIsNotJudged() {
         GrowthResult flat = result(new Point(1, 100, 1, 0), new Point(10, 20, 8, 0), new Point(100, 29, 12, 0));
 
-        assertThat(flat.timeGrowth()).isEqualTo(1.45);
-        assertThat(flat.memoryGrowth()).isEqualTo(1.5);
+        assertThat(flat.growth()).isEqualTo(new Round(1.45, 1.5));
         assertThat(flat.holds()).isTrue();
     }
 
@@ -96,6 +110,56 @@ class GrowthTests {
                 .isFalse();
         assertThat(result(new Point(10, 20, 0, 0), new Point(100, 20, 0.5, 0)).holds())
                 .isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // Points that grow 1.55 times.
+        "31, '', misses",
+        "31, '1.6 1.7 1.8', misses",
+        "31, '1.4 1.6 1.8', undecided",
+        "31, '1.6 1.6 1.6 1.6 1.6', misses",
+        "31, '1.6 1.6 1.6 1.6 1.6 1.5', undecided",
+        "31, '1.6 1.6 1.6 1.6 1.6 1.6 1.6 1.5', misses",
+        // Such rounds are possible, as points are those in the middle of all.
+        "31, '1.4 1.4 1.4 1.4 1.4', undecided",
+        "29, '1.4 1.4 1.4 1.4 1.4', holds",
+        "29, '1.4 1.4 1.6 1.6 1.6', undecided"
+    })
+    void whereRoundsSayBothNothingIsDecided(double last, String times, String verdict) {
+        double[] growth = Arrays.stream(times.split(" "))
+                .filter(each -> !each.isEmpty())
+                .mapToDouble(Double::parseDouble)
+                .toArray();
+
+        GrowthResult result = rounds(growing(growth), new Point(10, 20, 8, 0), new Point(100, last, 8, 0));
+
+        assertThat(result.verdict()).hasToString(verdict);
+        assertThat(result.json()).containsEntry("decided", !verdict.equals("undecided"));
+    }
+
+    @Test
+    void whatARoundSaysIsSaidOfMemoryToo() {
+        assertThat(new Round(1.5, 1.5).holds()).isTrue();
+        assertThat(new Round(1, 1.51).holds()).isFalse();
+        assertThat(new Round(1.51, 1).holds()).isFalse();
+    }
+
+    @Test
+    void moreRoundsFollowAsLongAsTheyDisagree() {
+        AtomicInteger runs = new AtomicInteger();
+        // Three runs with 100 are a round; each second round grows twice.
+        LongFunction<Effort> source = work -> {
+            boolean grows = work == 100 && runs.getAndIncrement() / 3 % 2 == 1;
+            return new Effort(work, grows ? 2 * work : work, 0, 0);
+        };
+
+        GrowthResult result = measure(() -> false, () -> 0, Duration.ZERO, LONG, LONG, source);
+
+        assertThat(result.rounds()).hasSize(15).startsWith(new Round(1, 1), new Round(2, 1));
+        assertThat(result.holds()).isTrue();
+        assertThat(result.verdict()).isEqualTo(Verdict.UNDECIDED);
+        assertThat(result.line()).contains("grows 1.00 times", "1.00 to 2.00 in 15 rounds", "undecided");
     }
 
     @Test
@@ -134,13 +198,15 @@ class GrowthTests {
             return switch ((first.get() - 1) / 3) {
                 case 0 -> new Effort(work, work * 4, work * 8, work);
                 case 1 -> new Effort(work, work, work * 32, work * 7);
-                default -> new Effort(work, work * 3, work * 6, 0);
+                case 2 -> new Effort(work, work * 3, work * 6, 0);
+                case 3 -> new Effort(work, work * 2, work * 9, 0);
+                default -> new Effort(work, work * 5, work * 10, 0);
             };
         });
 
-        assertThat(first).hasValue(9);
+        assertThat(first).as("five rounds that agree are enough").hasValue(15);
         assertThat(result.points()).extracting(Point::nanos).containsExactly(3.0, 3.0, 3.0);
-        assertThat(result.points()).extracting(Point::allocatedBytes).containsExactly(8.0, 8.0, 8.0);
+        assertThat(result.points()).extracting(Point::allocatedBytes).containsExactly(9.0, 9.0, 9.0);
         assertThat(result.points()).extracting(Point::residentBytes).containsExactly(7.0, 7.0, 7.0);
     }
 
