@@ -10,6 +10,7 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.DoubleSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -17,6 +18,8 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 
 /**
  * The last bench beside the scenarios: a result for each row, all rows as one table, and charts of the cost of work that grows.
@@ -141,19 +144,20 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
     private String addGrowth(JsonNode row, Path results) throws IOException {
         String unit = row.path("unit").asText();
         String verdict = isMeasured(row)
-                ? "the time of a %s grows %s times and its memory %s times, at most %s is flat"
+                ? "the time of a %s grows %s times and its memory %s times, %s"
                         .formatted(
                                 unit,
                                 number(row.path("timeGrowth").asDouble()),
                                 number(row.path("memoryGrowth").asDouble()),
-                                number(row.path("most").asDouble()))
+                                flat(row))
                 : reason(row);
         AllureResult result = result(row, verdict(row, verdict))
                 .parameter("verdict", verdict)
                 .parameter("judged from", row.path("judgedFrom").asText())
                 .parameter("measured", measured.toString());
         if (row.has("rounds")) {
-            result.parameter("rounds", rounds(row));
+            result.parameter(
+                    "rounds", growthOfRounds(row).mapToObj(BenchPage::number).collect(Collectors.joining(", ")));
         }
         SortedMap<Long, Double> micros = new TreeMap<>();
         SortedMap<Long, Double> allocated = new TreeMap<>();
@@ -186,15 +190,23 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
         return result.uuid();
     }
 
-    /** How many times what grows more, time or memory, grew in each round. */
-    private static String rounds(JsonNode row) {
-        StringJoiner rounds = new StringJoiner(", ");
-        for (JsonNode round : row.path("rounds")) {
-            double time = round.path("timeGrowth").asDouble();
-            double memory = round.path("memoryGrowth").asDouble();
-            rounds.add(number(Math.max(time, memory)) + (memory > time ? " (memory)" : ""));
-        }
-        return rounds.toString();
+    /** How many times what grows more, time or memory, grew in each round; none in the file of an earlier bench. */
+    private static DoubleStream growthOfRounds(JsonNode row) {
+        return row.path("rounds")
+                .valueStream()
+                .mapToDouble(round -> Math.max(
+                        round.path("timeGrowth").asDouble(),
+                        round.path("memoryGrowth").asDouble()));
+    }
+
+    /** What is asked of work that grows, and how far its rounds lie from each other. */
+    private static String flat(JsonNode row) {
+        String most = "at most " + number(row.path("most").asDouble()) + " is flat";
+        DoubleSummaryStatistics rounds = growthOfRounds(row).summaryStatistics();
+        return rounds.getCount() == 0
+                ? most
+                : "%s to %s in %d rounds, %s"
+                        .formatted(number(rounds.getMin()), number(rounds.getMax()), rounds.getCount(), most);
     }
 
     /**
@@ -309,9 +321,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
                                 Html.escaped(points.toString()),
                                 times(row, "timeGrowth"),
                                 times(row, "memoryGrowth"),
-                                Html.escaped(verdict(
-                                        row,
-                                        "at most " + number(row.path("most").asDouble()) + " is flat"))));
+                                Html.escaped(verdict(row, flat(row)))));
             }
             html.append("</table>\n");
         }
