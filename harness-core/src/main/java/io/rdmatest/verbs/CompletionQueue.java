@@ -149,32 +149,24 @@ public final class CompletionQueue extends VerbsObject {
 
     private void countCompletions(Completions completions, int polled) {
         @Nullable QueuePair[] table = counted;
-        if (table.length == 0) {
+        int mask = table.length - 1;
+        if (mask < 0) {
             return;
         }
-        if (polled == 1) {
-            // The most frequent case, and in the way of each message of a latency test: no loop.
-            count(completions, 0, table);
-        } else {
-            for (int i = 0; i < polled; i++) {
-                count(completions, i, table);
+        for (int i = 0; i < polled; i++) {
+            int number = completions.qpNumber(i);
+            for (int at = number & mask; ; at = (at + 1) & mask) {
+                QueuePair queuePair = table[at];
+                if (queuePair == null) {
+                    break;
+                }
+                if (queuePair.number() == number) {
+                    boolean both = queuePair.sendQueue() == queuePair.receiveQueue();
+                    boolean receive = both ? completions.opcodeCode(i) >= RECEIVED : queuePair.receiveQueue() == this;
+                    queuePair.completed(receive, !both || completions.isSuccess(i));
+                    break;
+                }
             }
-        }
-    }
-
-    private void count(Completions completions, int index, @Nullable QueuePair[] table) {
-        int number = completions.qpNumber(index);
-        int mask = table.length - 1;
-        int at = number & mask;
-        QueuePair queuePair = table[at];
-        while (queuePair != null && queuePair.number() != number) {
-            at = (at + 1) & mask;
-            queuePair = table[at];
-        }
-        if (queuePair != null) {
-            boolean both = queuePair.sendQueue() == queuePair.receiveQueue();
-            boolean receive = both ? completions.opcodeCode(index) >= RECEIVED : queuePair.receiveQueue() == this;
-            queuePair.completed(receive, !both || completions.isSuccess(index));
         }
     }
 

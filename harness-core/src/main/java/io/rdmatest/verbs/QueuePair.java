@@ -39,12 +39,6 @@ public final class QueuePair extends VerbsObject {
 
     private final ProtectionDomain protectionDomain;
     private final QueuePairAttributes attributes;
-    /** These are in the attributes as well; each post and each completion asks for them. */
-    private final QpType type;
-
-    private final CompletionQueue sendQueue;
-    private final CompletionQueue receiveQueue;
-    private final @Nullable SharedReceiveQueue srq;
     private final Consumer<MemorySegment> destroy;
     private final int number;
     private volatile boolean counted;
@@ -71,10 +65,6 @@ public final class QueuePair extends VerbsObject {
             @Nullable NativeResource... parents) {
         this.protectionDomain = protectionDomain;
         this.attributes = attributes;
-        this.type = attributes.type();
-        this.sendQueue = attributes.sendQueue();
-        this.receiveQueue = attributes.receiveQueue();
-        this.srq = attributes.srq();
         this.destroy = destroy;
         this.number = ibv_qp.qp_num(handle);
         this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
@@ -88,8 +78,8 @@ public final class QueuePair extends VerbsObject {
         super("qp", handle, protectionDomain.deviceName(), parents);
         singleSend.ownedBy(this);
         singleReceive.ownedBy(this);
-        sendQueue.count(this);
-        receiveQueue.count(this);
+        attributes.sendQueue().count(this);
+        attributes.receiveQueue().count(this);
         reportEventsAs();
     }
 
@@ -189,7 +179,7 @@ public final class QueuePair extends VerbsObject {
 
     /** Returns the service. */
     public QpType type() {
-        return type;
+        return attributes.type();
     }
 
     /** Returns the protection domain. */
@@ -199,17 +189,17 @@ public final class QueuePair extends VerbsObject {
 
     /** Returns the queue for completions of sends. */
     public CompletionQueue sendQueue() {
-        return sendQueue;
+        return attributes.sendQueue();
     }
 
     /** Returns the queue for completions of receives. */
     public CompletionQueue receiveQueue() {
-        return receiveQueue;
+        return attributes.receiveQueue();
     }
 
     /** Returns the shared receive queue; null if the queue pair has its own. */
     public @Nullable SharedReceiveQueue srq() {
-        return srq;
+        return attributes.srq();
     }
 
     /** Returns how many sends can be outstanding; at least what was asked for. */
@@ -238,6 +228,7 @@ public final class QueuePair extends VerbsObject {
     /** Counts a completion that was polled; allocates nothing. */
     void completed(boolean receive, boolean sure) {
         counts.completed(receive, sure);
+        SharedReceiveQueue srq = attributes.srq();
         if (srq != null && receive) {
             srq.completed();
         }
@@ -425,6 +416,7 @@ public final class QueuePair extends VerbsObject {
      * @throws IllegalStateException if the queue pair receives from a shared queue, or memory is closed
      */
     public void post(ReceiveRequests requests, int from, int count) {
+        SharedReceiveQueue srq = attributes.srq();
         if (srq != null) {
             throw new IllegalStateException(describe() + " receives from " + srq.describe() + ": post there");
         }
@@ -710,7 +702,7 @@ public final class QueuePair extends VerbsObject {
         long deadline = Verbs.deadline(timeout);
         long mark = System.identityHashCode(this) | 0xd7a1_0000_0000_0000L;
         List<WorkCompletion> taken = new ArrayList<>();
-        boolean receiveDone = srq != null;
+        boolean receiveDone = attributes.srq() != null;
         // Before ERR: rxe does not look for receives that are posted later.
         boolean receiveMarked = !receiveDone && markReceive(mark, taken);
         toError();
@@ -815,9 +807,9 @@ public final class QueuePair extends VerbsObject {
             throw e;
         }
         counted = false;
-        sendQueue.countNoMore(this);
-        if (receiveQueue != sendQueue) {
-            receiveQueue.countNoMore(this);
+        attributes.sendQueue().countNoMore(this);
+        if (attributes.receiveQueue() != attributes.sendQueue()) {
+            attributes.receiveQueue().countNoMore(this);
         }
         singleSend.close();
         singleReceive.close();

@@ -44,8 +44,6 @@ public final class SendRequests extends WorkRequests {
     private static final int FETCH_AND_ADD = 6;
 
     private final @Nullable AddressHandle[] addressHandles;
-    /** Whether a request ever was INLINE; not asked of each again, at each post. */
-    private boolean anyInline;
 
     private SendRequests(int capacity, int maxSegments) {
         super(
@@ -103,7 +101,7 @@ public final class SendRequests extends WorkRequests {
         addressHandles[index] = null;
         long at = index * SIZE;
         requests.set(JAVA_INT, at + OPCODE, opcode);
-        setFlags(index, mask);
+        requests.set(JAVA_INT, at + FLAGS, mask);
         requests.set(JAVA_INT, at + IMMEDIATE, 0);
         requests.asSlice(at + RDMA_ADDRESS, SIZE - RDMA_ADDRESS).fill((byte) 0);
         return this;
@@ -450,7 +448,7 @@ public final class SendRequests extends WorkRequests {
      * @param flags how it is carried out
      */
     public synchronized void flags(int index, SendFlag... flags) {
-        setFlags(checkSet(index), SendFlag.mask(flags));
+        requests.set(JAVA_INT, checkSet(index) * SIZE + FLAGS, SendFlag.mask(flags));
     }
 
     /**
@@ -470,11 +468,6 @@ public final class SendRequests extends WorkRequests {
         return requests.get(JAVA_INT, checkSet(index) * SIZE + OPCODE);
     }
 
-    private void setFlags(int index, int mask) {
-        requests.set(JAVA_INT, index * SIZE + FLAGS, mask);
-        anyInline |= (mask & SendFlag.INLINE.bit()) != 0;
-    }
-
     private boolean isInline(int index) {
         return (requests.get(JAVA_INT, index * SIZE + FLAGS) & SendFlag.INLINE.bit()) != 0;
     }
@@ -486,24 +479,17 @@ public final class SendRequests extends WorkRequests {
     synchronized void post(QueuePair queuePair, MemorySegment function, int from, int count) {
         checkRange(from, count);
         boolean datagrams = queuePair.type() == QpType.UD;
-        if (count == 1) {
-            // The most frequent case, and in the way of each message of a latency test: no loop.
-            check(from, queuePair, datagrams);
-        } else {
-            for (int i = from; i < from + count; i++) {
-                check(i, queuePair, datagrams);
-            }
+        boolean holding = datagrams;
+        for (int i = from; i < from + count; i++) {
+            checkRegions(checkSet(i));
+            checkDestination(i, queuePair, datagrams);
+            holding |= isInline(i);
         }
-        if (datagrams || anyInline) {
+        if (holding) {
             holdAndPost(queuePair, function, from, count);
         } else {
             downcall("ibv_post_send", queuePair, function, from, count);
         }
-    }
-
-    private void check(int index, QueuePair queuePair, boolean datagrams) {
-        checkRegions(checkSet(index));
-        checkDestination(index, queuePair, datagrams);
     }
 
     private void checkDestination(int index, QueuePair queuePair, boolean datagrams) {
@@ -521,6 +507,7 @@ public final class SendRequests extends WorkRequests {
         }
     }
 
+    /** A method of its own: its loops, with nothing to hold, made each post slower. */
     private void holdAndPost(QueuePair queuePair, MemorySegment function, int from, int count) {
         int held = 0;
         try {
