@@ -151,6 +151,7 @@ public final class RdmaExtension
         if (isIdle(context)) {
             return;
         }
+        // An extension that is registered in a field of the instance is not asked for its condition.
         Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);
         configuration.timeout();

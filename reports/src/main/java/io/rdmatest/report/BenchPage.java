@@ -211,8 +211,7 @@ record BenchPage(JsonNode rows, JsonNode growth, Instant measured) {
 
     /**
      * What a target is missed by is a finding; what is too near the target says nothing for sure, and what was not measured
-     * nothing at all. Of work that grows a file of an earlier bench does not say whether it was decided: it was then judged as it
-     * was.
+     * nothing at all. The file of an earlier bench does not say of work that grows whether it was decided: what it says holds.
      */
     private static String status(JsonNode row) {
         if (!isMeasured(row)) {

@@ -44,8 +44,12 @@ public final class Bench {
 
         /** Tells whether these are all that a row needs. */
         boolean areEnough(Target target, List<Pair> measured) {
-            int count = measured.size();
-            return count >= least && (count >= most || RowResult.isDecided(target, measured));
+            return areEnough(measured.size(), RowResult.isDecided(target, measured));
+        }
+
+        /** Tells the same of so many, which decide about the row or do not. */
+        boolean areEnough(int count, boolean decided) {
+            return count >= least && (count >= most || decided);
         }
     }
 

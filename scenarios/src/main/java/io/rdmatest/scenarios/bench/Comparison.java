@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -26,12 +28,12 @@ public final class Comparison {
     private final Map<String, Entry> earlier;
 
     /** What is told about a row, be it one of pairs or of work that grows. */
-    private record Entry(String name, String target, String number, Verdict verdict) {
+    private record Entry(String name, Target target, String number, Verdict verdict) {
 
         static Entry of(RowResult result) {
             return new Entry(
                     result.row().name(),
-                    result.row().target().toString(),
+                    result.row().target(),
                     number(result.isMeasured(), () -> result.ratios().median()),
                     result.verdict());
         }
@@ -39,7 +41,7 @@ public final class Comparison {
         static Entry of(GrowthResult result) {
             return new Entry(
                     result.row().name(),
-                    String.format(Locale.ROOT, "<= %.2f", GrowthResult.MOST),
+                    GrowthResult.TARGET,
                     number(result.isMeasured(), () -> result.growth().greater()),
                     result.verdict());
         }
@@ -70,19 +72,18 @@ public final class Comparison {
             if (!rows.isArray()) {
                 throw new IOException(file + " is not the JSON of a bench: it has no rows");
             }
-            Map<String, BenchRow> known = new LinkedHashMap<>();
-            BenchRows.all().forEach(row -> known.put(row.name(), row));
+            Map<String, BenchRow> known = byName(BenchRows.all(), BenchRow::name);
             for (JsonNode json : rows) {
                 BenchRow row = known.get(json.path("name").asText());
                 if (row != null) {
                     earlier.put(row.name(), Entry.of(RowResult.of(row, json)));
                 }
             }
+            Map<String, GrowthRow> growing = byName(GrowthRows.all(), GrowthRow::name);
             for (JsonNode json : bench.path("growth")) {
-                for (GrowthRow row : GrowthRows.all()) {
-                    if (row.name().equals(json.path("name").asText())) {
-                        earlier.put(row.name(), Entry.of(GrowthResult.of(row, json)));
-                    }
+                GrowthRow row = growing.get(json.path("name").asText());
+                if (row != null) {
+                    earlier.put(row.name(), Entry.of(GrowthResult.of(row, json)));
                 }
             }
         } catch (JsonProcessingException | IllegalArgumentException e) {
@@ -90,6 +91,10 @@ public final class Comparison {
             throw new IOException(file + " is not the JSON of a bench: " + reason, e);
         }
         return new Comparison(file, measured, earlier);
+    }
+
+    private static <R> Map<String, R> byName(List<R> rows, Function<R, String> name) {
+        return rows.stream().collect(Collectors.toMap(name, Function.identity()));
     }
 
     /** Tells how often the verdict on a row is the opposite of what it was. */

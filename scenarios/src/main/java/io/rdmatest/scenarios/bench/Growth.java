@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  */
 public final class Growth {
 
-    /** Rounds of a row, and of one that is {@linkplain GrowthResult#isDecided not decided} by them. */
+    /** As many rounds as there are pairs of a row with a program. */
     private static final Bench.Pairs ROUNDS = Bench.Pairs.DEFAULT;
 
     /** After so long no other round is begun. */
@@ -116,7 +116,7 @@ public final class Growth {
                 }
                 rounds.add(Round.of(row, round));
                 result = new GrowthResult(row, points(runs), rounds, null, 0);
-            } while (!areEnough(result) && System.nanoTime() - begin < enoughNanos);
+            } while (!ROUNDS.areEnough(rounds.size(), result.isDecided()) && System.nanoTime() - begin < enoughNanos);
             return result;
         } catch (CancellationException | RoleCancelledException e) {
             throw e;
@@ -126,11 +126,6 @@ public final class Growth {
             progress.accept(row.name() + ": not measured: " + sentence);
             return GrowthResult.notMeasured(row, points(runs), sentence);
         }
-    }
-
-    private static boolean areEnough(GrowthResult result) {
-        int count = result.rounds().size();
-        return count >= ROUNDS.least() && (count >= ROUNDS.most() || result.isDecided());
     }
 
     private void tell(GrowthRow row, Point point) {

@@ -27,7 +27,7 @@ public record GrowthResult(
         int lostJvms) {
 
     /** How many times the least cost of a unit the cost may be when there is most work. */
-    public static final double MOST = 1.5;
+    public static final Target TARGET = Target.atMost(1.5);
 
     private static final String NANOS = "nanosPerUnit";
     private static final String ALLOCATED = "allocatedBytesPerUnit";
@@ -96,7 +96,7 @@ public record GrowthResult(
 
         /** Tells whether neither time nor memory of a unit grows. */
         public boolean holds() {
-            return greater() <= MOST;
+            return TARGET.holds(greater());
         }
 
         private static double growth(GrowthRow row, List<Point> points, ToDoubleFunction<Point> cost) {
@@ -189,23 +189,15 @@ public record GrowthResult(
      * {@linkplain RowResult#isDecided of pairs}, or all of the fewer than five for which there was time.
      */
     public boolean isDecided() {
-        return isMeasured() && isDecided(holds(), rounds);
-    }
-
-    private static boolean isDecided(boolean holds, List<Round> rounds) {
+        boolean holds = holds();
+        int count = rounds.size();
         int same = (int) rounds.stream().filter(round -> round.holds() == holds).count();
-        return same == rounds.size() || 2 * same > rounds.size() && RowResult.isDecided(same, rounds.size());
+        return isMeasured() && (same == count || 2 * same > count && RowResult.isDecided(same, count));
     }
 
     /** Returns what is said about the row. */
     public Verdict verdict() {
-        if (!isMeasured()) {
-            return Verdict.NOT_MEASURED;
-        }
-        if (!isDecided()) {
-            return Verdict.UNDECIDED;
-        }
-        return holds() ? Verdict.HOLDS : Verdict.MISSES;
+        return Verdict.of(isMeasured(), isDecided(), holds());
     }
 
     /** Returns the row in one line. */
@@ -216,7 +208,7 @@ public record GrowthResult(
         }
         return String.format(
                 Locale.ROOT,
-                "%-20s us per %s: %s; grows %.2f times, memory %.2f times%s (<= %.2f): %s",
+                "%-20s us per %s: %s; grows %.2f times, memory %.2f times%s (%s): %s",
                 row.name(),
                 row.unit(),
                 points.stream()
@@ -225,7 +217,7 @@ public record GrowthResult(
                 growth().timeGrowth(),
                 growth().memoryGrowth(),
                 spread(),
-                MOST,
+                TARGET,
                 verdict());
     }
 
@@ -243,7 +235,7 @@ public record GrowthResult(
         json.put("name", row.name());
         json.put("what", row.what());
         json.put("unit", row.unit());
-        json.put("most", MOST);
+        json.put("most", TARGET.value());
         json.put("judgedFrom", row.judgedFrom());
         json.put("holds", holds());
         json.put("decided", isDecided());

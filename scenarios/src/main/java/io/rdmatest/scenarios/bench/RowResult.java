@@ -167,13 +167,7 @@ public record RowResult(
 
     /** Returns what the ratios say about the target, if they say something. */
     public Verdict verdict() {
-        if (!isMeasured()) {
-            return Verdict.NOT_MEASURED;
-        }
-        if (!isDecided()) {
-            return Verdict.UNDECIDED;
-        }
-        return holds() ? Verdict.HOLDS : Verdict.MISSES;
+        return Verdict.of(isMeasured(), isDecided(), holds());
     }
 
     /** Tells whether the row was measured and the median of its ratios meets the target, decided or not. */
