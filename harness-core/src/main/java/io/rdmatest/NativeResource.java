@@ -42,7 +42,7 @@ public abstract class NativeResource implements AutoCloseable {
     private final Ledger.@Nullable Owner owner;
 
     private final long creator = Thread.currentThread().threadId();
-    private final Throwable origin = new Throwable();
+    private final Throwable origin = Ledger.stackOfNew();
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
 
@@ -126,7 +126,10 @@ public abstract class NativeResource implements AutoCloseable {
         return creator == thread.threadId();
     }
 
-    /** Returns where the object was created: the first frame outside the harness, or the innermost one. */
+    /**
+     * Returns where the object was created: the first frame outside the harness, or the innermost one. Of objects that
+     * {@linkplain Ledger#shareStack() share a stack} it is the place where that began.
+     */
     public final StackTraceElement createdAt() {
         StackTraceElement[] frames = origin.getStackTrace();
         for (StackTraceElement frame : frames) {
@@ -137,13 +140,14 @@ public abstract class NativeResource implements AutoCloseable {
         return frames[frames.length - 1];
     }
 
-    /** Returns the whole stack at the object's creation. */
+    /** Returns the whole stack at the object's creation, or the one that it {@linkplain Ledger#shareStack() shares}. */
     public final StackTraceElement[] creationStack() {
         return origin.getStackTrace();
     }
 
     private static boolean isHarness(String className) {
         return className.equals(NativeResource.class.getName())
+                || className.equals(Ledger.class.getName())
                 || className.startsWith("io.rdmatest.internal.")
                 || className.startsWith("io.rdmatest.verbs.") && !isTest(className)
                 || className.startsWith("io.rdmatest.cm.") && !isTest(className)

@@ -65,6 +65,42 @@ class NativeResourceTests {
     }
 
     @Test
+    void objectsMadeTogetherHaveOneStackAndOthersTheirOwn() throws InterruptedException {
+        List<Recorded> ofAnother = new ArrayList<>();
+        Recorded first;
+        Recorded second;
+        Recorded inner;
+        Recorded after;
+        try (Ledger.StackSharing ignored = Ledger.shareStack()) {
+            first = makeOne("first");
+            second = new Recorded("second");
+            try (Ledger.StackSharing alsoIgnored = Ledger.shareStack()) {
+                inner = new Recorded("inner");
+            }
+            after = new Recorded("after the inner");
+            Thread another = Thread.ofPlatform().start(() -> ofAnother.add(makeOne("of another thread")));
+            another.join(TimeUnit.SECONDS.toMillis(20));
+        }
+        Recorded alone = makeOne("alone");
+
+        assertThat(List.of(second, after))
+                .allSatisfy(resource -> assertThat(resource.creationStack()).isEqualTo(first.creationStack()));
+        assertThat(first.createdAt().getMethodName()).isEqualTo("objectsMadeTogetherHaveOneStackAndOthersTheirOwn");
+        assertThat(inner.createdAt().getLineNumber())
+                .isGreaterThan(first.createdAt().getLineNumber());
+        assertThat(first.creationStack())
+                .noneMatch(frame -> frame.getMethodName().equals("makeOne"));
+        assertThat(List.of(ofAnother.getFirst(), alone))
+                .allSatisfy(resource -> assertThat(resource.creationStack())
+                        .anyMatch(frame -> frame.getMethodName().equals("makeOne")));
+        List.of(first, second, inner, after, ofAnother.getFirst(), alone).forEach(NativeResource::close);
+    }
+
+    private Recorded makeOne(String name) {
+        return new Recorded(name);
+    }
+
+    @Test
     void aRefusedReleaseKeepsTheObjectInTheLedgerAndCanBeTriedAgain() {
         Recorded mr = new Recorded("mr");
         mr.refusal = new RdmaException("ibv_dereg_mr", "mr", 16);

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmId;
@@ -115,7 +116,8 @@ public final class UcmatoseRoles {
     private static Result run(RoleContext context, UcmatoseOptions options, boolean server) {
         Result result;
         long parting;
-        try (ConnectionSet set = new ConnectionSet(context, options, server)) {
+        try (Ledger.StackSharing ignored = Ledger.shareStack();
+                ConnectionSet set = new ConnectionSet(context, options, server)) {
             long start = System.nanoTime();
             if (options.bringUp() == BringUp.RAW) {
                 set.connectRaw();

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Ledger;
 import java.util.List;
 
 /**
@@ -59,7 +60,8 @@ public final class UdaddyRoles {
          */
         @Override
         public Result run(RoleContext context) {
-            try (DatagramSet set = new DatagramSet(context, options, true)) {
+            try (Ledger.StackSharing ignored = Ledger.shareStack();
+                    DatagramSet set = new DatagramSet(context, options, true)) {
                 long start = set.awaitRequests();
                 long up = System.nanoTime();
                 set.receive();
@@ -83,7 +85,8 @@ public final class UdaddyRoles {
          */
         @Override
         public Result run(RoleContext context) {
-            try (DatagramSet set = new DatagramSet(context, options, false)) {
+            try (Ledger.StackSharing ignored = Ledger.shareStack();
+                    DatagramSet set = new DatagramSet(context, options, false)) {
                 long start = System.nanoTime();
                 set.resolve();
                 long up = System.nanoTime();
