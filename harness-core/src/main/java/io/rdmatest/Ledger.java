@@ -127,15 +127,7 @@ public final class Ledger {
      * @return to be closed on the same thread, which then acts for the owner before
      */
     public static Acting actFor(Owner owner) {
-        Owner before = CURRENT.get();
-        CURRENT.set(owner);
-        return () -> {
-            if (before == null) {
-                CURRENT.remove();
-            } else {
-                CURRENT.set(before);
-            }
-        };
+        return replace(CURRENT, owner)::run;
     }
 
     /**
@@ -145,13 +137,18 @@ public final class Ledger {
      * @return to be closed on the same thread, which then has stacks as before
      */
     public static StackSharing shareStack() {
-        Throwable before = STACK.get();
-        STACK.set(new Throwable());
+        return replace(STACK, new Throwable())::run;
+    }
+
+    /** Gives the thread another value; returns what gives it the one before. */
+    private static <T> Runnable replace(ThreadLocal<@Nullable T> local, T value) {
+        T before = local.get();
+        local.set(value);
         return () -> {
             if (before == null) {
-                STACK.remove();
+                local.remove();
             } else {
-                STACK.set(before);
+                local.set(before);
             }
         };
     }
