@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * <p>{@code rdma.walk.seed}, {@code rdma.walk.operations} and {@code rdma.walk.threads} change it. The journal of the
  * last operations survives a crash of the JVM.
  */
+@Tag("soak")
 @Timeout(value = 20, unit = TimeUnit.MINUTES)
 @WholeLedger
 class RandomWalkIT {

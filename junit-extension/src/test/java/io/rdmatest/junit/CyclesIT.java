@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ConnectionCycles.Kind;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /**
  * Ten thousand connections leave nothing behind: no object in the kernel, no descriptor, no mapping of a queue, no block of
  * native memory and no Java object. That the measurement of memory can fail is proven by {@link MemoryGrowthTests}, for the
  * smallest block and the smallest object.
  */
+@Tag("soak")
 class CyclesIT {
 
     private static final int WARM_UP = 2_000;

@@ -15,6 +15,7 @@ import io.rdmatest.scenarios.role.StreamRoles;
 import io.rdmatest.scenarios.role.StreamRow;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * MB; over all 33 sizes 11 GB, which takes soft-RoCE in emulation about a quarter of an hour, so these run on demand only
  * ({@value ScenarioSettings#STREAM_SIZES}{@code =all}).
  */
+@Tag("soak")
 @Timeout(value = 1500, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExclusiveDevice
 class RstreamSuiteIT {

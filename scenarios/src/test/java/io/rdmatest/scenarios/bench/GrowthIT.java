@@ -6,11 +6,13 @@ import io.rdmatest.Ledger;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.junit.ExclusiveDevice;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The work of each row is done, as much as is asked for. What it costs is not judged here. */
+@Tag("soak")
 @ExclusiveDevice
 class GrowthIT {
 

@@ -13,11 +13,13 @@ import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The bench on a device: both sides of a latency and of a bandwidth row move what they say. How fast is not judged here. */
+@Tag("soak")
 @ExclusiveDevice
 class BenchIT {
 

@@ -7,15 +7,17 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Roles on two nodes, which are virtual machines on one segment; the agent is the jar that the build made. */
-@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
+@Tag("two-nodes")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
-class NodesTests {
+class NodesIT {
 
     @TempDir
     private Path folder;

@@ -1,18 +1,19 @@
 package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.acceptance.Machines.Ended;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A cache that a JVM refuses is not missed by anybody: commands only start more slowly. */
-class PreparedClassesTests {
+@Tag("machine")
+class PreparedClassesIT {
 
     private static final Path CACHE = Machines.PROJECT.resolve("scenarios/target/rdmatest.aot");
 
@@ -21,7 +22,6 @@ class PreparedClassesTests {
 
     @Test
     void theFirstCommandPreparesWhatAJvmAccepts() throws Exception {
-        assumeTrue(Machines.prepared(), Machines.NOT_PREPARED);
         Ended version = rdmatestVersion(Map.of());
         assertThat(version.output()).startsWith("rdmatest ");
         assertThat(CACHE).isNotEmptyFile();

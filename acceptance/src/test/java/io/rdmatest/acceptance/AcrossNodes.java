@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** What {@link NodesTests} runs on node a of two: roles here and on node b, and what becomes of them when one goes away. */
+/** What {@link NodesIT} runs on node a of two: roles here and on node b, and what becomes of them when one goes away. */
 final class AcrossNodes {
 
     private static final Duration STEP = Duration.ofSeconds(60);

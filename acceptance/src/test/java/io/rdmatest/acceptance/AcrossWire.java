@@ -44,7 +44,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** What {@link WireTests} runs on node a of two: exchanges with node b, each captured in a file of its own. */
+/** What {@link WireIT} runs on node a of two: exchanges with node b, each captured in a file of its own. */
 final class AcrossWire {
 
     static final String GROUP = "239.77.0.21";

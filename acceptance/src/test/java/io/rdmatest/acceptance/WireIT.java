@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -35,16 +36,17 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What passes between two virtual machines, captured on node a and judged here. One pair of machines makes all captures; each is
  * judged in a test of its own.
  */
-@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
+@Tag("two-nodes")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
-class WireTests {
+class WireIT {
 
     private static final InetAddress A = InetAddress.ofLiteral("10.77.0.1");
     private static final InetAddress B = InetAddress.ofLiteral("10.77.0.2");
     private static final Mac MAC_B = new Mac(0x5254_0077_0002L);
 
     /** What the machines write has to be in the project's folder. */
-    private static final Path FOLDER = Machines.PROJECT.resolve("reports/target/wire");
+    private static final Path FOLDER = Machines.PROJECT.resolve("acceptance/target/wire");
 
     private static String said = "";
 

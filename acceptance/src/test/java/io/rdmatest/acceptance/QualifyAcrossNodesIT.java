@@ -19,18 +19,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./qualify} with its scenarios across two nodes, which are virtual machines on one segment. */
-@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
+@Tag("two-nodes")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
-class QualifyAcrossNodesTests {
+class QualifyAcrossNodesIT {
 
     /** Not a temporary folder of the host's: of this one, the machines see the same. */
-    private final Path folder = Machines.PROJECT.resolve("reports/target/qualify-across-nodes");
+    private final Path folder = Machines.PROJECT.resolve("acceptance/target/qualify-across-nodes");
 
     @BeforeEach
     void createFolder() throws Exception {
@@ -38,13 +40,12 @@ class QualifyAcrossNodesTests {
     }
 
     /** That an sshd is installed; the project itself needs none. */
-    static boolean preparedWithSsh() throws Exception {
-        return Machines.preparedForNodes()
-                && Files.isExecutable(Path.of("/usr/sbin/sshd"))
-                && Files.isExecutable(Path.of("/usr/bin/ssh"));
+    static boolean isSshdThere() {
+        return Files.isExecutable(Path.of("/usr/sbin/sshd")) && Files.isExecutable(Path.of("/usr/bin/ssh"));
     }
 
     @Test
+    @Tag("every-build")
     void theServersSideIsOnTheOtherNodeAndTheProgramToo() throws Exception {
         String said = run(
                 Machines.qualify(),
@@ -126,7 +127,7 @@ class QualifyAcrossNodesTests {
 
     @Test
     @Timeout(value = 12, unit = TimeUnit.MINUTES)
-    @EnabledIf(value = "preparedWithSsh", disabledReason = "there is no sshd (Debian: apt-get install openssh-server)")
+    @EnabledIf(value = "isSshdThere", disabledReason = "there is no sshd (Debian: apt-get install openssh-server)")
     void theOtherNodeIsReachedBySsh() throws Exception {
         Path fabric = Files.writeString(folder.resolve("ssh.yaml"), """
                 fabric: two-by-ssh

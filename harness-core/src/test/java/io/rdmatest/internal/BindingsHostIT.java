@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * opens the libraries when it is initialised; without them the test is skipped, as it is without compiler or headers.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class BindingsTests {
+class BindingsHostIT {
 
     private static final Path JEXTRACT = Path.of("src/main/jextract");
     private static final Pattern UNDECLARED = Pattern.compile("error: .(\\w+). undeclared");

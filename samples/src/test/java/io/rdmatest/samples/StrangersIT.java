@@ -18,6 +18,7 @@ import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,7 +28,8 @@ import org.junit.jupiter.api.Test;
  * <p>Their Maven finds plugins and libraries of others in the local repository of this build first, and else where its own
  * settings say.
  */
-class StrangersTests {
+@Tag("strangers")
+class StrangersIT {
 
     private static final Path MODULE = Path.of("").toAbsolutePath();
     private static final Path TARGET = MODULE.resolve("target/strangers");

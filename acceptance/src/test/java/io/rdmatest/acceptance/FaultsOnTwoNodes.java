@@ -63,7 +63,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
- * What {@link FaultsTests} runs on node a of two: faults on purpose, what must come of them, and that it does not come without
+ * What {@link FaultsIT} runs on node a of two: faults on purpose, what must come of them, and that it does not come without
  * them.
  */
 @RdmaTest(timeout = "4 min")

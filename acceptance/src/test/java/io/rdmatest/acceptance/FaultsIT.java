@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -22,9 +23,10 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Faults on purpose between two virtual machines on one segment. All run in one pair of machines, which is booted once; what
  * became of each is a test here.
  */
-@EnabledIf(value = "io.rdmatest.acceptance.Machines#preparedForNodes", disabledReason = Machines.NOT_PREPARED)
+@Tag("two-nodes")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
-class FaultsTests {
+class FaultsIT {
 
     private static String said = "";
 

@@ -11,6 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,9 +22,10 @@ import org.junit.jupiter.params.provider.EnumSource;
  * {@code ./rdmatest} against the C programs: in one virtual machine, and from one of two hosts to the other, on which nothing
  * but rdma-core is used. One pair of machines runs all of it, one exchange after the other.
  */
-@EnabledIf(value = "io.rdmatest.acceptance.Machines#prepared", disabledReason = Machines.NOT_PREPARED)
+@Tag("machine")
+@EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 12, unit = TimeUnit.MINUTES)
-class CommandsAgainstProgramsTests {
+class CommandsAgainstProgramsIT {
 
     /**
      * Functions of the scripts. {@code listening} waits until somebody on this host (or with a prefix on the other one)
