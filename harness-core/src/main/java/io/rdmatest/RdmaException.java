@@ -8,12 +8,13 @@ import io.rdmatest.internal.Errno;
  * <p>The message names the call with its operands, the errno by name and text, and, for the usual causes, what to do
  * about it.
  */
-public class RdmaException extends RuntimeException {
+public class RdmaException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
     private final String call;
     private final int errno;
+    private final Cause rdmaCause;
 
     /**
      * Creates the exception for a failed native call; the usual cure for the errno is appended.
@@ -40,17 +41,46 @@ public class RdmaException extends RuntimeException {
                 + (cure.isEmpty() ? "" : ". " + cure));
         this.call = call;
         this.errno = errno;
+        this.rdmaCause = Cause.ofErrno(call, Errno.name(errno));
+    }
+
+    /**
+     * Creates the exception for a condition of this host that no errno describes: a device, library or resource is missing.
+     *
+     * @param message names the cause and the cure
+     */
+    public RdmaException(String message) {
+        this(Cause.HOST_NOT_READY, message);
     }
 
     /**
      * Creates the exception for a condition that no errno describes.
      *
+     * @param cause what went wrong
      * @param message names the cause and the cure
      */
-    public RdmaException(String message) {
+    public RdmaException(Cause cause, String message) {
+        this(cause, message, "", 0);
+    }
+
+    /**
+     * Creates the exception with a message that is already complete.
+     *
+     * @param cause what went wrong
+     * @param message the whole message
+     * @param call the C function; empty when no single call failed
+     * @param errno the errno value, 0 when the call reports none
+     */
+    public RdmaException(Cause cause, String message, String call, int errno) {
         super(message);
-        this.call = "";
-        this.errno = 0;
+        this.call = call;
+        this.errno = errno;
+        this.rdmaCause = cause;
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return rdmaCause;
     }
 
     /** Returns the C function that failed; empty when no single call did. */

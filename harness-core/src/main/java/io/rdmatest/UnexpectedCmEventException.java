@@ -5,7 +5,7 @@ import java.util.HexFormat;
 import java.util.Optional;
 
 /** Signals that the connection manager reported another event than the awaited one (rdma_get_cm_event(3)). */
-public final class UnexpectedCmEventException extends RuntimeException {
+public final class UnexpectedCmEventException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -35,6 +35,11 @@ public final class UnexpectedCmEventException extends RuntimeException {
         this.got = got;
         this.status = status;
         this.privateData = privateData.clone();
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.ofEvent(got, status, errnoName());
     }
 
     /** Returns the awaited event by its C name. */

@@ -5,7 +5,7 @@ package io.rdmatest;
  *
  * <p>Statuses: ibv_poll_cq(3) and InfiniBand Architecture Specification volume 1, section 11.6.2.
  */
-public final class WorkCompletionException extends RuntimeException {
+public final class WorkCompletionException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -43,6 +43,11 @@ public final class WorkCompletionException extends RuntimeException {
         this.opcode = opcode;
         this.wrId = wrId;
         this.qpNumber = qpNumber;
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.ofCompletion(statusName);
     }
 
     /** Returns the status by its C name. */

@@ -1,9 +1,10 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.Cause;
 import java.util.List;
 
 /** Signals that a fabric can't be read, found or resolved to a device. The message has one line per problem. */
-public class FabricException extends RuntimeException {
+public class FabricException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -33,5 +34,10 @@ public class FabricException extends RuntimeException {
     /** Returns the problems, one line each; in a file's order for a file. */
     public List<String> problems() {
         return problems;
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.HOST_NOT_READY;
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.cm;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.rdma_addrinfo;
@@ -221,10 +222,11 @@ public final class AddressInfo {
         try {
             return answer.get(nanos, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            throw new RdmaTimeoutException(awaited, timeout, "the name service or ibacm did not answer");
+            throw new RdmaTimeoutException(
+                    Cause.UNKNOWN_HOST, awaited, timeout, "the name service or ibacm did not answer");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new RdmaException("interrupted while waiting for the " + awaited);
+            throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting for the " + awaited);
         } catch (ExecutionException e) {
             throw Native.unchecked("rdma_getaddrinfo", e.getCause());
         }

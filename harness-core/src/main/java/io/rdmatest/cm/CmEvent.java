@@ -1,5 +1,6 @@
 package io.rdmatest.cm;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.internal.Errno;
@@ -205,6 +206,15 @@ public final class CmEvent {
         /** Returns the number in librdmacm; −1 for {@link #UNKNOWN}. */
         public int number() {
             return number;
+        }
+
+        /** Returns what it means that the event was awaited and did not come. */
+        Cause silence() {
+            return switch (this) {
+                case ADDR_RESOLVED, CONNECT_REQUEST, CONNECT_RESPONSE, ESTABLISHED -> Cause.PEER_ABSENT;
+                case ROUTE_RESOLVED -> Cause.NO_ROUTE;
+                default -> Cause.TIMEOUT;
+            };
         }
 
         /** Returns the C name, for example {@code RDMA_CM_EVENT_ESTABLISHED}. */

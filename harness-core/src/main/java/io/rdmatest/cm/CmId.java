@@ -1,5 +1,6 @@
 package io.rdmatest.cm;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -423,10 +424,12 @@ public final class CmId extends NativeResource {
                 mine().and(raw -> raw.number() == wanted.number()
                         || raw.number() == error.number()
                         || raw.number() == CmEvent.Type.DEVICE_REMOVAL.number()),
+                wanted.silence(),
                 wanted.cName() + " for " + target,
                 timeout);
         if (event.type() == error && event.status() == -rdma_h.ETIMEDOUT()) {
             throw new RdmaTimeoutException(
+                    wanted.silence(),
                     wanted.cName() + " for " + target + " on " + describe(),
                     timeout,
                     "the kernel gave up: " + event.statusText());
@@ -677,7 +680,7 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id is closed, also by another thread during the wait
      */
     public CmEvent awaitEvent(Duration timeout) {
-        return channel.awaitMatching(this, mine(), "connection manager event", timeout);
+        return channel.awaitMatching(this, mine(), Cause.TIMEOUT, "connection manager event", timeout);
     }
 
     /** Returns the next event of this id, or empty if there is none now. */
@@ -694,7 +697,8 @@ public final class CmId extends NativeResource {
      * @throws RdmaTimeoutException if none comes
      */
     public CmEvent expectEvent(CmEvent.Type wanted, Duration timeout) {
-        return channel.awaitMatching(this, mine(), wanted.cName(), timeout).require(wanted);
+        return channel.awaitMatching(this, mine(), wanted.silence(), wanted.cName(), timeout)
+                .require(wanted);
     }
 
     private Predicate<RawEvent> mine() {
@@ -915,6 +919,7 @@ public final class CmId extends NativeResource {
             CmEvent event = channel.awaitMatching(
                     this,
                     mine().and(raw -> raw.token() == token || raw.number() == CmEvent.Type.DEVICE_REMOVAL.number()),
+                    CmEvent.Type.MULTICAST_JOIN.silence(),
                     CmEvent.Type.MULTICAST_JOIN.cName() + " for " + name,
                     timeout);
             UdParameters ud = event.require(CmEvent.Type.MULTICAST_JOIN).ud();

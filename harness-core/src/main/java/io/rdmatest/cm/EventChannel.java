@@ -1,5 +1,6 @@
 package io.rdmatest.cm;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -173,7 +174,7 @@ public final class EventChannel extends NativeResource {
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      */
     public CmEvent await(Duration timeout) {
-        return awaitMatching(null, event -> true, "connection manager event", timeout);
+        return awaitMatching(null, event -> true, Cause.TIMEOUT, "connection manager event", timeout);
     }
 
     /** Returns the next event of any id, or empty if there is none now. */
@@ -190,7 +191,8 @@ public final class EventChannel extends NativeResource {
      * @throws RdmaTimeoutException if none comes
      */
     public CmEvent expect(CmEvent.Type wanted, Duration timeout) {
-        return awaitMatching(null, event -> true, wanted.cName(), timeout).require(wanted);
+        return awaitMatching(null, event -> true, wanted.silence(), wanted.cName(), timeout)
+                .require(wanted);
     }
 
     /**
@@ -311,8 +313,10 @@ public final class EventChannel extends NativeResource {
      * Waits for an event.
      *
      * @param id whose event it is: the wait ends when the id is closed and follows it to another channel; null for any
+     * @param silence what it means that none comes
      */
-    CmEvent awaitMatching(@Nullable CmId id, Predicate<RawEvent> matching, String awaited, Duration timeout) {
+    CmEvent awaitMatching(
+            @Nullable CmId id, Predicate<RawEvent> matching, Cause silence, String awaited, Duration timeout) {
         long begin = System.nanoTime();
         long budget = nanos(timeout);
         EventChannel here = this;
@@ -328,13 +332,16 @@ public final class EventChannel extends NativeResource {
             }
             if (remaining <= 0) {
                 throw new RdmaTimeoutException(
+                        silence,
                         awaited + (id == null ? " on " + here.describe() : " on " + id.describe()),
                         timeout,
                         here.lastSeen());
             }
             if (Thread.currentThread().isInterrupted()) {
-                throw new RdmaException("interrupted while waiting for " + awaited + " on "
-                        + (id == null ? here.describe() : id.describe()) + "; " + here.lastSeen());
+                throw new RdmaException(
+                        Cause.INTERRUPTED,
+                        "interrupted while waiting for " + awaited + " on "
+                                + (id == null ? here.describe() : id.describe()) + "; " + here.lastSeen());
             }
         }
     }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Downcall;
@@ -241,8 +242,10 @@ final class Rdmacm {
                 throw new RdmaException("rdma_getaddrinfo", operands, code);
             }
             MemorySegment text = (MemorySegment) GAI_STRERROR.handle().invokeExact(Native.errnoState(), code);
-            throw new RdmaException("rdma_getaddrinfo(" + operands + ") failed: " + Native.string(text, 256)
-                    + ". Give an address or a name that 'getent ahosts' finds, in the format that was asked for.");
+            throw new RdmaException(
+                    Cause.UNKNOWN_HOST,
+                    "rdma_getaddrinfo(" + operands + ") failed: " + Native.string(text, 256)
+                            + ". Give an address or a name that 'getent ahosts' finds, in the format that was asked for.");
         } catch (Throwable e) {
             throw Native.unchecked("rdma_getaddrinfo", e);
         }
@@ -258,8 +261,10 @@ final class Rdmacm {
 
     private static Downcall younger(Downcall call, int release) {
         if (!call.isPresent()) {
-            throw new RdmaException("the installed librdmacm has no " + call.function() + ": it came with rdma-core "
-                    + release + "; install that release or a later one");
+            throw new RdmaException(
+                    Cause.UNSUPPORTED,
+                    "the installed librdmacm has no " + call.function() + ": it came with rdma-core " + release
+                            + "; install that release or a later one");
         }
         return call;
     }

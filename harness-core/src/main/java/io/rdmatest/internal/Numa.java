@@ -1,5 +1,6 @@
 package io.rdmatest.internal;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -124,7 +125,8 @@ public final class Numa {
         check(node);
         long boundary = Math.max(alignment, page);
         if (size > Long.MAX_VALUE - boundary - page) {
-            throw new RdmaException("there is no memory for " + size + " bytes on NUMA node " + node);
+            throw new RdmaException(
+                    Cause.OUT_OF_MEMORY, "there is no memory for " + size + " bytes on NUMA node " + node);
         }
         // One boundary more than needed, so that an aligned address lies within.
         long length = (size + page - 1) / page * page + boundary - page;

@@ -2,6 +2,7 @@ package io.rdmatest.peer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.Cause;
 import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
@@ -133,6 +134,7 @@ public final class FailureTypes {
                 failure.getClass().getName(),
                 known,
                 failure.getMessage(),
+                Cause.of(failure).name(),
                 details,
                 depth == 0 ? stack(failure) : "",
                 cause == null || depth == DEEPEST_CAUSE ? null : describe(cause, depth + 1));
@@ -149,25 +151,42 @@ public final class FailureTypes {
     // ---- here ----
 
     Throwable rebuild(PeerFailure failure) {
+        Cause wanted = cause(failure.rdmaCause());
+        Throwable below = failure.cause() == null ? null : rebuild(failure.cause());
         Type type = failure.known() == null ? null : types.get(failure.known());
-        Throwable rebuilt = null;
         if (type != null && type.rebuild() != null) {
             try {
-                rebuilt = type.rebuild().apply(failure.message(), failure.details());
+                Throwable rebuilt = join(type.rebuild().apply(failure.message(), failure.details()), below);
+                // A type that does not keep the cause would change the verdict on the way.
+                if (Cause.of(rebuilt) == wanted) {
+                    return rebuilt;
+                }
             } catch (RuntimeException e) {
                 // Details that the type does not take: the message and the stack say what there is to say.
-                rebuilt = null;
             }
         }
-        if (rebuilt == null) {
-            rebuilt = new RemoteFailureException(failure.type(), Objects.requireNonNullElse(failure.message(), ""));
+        return join(
+                new RemoteFailureException(failure.type(), Objects.requireNonNullElse(failure.message(), ""), wanted),
+                below);
+    }
+
+    /** A node of another release may know causes that this one does not. */
+    private static Cause cause(String name) {
+        for (Cause cause : Cause.values()) {
+            if (cause.name().equals(name)) {
+                return cause;
+            }
         }
-        if (failure.cause() != null && rebuilt.getCause() == null) {
+        return Cause.DEFECT;
+    }
+
+    private static Throwable join(Throwable rebuilt, @Nullable Throwable below) {
+        if (below != null && rebuilt.getCause() == null) {
             try {
-                rebuilt.initCause(rebuild(failure.cause()));
+                Throwable ignored = rebuilt.initCause(below);
             } catch (IllegalStateException e) {
                 // Its constructor has said that there is none.
-                rebuilt.addSuppressed(rebuild(failure.cause()));
+                rebuilt.addSuppressed(below);
             }
         }
         return rebuilt;
@@ -176,30 +195,25 @@ public final class FailureTypes {
     // ---- the types of this module; what their constructors compose is taken apart: the message stays the same ----
 
     private static Map<String, String> detailsOf(RdmaException failure) {
-        return Map.of("call", failure.call(), "errno", Integer.toString(failure.errno()));
+        return Map.of(
+                "rdmaCause", failure.rdmaCause().name(),
+                "call", failure.call(),
+                "errno", Integer.toString(failure.errno()));
     }
 
     private static RdmaException rdma(@Nullable String message, Map<String, String> details) {
-        String text = Objects.requireNonNullElse(message, "");
-        String call = details.getOrDefault("call", "");
-        int errno = Integer.parseInt(details.getOrDefault("errno", "0"));
-        if (call.isEmpty()) {
-            return new RdmaException(text);
-        }
-        String said = new RdmaException(call, "", errno, "").getMessage();
-        // What follows the operands, for example ") failed: ENOMEM (Cannot allocate memory)".
-        String afterOperands = said.substring(call.length() + 1);
-        int at = text.indexOf(afterOperands);
-        if (at <= call.length() || !text.startsWith(call + "(")) {
-            return new RdmaException(call, text, errno, "");
-        }
-        String cure = text.substring(at + afterOperands.length());
         return new RdmaException(
-                call, text.substring(call.length() + 1, at), errno, cure.startsWith(". ") ? cure.substring(2) : cure);
+                cause(details.getOrDefault("rdmaCause", "")),
+                Objects.requireNonNullElse(message, ""),
+                details.getOrDefault("call", ""),
+                Integer.parseInt(details.getOrDefault("errno", "0")));
     }
 
     private static Map<String, String> detailsOf(RdmaTimeoutException failure) {
-        return Map.of("awaited", failure.awaited(), "waited", failure.waited().toString());
+        return Map.of(
+                "rdmaCause", failure.rdmaCause().name(),
+                "awaited", failure.awaited(),
+                "waited", failure.waited().toString());
     }
 
     private static RdmaTimeoutException timeout(@Nullable String message, Map<String, String> details) {
@@ -207,7 +221,11 @@ public final class FailureTypes {
         Duration waited = Duration.parse(details.getOrDefault("waited", "PT0S"));
         String start = new RdmaTimeoutException(awaited, waited, "").getMessage() + "; ";
         String text = Objects.requireNonNullElse(message, "");
-        return new RdmaTimeoutException(awaited, waited, text.startsWith(start) ? text.substring(start.length()) : "");
+        return new RdmaTimeoutException(
+                cause(details.getOrDefault("rdmaCause", "")),
+                awaited,
+                waited,
+                text.startsWith(start) ? text.substring(start.length()) : "");
     }
 
     private static Map<String, String> detailsOf(WorkCompletionException failure) {

@@ -1,10 +1,11 @@
 package io.rdmatest.peer;
 
+import io.rdmatest.Cause;
 import java.util.List;
 import java.util.OptionalInt;
 
 /** Signals that a node's agent is not there, or is gone; the message names node, command, exit status and last log lines. */
-public final class PeerLostException extends RuntimeException {
+public final class PeerLostException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -58,6 +59,11 @@ public final class PeerLostException extends RuntimeException {
     /** Makes an exception for the calling thread that has this one as its cause: several roles share one loss. */
     PeerLostException again() {
         return new PeerLostException(this);
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.NODE_LOST;
     }
 
     /** Returns how the node was lost. */

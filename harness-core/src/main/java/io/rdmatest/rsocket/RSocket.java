@@ -1,5 +1,6 @@
 package io.rdmatest.rsocket;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -351,7 +352,7 @@ public final class RSocket extends NativeResource {
                 throw Native.failure("raccept", describe());
             }
             if (!wait.slice(rdma_h.POLLIN())) {
-                throw new RdmaTimeoutException("connection to accept at " + describe(), timeout, "");
+                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to accept at " + describe(), timeout, "");
             }
         }
     }
@@ -420,7 +421,7 @@ public final class RSocket extends NativeResource {
     private void awaitConnection(String target, Wait wait, Duration timeout) {
         while (!wait.ready()) {
             if (!wait.slice(rdma_h.POLLOUT())) {
-                throw new RdmaTimeoutException("connection to " + target, timeout, describe());
+                throw new RdmaTimeoutException(Cause.PEER_ABSENT, "connection to " + target, timeout, describe());
             }
         }
         int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
@@ -625,8 +626,10 @@ public final class RSocket extends NativeResource {
     public void receiveFully(MemorySegment into, Duration timeout) {
         long count = receive(into, timeout, WAIT_ALL);
         if (count < into.byteSize()) {
-            throw new RdmaException("the stream of " + describe() + " ended after " + Math.max(count, 0) + " of "
-                    + into.byteSize() + " bytes");
+            throw new RdmaException(
+                    Cause.PEER_LOST,
+                    "the stream of " + describe() + " ended after " + Math.max(count, 0) + " of " + into.byteSize()
+                            + " bytes");
         }
     }
 
@@ -1062,7 +1065,7 @@ public final class RSocket extends NativeResource {
          */
         boolean slice(int events) {
             if (Thread.currentThread().isInterrupted()) {
-                throw new RdmaException("interrupted while waiting on " + describe());
+                throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting on " + describe());
             }
             long left = nanos - (System.nanoTime() - begin);
             if (left <= 0) {

@@ -1,5 +1,6 @@
 package io.rdmatest.rsocket;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_in;
@@ -23,7 +24,7 @@ final class SocketAddresses {
 
     static MemorySegment encode(InetSocketAddress address, SegmentAllocator allocator) {
         if (address.isUnresolved()) {
-            throw new RdmaException("unknown host '" + address.getHostString() + "'");
+            throw new RdmaException(Cause.UNKNOWN_HOST, "unknown host '" + address.getHostString() + "'");
         }
         InetAddress ip = address.getAddress();
         boolean ipv4 = ip instanceof Inet4Address;
@@ -63,6 +64,7 @@ final class SocketAddresses {
         } catch (UnknownHostException e) {
             throw new IllegalStateException("an address of 4 or 16 bytes was refused", e);
         }
-        throw new RdmaException("address family " + family + " of an rsocket is neither IPv4 nor IPv6");
+        throw new RdmaException(
+                Cause.UNSUPPORTED, "address family " + family + " of an rsocket is neither IPv4 nor IPv6");
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import java.time.Duration;
@@ -43,7 +44,7 @@ final class Deadline {
             throw new RdmaTimeoutException(awaited, timeout, lastSeen.get());
         }
         if (Thread.currentThread().isInterrupted()) {
-            throw new RdmaException("interrupted while waiting for " + awaited);
+            throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting for " + awaited);
         }
     }
 }

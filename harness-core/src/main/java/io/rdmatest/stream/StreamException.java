@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 
 /** Signals that a stream can't be set up, or can't go on. */
@@ -10,25 +11,31 @@ public final class StreamException extends RdmaException {
     /** What happened. */
     public enum Reason {
         /** The peer speaks another version of the protocol. */
-        VERSION_MISMATCH,
+        VERSION_MISMATCH(Cause.REJECTED),
         /** The peer's connection data has values that no stream can work with. */
-        BAD_CONNECTION_DATA,
+        BAD_CONNECTION_DATA(Cause.REJECTED),
         /** The peer did not take this side's connection data. */
-        REFUSED,
+        REFUSED(Cause.REJECTED),
         /** The device can't do it. */
-        UNSUPPORTED,
+        UNSUPPORTED(Cause.UNSUPPORTED),
         /** The peer ended the connection, so that nothing more can be sent. */
-        PEER_SHUT_DOWN,
+        PEER_SHUT_DOWN(Cause.PEER_LOST),
         /** The connection broke: the peer does not acknowledge any more, or its queue pair is gone. */
-        CONNECTION_LOST,
+        CONNECTION_LOST(Cause.PEER_LOST),
         /** The peer sent what the protocol does not allow. */
-        PROTOCOL_VIOLATION
+        PROTOCOL_VIOLATION(Cause.PROTOCOL_VIOLATION);
+
+        private final Cause cause;
+
+        Reason(Cause cause) {
+            this.cause = cause;
+        }
     }
 
     private final Reason reason;
 
     StreamException(Reason reason, String message) {
-        super(message);
+        super(reason.cause, message);
         this.reason = reason;
     }
 

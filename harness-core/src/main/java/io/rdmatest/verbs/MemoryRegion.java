@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.ibv_mr;
 import io.rdmatest.internal.Errno;
@@ -97,8 +98,10 @@ public final class MemoryRegion extends VerbsObject {
         try {
             return arena.allocate(size, alignment);
         } catch (OutOfMemoryError e) {
-            RdmaException failure = new RdmaException("there is no memory for ibv_reg_mr(" + operands
-                    + "): raise -XX:MaxDirectMemorySize of the JVM (" + e.getMessage() + ")");
+            RdmaException failure = new RdmaException(
+                    Cause.OUT_OF_MEMORY,
+                    "there is no memory for ibv_reg_mr(" + operands + "): raise -XX:MaxDirectMemorySize of the JVM ("
+                            + e.getMessage() + ")");
             failure.initCause(e);
             throw failure;
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 
 /** Signals that a list of work requests was not posted as a whole: those before {@link #badIndex()} are posted. */
@@ -16,6 +17,12 @@ public final class PostException extends RdmaException {
                 errno,
                 (badIndex > 0 ? "Requests 0 to " + (badIndex - 1) + " are posted. " : "") + cure(errno));
         this.badIndex = badIndex;
+    }
+
+    /** Returns {@link Cause#DEFECT}: whoever posted more, or other requests, than the queue pair takes made a mistake. */
+    @Override
+    public Cause rdmaCause() {
+        return Cause.DEFECT;
     }
 
     private static String cure(int errno) {

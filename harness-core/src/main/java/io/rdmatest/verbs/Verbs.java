@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
@@ -228,7 +229,7 @@ final class Verbs {
 
     static void failIfInterrupted(String awaited) {
         if (Thread.currentThread().isInterrupted()) {
-            throw new RdmaException("interrupted while waiting for " + awaited);
+            throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting for " + awaited);
         }
     }
 

@@ -2,6 +2,7 @@ package io.rdmatest.peer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeAccessException;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
@@ -25,6 +26,8 @@ class FailureTypesTests {
                 new RdmaException("rdma_bind_addr", "10.0.0.1) failed: no", 98, "End it. Or another"),
                 new RdmaException("ibv_close_device", "rxe0", 0),
                 new RdmaException("a condition that no errno describes"),
+                new RdmaException(Cause.PEER_LOST, "the stream ended"),
+                new RdmaTimeoutException(Cause.PEER_ABSENT, "connection request", Duration.ofMillis(1500), ""),
                 new RdmaTimeoutException("2 completions on cq rxe0/4", Duration.ofMillis(1500), "1 came; not more"),
                 new RdmaTimeoutException("end", Duration.ofNanos(1), ""),
                 new WorkCompletionException("IBV_WC_REM_ACCESS_ERR", 10, "the peer said no", 0x80, "SEND", -5, 17),
@@ -52,6 +55,7 @@ class FailureTypesTests {
         Throwable rebuilt = over(failure);
 
         assertThat(rebuilt).hasSameClassAs(failure).hasMessage(failure.getMessage());
+        assertThat(Cause.of(rebuilt)).isEqualTo(Cause.of(failure));
         FailureTypes types = FailureTypes.core();
         assertThat(types.describe(rebuilt).details())
                 .isEqualTo(types.describe(failure).details());
@@ -63,6 +67,37 @@ class FailureTypesTests {
                         .getCause())
                 .isExactlyInstanceOf(RdmaException.class)
                 .hasMessageContaining("ENOMEM");
+    }
+
+    /** Only its superclass is registered, and that does not keep the cause. */
+    private static final class Violation extends IllegalStateException implements Cause.Carrier {
+        private static final long serialVersionUID = 1L;
+
+        Violation(String message) {
+            super(message);
+        }
+
+        @Override
+        public Cause rdmaCause() {
+            return Cause.PROTOCOL_VIOLATION;
+        }
+    }
+
+    @Test
+    void whatWentWrongSurvivesWhateverTheTypeBecomes() {
+        Throwable rebuilt = over(new RuntimeException("role", new Violation("PSN 7 twice")));
+        assertThat(Cause.of(rebuilt)).isEqualTo(Cause.PROTOCOL_VIOLATION);
+        assertThat(rebuilt.getCause())
+                .isInstanceOf(RemoteFailureException.class)
+                .hasMessageEndingWith("Violation: PSN 7 twice");
+        assertThat(Cause.of(over(new OutOfMemoryError("heap")))).isEqualTo(Cause.OUT_OF_MEMORY);
+    }
+
+    @Test
+    void aCauseOfAnotherReleaseIsADefect() {
+        PeerFailure later = new PeerFailure("x.Y", null, "z", "GRAVITY", java.util.Map.of(), "", null);
+
+        assertThat(Cause.of(FailureTypes.core().rebuild(later))).isEqualTo(Cause.DEFECT);
     }
 
     @Test
@@ -85,7 +120,13 @@ class FailureTypesTests {
     @Test
     void aTypeThatIsNotRegisteredIsNeverLoaded() {
         PeerFailure forged = new PeerFailure(
-                "javax.naming.InitialContext", "javax.naming.InitialContext", "x", java.util.Map.of(), "", null);
+                "javax.naming.InitialContext",
+                "javax.naming.InitialContext",
+                "x",
+                "DEFECT",
+                java.util.Map.of(),
+                "",
+                null);
 
         assertThat(FailureTypes.core().rebuild(forged)).isInstanceOf(RemoteFailureException.class);
     }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -180,8 +181,13 @@ final class ConnectionSet implements AutoCloseable {
 
     /** Waits until every connection stands; returns when the first request came. */
     long awaitConnections() {
-        awaitEvents("connection request", () -> !connections.isEmpty(), options.firstClientTimeout());
-        awaitEvents("ESTABLISHED after accepting", () -> established == options.connections(), options.timeout());
+        awaitEvents(
+                Cause.PEER_ABSENT, "connection request", () -> !connections.isEmpty(), options.firstClientTimeout());
+        awaitEvents(
+                Cause.PEER_ABSENT,
+                "ESTABLISHED after accepting",
+                () -> established == options.connections(),
+                options.timeout());
         return firstRequest;
     }
 
@@ -247,6 +253,7 @@ final class ConnectionSet implements AutoCloseable {
         peer = address + " port " + port;
         try {
             awaitEvents(
+                    Cause.PEER_ABSENT,
                     "answer to the connection request",
                     () -> {
                         while (connections.size() < options.connections()
@@ -598,9 +605,10 @@ final class ConnectionSet implements AutoCloseable {
     /**
      * Handles events until something is so.
      *
+     * @param silence what it means that nothing comes
      * @param limit how long without any event; null for no limit
      */
-    private void awaitEvents(String what, BooleanSupplier done, @Nullable Duration limit) {
+    private void awaitEvents(Cause silence, String what, BooleanSupplier done, @Nullable Duration limit) {
         long deadline = limit == null ? 0 : Waits.deadline(limit);
         while (true) {
             if (done.getAsBoolean()) {
@@ -615,7 +623,7 @@ final class ConnectionSet implements AutoCloseable {
                 handle(channel().await(SLICE));
             } catch (RdmaTimeoutException e) {
                 if (limit != null && System.nanoTime() - deadline >= 0) {
-                    throw new RdmaTimeoutException(what, limit, state());
+                    throw new RdmaTimeoutException(silence, what, limit, state());
                 }
             }
         }
@@ -855,7 +863,7 @@ final class ConnectionSet implements AutoCloseable {
 
     private void awaitParting(String what, BooleanSupplier done) {
         try {
-            awaitEvents(what, done, options.timeout());
+            awaitEvents(Cause.PEER_LOST, what, done, options.timeout());
         } catch (RdmaTimeoutException e) {
             throw new ScenarioException(
                     Reason.PEER_LOST,

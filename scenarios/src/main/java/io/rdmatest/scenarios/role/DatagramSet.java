@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -139,7 +140,8 @@ final class DatagramSet implements AutoCloseable {
 
     private CmEvent awaitRequest(CmId id, @Nullable Duration limit) {
         if (limit != null) {
-            return RcLink.awaitEvent(context, id, limit, "connection request").require(CmEvent.Type.CONNECT_REQUEST);
+            return RcLink.awaitEvent(context, id, limit, Cause.PEER_ABSENT, "connection request")
+                    .require(CmEvent.Type.CONNECT_REQUEST);
         }
         while (true) {
             context.checkCancelled();
@@ -217,7 +219,8 @@ final class DatagramSet implements AutoCloseable {
             long connecting = System.nanoTime();
             id.connect(
                     ConnectionParameters.builder().privateData(plan(i).encode()).build());
-            CmEvent event = RcLink.awaitEvent(context, id, options.timeout(), "answer to the service id resolution");
+            CmEvent event = RcLink.awaitEvent(
+                    context, id, options.timeout(), Cause.PEER_ABSENT, "answer to the service id resolution");
             if (event.type() != CmEvent.Type.ESTABLISHED) {
                 throw failed(event);
             }

@@ -1,9 +1,10 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import java.util.List;
 
 /** Messages of a multicast group were lost, came twice, or were not as they were sent. */
-public final class DeliveryError extends AssertionError {
+public final class DeliveryError extends AssertionError implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -18,6 +19,11 @@ public final class DeliveryError extends AssertionError {
     public DeliveryError(String message, List<Delivery> deliveries) {
         super(message);
         this.deliveries = List.copyOf(deliveries);
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.WRONG_DELIVERY;
     }
 
     /** Returns what arrived, by receiver and sender; may be empty. */

@@ -1,9 +1,11 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
+
 /**
  * Data arrived that is not what was sent: the fabric, or whoever wrote into the buffer, broke its promise.
  */
-public final class PayloadMismatchError extends AssertionError {
+public final class PayloadMismatchError extends AssertionError implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -25,6 +27,11 @@ public final class PayloadMismatchError extends AssertionError {
         this.offset = offset;
         this.expected = expected & 0xff;
         this.actual = actual & 0xff;
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.WRONG_DATA;
     }
 
     /** The offset of the first wrong byte, in bytes from the start of the verified data. */

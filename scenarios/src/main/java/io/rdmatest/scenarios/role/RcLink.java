@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
@@ -152,7 +153,8 @@ final class RcLink implements AutoCloseable {
         }
 
         CmEvent awaitRequest(Duration timeout) {
-            return awaitEvent(context, id, timeout, "connection request").require(CmEvent.Type.CONNECT_REQUEST);
+            return awaitEvent(context, id, timeout, Cause.PEER_ABSENT, "connection request")
+                    .require(CmEvent.Type.CONNECT_REQUEST);
         }
 
         /** Returns the next request, or empty if none comes in time. */
@@ -173,7 +175,7 @@ final class RcLink implements AutoCloseable {
         }
     }
 
-    static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, String what) {
+    static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
         long deadline = Waits.deadline(timeout);
         while (true) {
             context.checkCancelled();
@@ -184,7 +186,7 @@ final class RcLink implements AutoCloseable {
                 return event;
             } catch (RdmaTimeoutException e) {
                 if (Waits.remaining(deadline).isZero()) {
-                    throw new RdmaTimeoutException(what, timeout, "no event on " + id.describe());
+                    throw new RdmaTimeoutException(silence, what, timeout, "no event on " + id.describe());
                 }
             }
         }
@@ -259,7 +261,7 @@ final class RcLink implements AutoCloseable {
     /** Waits for the answer to a {@link #request}. A failure leaves the link to be closed by the caller. */
     void awaitAnswer() {
         CmId cm = id();
-        CmEvent answer = awaitEvent(context, cm, spec.timeout(), "answer to the connection request");
+        CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
         // The kernel is asked only where it matters: to list the devices takes a part of the time that is measured
         // here.
         if (spec.bringUp() == BringUp.EXTERNAL_QP
@@ -310,7 +312,8 @@ final class RcLink implements AutoCloseable {
     }
 
     void awaitEstablished() {
-        awaitEvent(context, id(), spec.timeout(), "ESTABLISHED after accepting").require(CmEvent.Type.ESTABLISHED);
+        awaitEvent(context, id(), spec.timeout(), Cause.PEER_ABSENT, "ESTABLISHED after accepting")
+                .require(CmEvent.Type.ESTABLISHED);
         watchForDisconnect();
     }
 
@@ -503,7 +506,8 @@ final class RcLink implements AutoCloseable {
     /** Waits until the peer has ended the connection; at once if there is no rdma_cm to tell. */
     void awaitDisconnected() {
         if (id != null && !disconnectedByPeer) {
-            awaitEvent(context, id(), spec.timeout(), "DISCONNECTED").require(CmEvent.Type.DISCONNECTED);
+            awaitEvent(context, id(), spec.timeout(), Cause.TIMEOUT, "DISCONNECTED")
+                    .require(CmEvent.Type.DISCONNECTED);
             disconnectedByPeer = true;
         }
     }

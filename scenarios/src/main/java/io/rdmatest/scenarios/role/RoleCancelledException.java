@@ -1,13 +1,20 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
+
 /**
  * Ends a role because the scenario was given up; the reason is the failure of another side, never this exception.
  */
-public final class RoleCancelledException extends RuntimeException {
+public final class RoleCancelledException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
     RoleCancelledException() {
         super("The scenario was given up because another side of it failed");
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.INTERRUPTED;
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.role;
 
+import io.rdmatest.Cause;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The message is one sentence that names the cause and the cure. What the fabric itself breaks is an
  * {@link AssertionError} or a {@link io.rdmatest.WorkCompletionException} instead.
  */
-public final class ScenarioException extends RuntimeException {
+public final class ScenarioException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
@@ -17,25 +18,31 @@ public final class ScenarioException extends RuntimeException {
     public enum Reason {
 
         /** Nobody listens, or nobody came or answered before any data flowed. */
-        PEER_ABSENT,
+        PEER_ABSENT(Cause.PEER_ABSENT),
 
         /** The device, the kernel or the fabric cannot do this. */
-        UNSUPPORTED,
+        UNSUPPORTED(Cause.UNSUPPORTED),
 
         /** Somebody listens, and refuses. */
-        REJECTED,
+        REJECTED(Cause.REJECTED),
 
         /** The address has no route over an RDMA device. */
-        NO_ROUTE,
+        NO_ROUTE(Cause.NO_ROUTE),
 
         /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
-        PEER_LOST,
+        PEER_LOST(Cause.PEER_LOST),
 
         /** The peer, or the path's MTU, takes no message of this size. */
-        SIZE_REFUSED,
+        SIZE_REFUSED(Cause.SIZE_REFUSED),
 
         /** This host cannot run it: no device, no library, too little memory to lock, no permission. */
-        HOST_NOT_READY
+        HOST_NOT_READY(Cause.HOST_NOT_READY);
+
+        private final Cause cause;
+
+        Reason(Cause cause) {
+            this.cause = cause;
+        }
     }
 
     private final Reason reason;
@@ -66,5 +73,10 @@ public final class ScenarioException extends RuntimeException {
     /** Returns the class of reason. */
     public Reason reason() {
         return reason;
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return reason.cause;
     }
 }

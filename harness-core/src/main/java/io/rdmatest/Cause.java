@@ -1,0 +1,399 @@
+package io.rdmatest;
+
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What went wrong. The place that first understands a failure decides its cause; the exception carries it, over the channel of
+ * an agent too, and every verdict follows from it.
+ *
+ * <p>Each cause has a verdict, an exit status of {@code ./rdmatest}, a category of the report, and says whether a measurement
+ * that ended so may be tried again. Names are stable: reports and scripts may rely on them.
+ */
+public enum Cause {
+
+    // ---- completion statuses, ibv_poll_cq(3) and IBTA volume 1, section 11.6.2 ----
+
+    /** {@code IBV_WC_RETRY_EXC_ERR}. */
+    RETRY_EXCEEDED("IBV_WC_RETRY_EXC_ERR", Exit.PEER_LOST, "Peer did not acknowledge: retries exhausted"),
+
+    /** {@code IBV_WC_RNR_RETRY_EXC_ERR}. */
+    RNR_RETRY_EXCEEDED(
+            "IBV_WC_RNR_RETRY_EXC_ERR", Exit.FABRIC_FAILED, "Peer had no receive posted: RNR retries exhausted"),
+
+    /** {@code IBV_WC_RESP_TIMEOUT_ERR}. */
+    RESPONSE_TIMEOUT("IBV_WC_RESP_TIMEOUT_ERR", Exit.PEER_LOST, "Peer's response timed out"),
+
+    /** {@code IBV_WC_WR_FLUSH_ERR}. */
+    FLUSHED("IBV_WC_WR_FLUSH_ERR", Exit.PEER_LOST, "Work flushed: the queue pair had gone to the error state"),
+
+    /** {@code IBV_WC_REM_ACCESS_ERR}. */
+    REMOTE_ACCESS(
+            "IBV_WC_REM_ACCESS_ERR", Exit.FABRIC_FAILED, "Peer's memory not accessible: key, bounds or permission"),
+
+    /** {@code IBV_WC_REM_INV_REQ_ERR}. */
+    REMOTE_INVALID_REQUEST("IBV_WC_REM_INV_REQ_ERR", Exit.FABRIC_FAILED, "Peer rejected the request as invalid"),
+
+    /** {@code IBV_WC_REM_OP_ERR}. */
+    REMOTE_OPERATION("IBV_WC_REM_OP_ERR", Exit.FABRIC_FAILED, "Peer could not complete the operation"),
+
+    /** {@code IBV_WC_REM_INV_RD_REQ_ERR}. */
+    REMOTE_INVALID_RD_REQUEST("IBV_WC_REM_INV_RD_REQ_ERR", Exit.FABRIC_FAILED, "Peer rejected the reliable datagram"),
+
+    /** {@code IBV_WC_REM_ABORT_ERR}. */
+    REMOTE_ABORT("IBV_WC_REM_ABORT_ERR", Exit.FABRIC_FAILED, "Peer aborted the operation"),
+
+    /** {@code IBV_WC_BAD_RESP_ERR}. */
+    BAD_RESPONSE("IBV_WC_BAD_RESP_ERR", Exit.FABRIC_FAILED, "Peer answered with an unexpected packet"),
+
+    /** {@code IBV_WC_LOC_LEN_ERR}. */
+    LOCAL_LENGTH("IBV_WC_LOC_LEN_ERR", Exit.FABRIC_FAILED, "Message longer than the buffer or the path allows"),
+
+    /** {@code IBV_WC_LOC_QP_OP_ERR}. */
+    LOCAL_QP_OPERATION(
+            "IBV_WC_LOC_QP_OP_ERR", Exit.FABRIC_FAILED, "Local queue pair in a wrong state for the operation"),
+
+    /** {@code IBV_WC_LOC_EEC_OP_ERR}. */
+    LOCAL_EEC_OPERATION("IBV_WC_LOC_EEC_OP_ERR", Exit.FABRIC_FAILED, "Local end-to-end context error"),
+
+    /** {@code IBV_WC_LOC_PROT_ERR}. */
+    LOCAL_PROTECTION("IBV_WC_LOC_PROT_ERR", Exit.FABRIC_FAILED, "Local buffer not covered by its memory region"),
+
+    /** {@code IBV_WC_LOC_ACCESS_ERR}. */
+    LOCAL_ACCESS("IBV_WC_LOC_ACCESS_ERR", Exit.FABRIC_FAILED, "Local protection error on incoming data"),
+
+    /** {@code IBV_WC_LOC_RDD_VIOL_ERR}. */
+    LOCAL_RDD_VIOLATION("IBV_WC_LOC_RDD_VIOL_ERR", Exit.FABRIC_FAILED, "Local reliable datagram domain violated"),
+
+    /** {@code IBV_WC_MW_BIND_ERR}. */
+    MEMORY_WINDOW_BIND("IBV_WC_MW_BIND_ERR", Exit.FABRIC_FAILED, "Memory window could not be bound"),
+
+    /** {@code IBV_WC_INV_EECN_ERR}. */
+    INVALID_EEC_NUMBER("IBV_WC_INV_EECN_ERR", Exit.FABRIC_FAILED, "Invalid end-to-end context number"),
+
+    /** {@code IBV_WC_INV_EEC_STATE_ERR}. */
+    INVALID_EEC_STATE("IBV_WC_INV_EEC_STATE_ERR", Exit.FABRIC_FAILED, "Invalid end-to-end context state"),
+
+    /** {@code IBV_WC_FATAL_ERR}. */
+    FATAL_TRANSPORT_ERROR("IBV_WC_FATAL_ERR", Exit.FABRIC_FAILED, "Fatal transport error"),
+
+    /** {@code IBV_WC_GENERAL_ERR}. */
+    GENERAL_TRANSPORT_ERROR("IBV_WC_GENERAL_ERR", Exit.FABRIC_FAILED, "Transport error without further class"),
+
+    /** {@code IBV_WC_TM_ERR}. */
+    TAG_MATCHING("IBV_WC_TM_ERR", Exit.FABRIC_FAILED, "Tag matching error"),
+
+    /** {@code IBV_WC_TM_RNDV_INCOMPLETE}. */
+    TAG_MATCHING_INCOMPLETE("IBV_WC_TM_RNDV_INCOMPLETE", Exit.FABRIC_FAILED, "Tag matching rendezvous incomplete"),
+
+    /** Any other status that is not {@code IBV_WC_SUCCESS}. */
+    COMPLETION_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Completion with another error status"),
+
+    // ---- the connection manager, rdma_get_cm_event(3) ----
+
+    /** A program at the peer, or its connection manager, said no. */
+    REJECTED(Verdict.FAILED, Exit.REJECTED, "Connection rejected by the peer"),
+
+    /** The peer's connection manager did not answer. */
+    UNREACHABLE(Verdict.FAILED, Exit.PEER_ABSENT, "Peer's connection manager did not answer"),
+
+    /** Nobody listens, came or answered before data flowed. */
+    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, "Peer absent: nobody listens, came or answered"),
+
+    /** The peer disconnected, or stopped answering, after the connection was there. */
+    PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, "Peer lost in mid-transfer"),
+
+    /** The address has no route over an RDMA device. */
+    NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, "No route to the address over an RDMA device"),
+
+    /** The connection broke while it came up. */
+    CONNECT_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Connection could not be established"),
+
+    /** The network refused a multicast group. */
+    MULTICAST_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Multicast group could not be joined"),
+
+    /** Another event came than the awaited one, and no other cause fits it. */
+    UNEXPECTED_EVENT(Verdict.FAILED, Exit.FABRIC_FAILED, "Unexpected connection manager event"),
+
+    /** The peer, or the MTU, takes no message of this size. */
+    SIZE_REFUSED(Verdict.FAILED, Exit.SIZE_REFUSED, "Peer or MTU takes no message of this size"),
+
+    // ---- other promises of the fabric ----
+
+    /** Data arrived that is not what was sent. */
+    WRONG_DATA(Verdict.FAILED, Exit.FABRIC_FAILED, "Data differs from what was sent"),
+
+    /** Messages were lost, repeated or out of order. */
+    WRONG_DELIVERY(Verdict.FAILED, Exit.FABRIC_FAILED, "Messages lost, repeated or out of order"),
+
+    /** What the fabric had to do did not happen within its time. */
+    TIMEOUT(Verdict.FAILED, Exit.PEER_LOST, "Timed out"),
+
+    /** Packets on the wire break the protocol, or a peer sent what its protocol does not allow. */
+    PROTOCOL_VIOLATION(Verdict.FAILED, Exit.FABRIC_FAILED, "Protocol violated"),
+
+    /** Error counters of a device increased. */
+    COUNTERS(Verdict.FAILED, Exit.FABRIC_FAILED, "Error counters increased"),
+
+    /** A measurement misses a threshold of the fabric file. */
+    THRESHOLD_MISSED(Verdict.FAILED, Exit.FABRIC_FAILED, "Threshold missed"),
+
+    /** The fabric file promises what the fabric does not do. */
+    PROMISE_BROKEN(Verdict.FAILED, Exit.FABRIC_FAILED, "Promise of the fabric file broken"),
+
+    /** One path is far slower than the others. */
+    OUTLIER(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Slower than the other pairs"),
+
+    /** An assertion failed that says no more. */
+    ASSERTION(Verdict.FAILED, Exit.FABRIC_FAILED, "Other broken promise of the fabric"),
+
+    // ---- the host ----
+
+    /** A device, library, kernel module or another resource of this host is missing. */
+    HOST_NOT_READY(
+            Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host not ready: device, library or resource missing"),
+
+    /** There is not enough memory, lockable memory, or threads. */
+    OUT_OF_MEMORY(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Host has too little memory or too few threads"),
+
+    /** This process lacks a permission. */
+    NOT_PERMITTED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Not permitted to this process"),
+
+    /** The device was removed from the host. */
+    DEVICE_REMOVED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Device removed from the host"),
+
+    /** A call of libibverbs, librdmacm or rsockets failed, and its errno says no more. */
+    CALL_FAILED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Call of the RDMA libraries failed"),
+
+    /** The agent of a node could not be started, ended, or fell silent. */
+    NODE_LOST(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Node not reached, or its agent lost"),
+
+    /** No address is known for a host name. */
+    UNKNOWN_HOST(Verdict.BROKEN, Exit.NO_ROUTE, "Unknown host name"),
+
+    /** The device, its driver, the kernel or the peer cannot do what was asked. */
+    UNSUPPORTED(Verdict.BROKEN, Exit.UNSUPPORTED, "Not supported by the device, the kernel or the peer"),
+
+    // ---- who asks ----
+
+    /** An option, annotation, configuration key or file is wrong. */
+    MISCONFIGURED(Verdict.BROKEN, Exit.USAGE, "Wrong option, annotation, key or file"),
+
+    /** The test's own code left native objects, events or kernel objects behind. */
+    LEAK(Verdict.BROKEN, Exit.DEFECT, "Leaked resources"),
+
+    /** A test or lifecycle method did not finish within its time limit. */
+    TIME_LIMIT(Verdict.BROKEN, Exit.DEFECT, "Time limit of the test exceeded"),
+
+    /** A test started and never finished. */
+    NEVER_FINISHED(Verdict.BROKEN, Exit.DEFECT, "Never finished: JVM or virtual machine ended"),
+
+    /** A signal, or the failure of another side, ended the work. */
+    INTERRUPTED(Verdict.BROKEN, Exit.INTERRUPTED, Again.YES, "Interrupted"),
+
+    /** Nothing explains the failure. */
+    DEFECT(Verdict.BROKEN, Exit.DEFECT, "Unexpected exception: a defect of rdmatest or of the test"),
+
+    /** A condition says that the test does not apply here. */
+    NOT_APPLICABLE(Verdict.SKIPPED, Exit.UNSUPPORTED, "Skipped");
+
+    /** What a failure says about whom. */
+    public enum Verdict {
+        /** The fabric broke a promise. */
+        FAILED,
+        /** The harness, the host or the test is broken: nothing was learnt about the fabric. */
+        BROKEN,
+        /** The test does not apply here. */
+        SKIPPED;
+
+        /** Returns the name in lower case, as reports have it. */
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** Is implemented by exceptions that know their cause. */
+    public interface Carrier {
+
+        /** Returns what went wrong; never null. */
+        Cause rdmaCause();
+    }
+
+    /** The exit statuses of ./rdmatest that causes lead to. */
+    private static final class Exit {
+        static final int FABRIC_FAILED = 1;
+        static final int USAGE = 2;
+        static final int HOST_NOT_READY = 3;
+        static final int PEER_ABSENT = 4;
+        static final int UNSUPPORTED = 5;
+        static final int REJECTED = 6;
+        static final int NO_ROUTE = 7;
+        static final int PEER_LOST = 8;
+        static final int SIZE_REFUSED = 9;
+        static final int DEFECT = 70;
+        static final int INTERRUPTED = 130;
+    }
+
+    private enum Again {
+        YES,
+        NO
+    }
+
+    private static final int DEEPEST = 32;
+
+    private final Verdict verdict;
+    private final int exitStatus;
+    private final Again again;
+    private final String category;
+
+    /** Empty unless the cause is a completion status. */
+    private final String completionStatus;
+
+    Cause(Verdict verdict, int exitStatus, String category) {
+        this(verdict, exitStatus, Again.NO, category);
+    }
+
+    Cause(Verdict verdict, int exitStatus, Again again, String category) {
+        this(verdict, exitStatus, again, category, "");
+    }
+
+    Cause(String completionStatus, int exitStatus, String meaning) {
+        this(Verdict.FAILED, exitStatus, Again.NO, meaning + " (" + completionStatus + ")", completionStatus);
+    }
+
+    Cause(Verdict verdict, int exitStatus, Again again, String category, String completionStatus) {
+        this.verdict = verdict;
+        this.exitStatus = exitStatus;
+        this.again = again;
+        this.category = category;
+        this.completionStatus = completionStatus;
+    }
+
+    /** Returns whether a test that ends so is failed, broken or skipped. */
+    public Verdict verdict() {
+        return verdict;
+    }
+
+    /** Returns the exit status of a command of {@code ./rdmatest} that ends so, 1 to 255. */
+    public int exitStatus() {
+        return exitStatus;
+    }
+
+    /** Returns the category of the report: a phrase for people, different for each cause. */
+    public String category() {
+        return category;
+    }
+
+    /**
+     * Returns whether a measurement that ended so may be repeated before it is judged. What the fabric did wrong counts at
+     * once, except for an outlier.
+     */
+    public boolean mayBeRetried() {
+        return again == Again.YES;
+    }
+
+    /**
+     * Finds the cause of a failure.
+     *
+     * <p>The outermost exception of the chain that knows its cause decides. An assertion error always means that the fabric
+     * failed: causes with another verdict below it do not count.
+     *
+     * @param failure any throwable
+     * @return the cause; {@link #ASSERTION} or {@link #DEFECT} if nothing in the chain knows it
+     */
+    public static Cause of(Throwable failure) {
+        boolean asserted = false;
+        Throwable current = failure;
+        for (int depth = 0; current != null && depth < DEEPEST; depth++) {
+            Cause known = known(current);
+            if (known != null) {
+                return asserted && known.verdict != Verdict.FAILED ? ASSERTION : known;
+            }
+            asserted |= current instanceof AssertionError;
+            current = current.getCause();
+        }
+        return asserted ? ASSERTION : DEFECT;
+    }
+
+    private static @Nullable Cause known(Throwable failure) {
+        return switch (failure) {
+            case Carrier carrier -> carrier.rdmaCause();
+            case OutOfMemoryError e -> OUT_OF_MEMORY;
+            case InterruptedException e -> INTERRUPTED;
+            default -> null;
+        };
+    }
+
+    /**
+     * Finds the cause that a status of ibv_poll_cq(3) means.
+     *
+     * @param name the status by its C name, for example {@code IBV_WC_RETRY_EXC_ERR}
+     * @return the cause; {@link #COMPLETION_ERROR} for a status that is not known
+     */
+    public static Cause ofCompletion(String name) {
+        for (Cause cause : values()) {
+            if (!name.isEmpty() && cause.completionStatus.equals(name)) {
+                return cause;
+            }
+        }
+        return COMPLETION_ERROR;
+    }
+
+    /**
+     * Finds the cause that an errno of a native call means.
+     *
+     * @param call the C function; empty if it is not known
+     * @param errnoName the errno by its C name, for example {@code ENOMEM}
+     * @return the cause; {@link #CALL_FAILED} if the errno says no more
+     */
+    static Cause ofErrno(String call, String errnoName) {
+        if (call.equals("rdma_getaddrinfo")) {
+            return UNKNOWN_HOST;
+        }
+        return switch (errnoName) {
+            case "ENOSYS", "EOPNOTSUPP", "ENOTSUPP", "EPROTONOSUPPORT", "EAFNOSUPPORT", "ENOPROTOOPT" -> UNSUPPORTED;
+            case "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL" -> NO_ROUTE;
+            case "ENODEV" -> call.startsWith("ibv_") ? DEVICE_REMOVED : NO_ROUTE;
+            case "ENXIO", "EIO" -> DEVICE_REMOVED;
+            case "ECONNREFUSED" -> PEER_ABSENT;
+            case "ETIMEDOUT" -> call.equals("rconnect") || call.equals("rdma_resolve_addr") ? PEER_ABSENT : PEER_LOST;
+            case "ECONNRESET", "EPIPE", "ECONNABORTED", "ENOTCONN" -> PEER_LOST;
+            case "EMSGSIZE" -> SIZE_REFUSED;
+            case "ENOMEM" -> OUT_OF_MEMORY;
+            case "EPERM", "EACCES" -> NOT_PERMITTED;
+            case "ENOENT", "EMFILE", "ENFILE", "ENOSPC", "ENOBUFS", "EADDRINUSE", "EAGAIN" -> HOST_NOT_READY;
+            default -> CALL_FAILED;
+        };
+    }
+
+    /**
+     * Finds the cause that an event of rdma_get_cm_event(3) means.
+     *
+     * @param got the event by its C name
+     * @param status its status
+     * @param errnoName the status by its C name if it is an errno; else empty
+     */
+    static Cause ofEvent(String got, int status, String errnoName) {
+        RejectReason reason = RejectReason.of(got, status).orElse(null);
+        if (reason != null) {
+            if (reason.nobodyListens()) {
+                return PEER_ABSENT;
+            }
+            return reason == RejectReason.UNSUPPORTED_REQUEST || reason == RejectReason.INVALID_CLASS_VERSION
+                    ? UNSUPPORTED
+                    : REJECTED;
+        }
+        return switch (got) {
+            case "RDMA_CM_EVENT_UNREACHABLE" -> UNREACHABLE;
+            case "RDMA_CM_EVENT_ADDR_ERROR" -> errnoName.equals("ETIMEDOUT") ? PEER_ABSENT : NO_ROUTE;
+            case "RDMA_CM_EVENT_ROUTE_ERROR" -> NO_ROUTE;
+            case "RDMA_CM_EVENT_CONNECT_ERROR" -> CONNECT_ERROR;
+            // The device has no room for another queue pair, or the network refuses.
+            case "RDMA_CM_EVENT_MULTICAST_ERROR" -> errnoName.equals("ENOMEM") ? UNSUPPORTED : MULTICAST_ERROR;
+            case "RDMA_CM_EVENT_DEVICE_REMOVAL" -> DEVICE_REMOVED;
+            case "RDMA_CM_EVENT_DISCONNECTED" -> PEER_LOST;
+            default -> UNEXPECTED_EVENT;
+        };
+    }
+}
