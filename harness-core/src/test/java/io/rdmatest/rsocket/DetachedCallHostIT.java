@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
-class DetachedCallTests {
+class DetachedCallHostIT {
 
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final Duration SHORT = Duration.ofMillis(20);

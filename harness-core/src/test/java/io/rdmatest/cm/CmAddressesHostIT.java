@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class CmAddressesTests {
+class CmAddressesHostIT {
 
     @ParameterizedTest
     @CsvSource({"10.77.0.1, 7174", "255.255.255.255, 65535", "fd77::1, 1", "::, 0", "fe80::1%3, 5"})
