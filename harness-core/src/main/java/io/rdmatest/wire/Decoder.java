@@ -7,7 +7,9 @@ import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.zip.CRC32;
+import org.jspecify.annotations.Nullable;
 
 /** Takes packets apart. */
 final class Decoder {
@@ -17,11 +19,22 @@ final class Decoder {
     private static final int ARP = 0x0806;
     private static final int VLAN = 0x8100;
     private static final int PROVIDER_VLAN = 0x88a8;
+    private static final int OLD_PROVIDER_VLAN = 0x9100;
+    private static final int MAC_CONTROL = 0x8808;
+    private static final int PAUSE = 0x0001;
+    private static final int PRIORITY_PAUSE = 0x0101;
+    private static final int PRIORITIES = 8;
 
     private static final int HOP_BY_HOP = 0;
     private static final int IGMP = 2;
     private static final int UDP = 17;
     private static final int ICMPV6 = 58;
+    private static final int ROUTING = 43;
+    private static final int FRAGMENT = 44;
+    private static final int DESTINATION_OPTIONS = 60;
+    private static final int GRH_TRANSPORT = 0x1b;
+    private static final int MORE_FRAGMENTS = 0x2000;
+    private static final int FRAGMENT_OFFSET = 0x1fff;
 
     private static final int IPV4_HEADER = 20;
     private static final int IPV6_HEADER = 40;
@@ -38,15 +51,19 @@ final class Decoder {
 
     private final Frame frame;
     private final ByteBuffer in;
-    private Mac destinationMac = new Mac(0);
+    private @Nullable Mac destinationMac;
     private String what = "Ethernet";
 
-    /** Where the IP packet begins and ends; the Ethernet may have padded it. */
+    /** Where the IP packet begins and ends; the Ethernet may have padded it. Nothing is known of the end at first. */
     private int ipStart;
 
-    private int ipEnd;
-    private InetAddress source = InetAddress.getLoopbackAddress();
-    private InetAddress destination = source;
+    private int ipEnd = Integer.MAX_VALUE;
+    private @Nullable InetAddress source;
+    private @Nullable InetAddress destination;
+    private int trafficClass;
+
+    /** Whether it is the first of several fragments. */
+    private boolean fragmented;
 
     private Decoder(Frame frame) {
         this.frame = frame;
@@ -56,13 +73,21 @@ final class Decoder {
     static WirePacket decode(Frame frame) {
         Decoder decoder = new Decoder(frame);
         try {
-            return decoder.network();
+            return decoder.link();
         } catch (BufferUnderflowException | IndexOutOfBoundsException e) {
-            return new OtherPacket(
-                    frame.time(),
-                    "too short for %s: %d of %d bytes".formatted(decoder.what, decoder.in.limit(), frame.length()),
-                    frame.isWhole());
+            return decoder.tooShort();
         }
+    }
+
+    /** The frame may have been cut by a mirror that does not say so: then the IP header tells of more bytes than there are. */
+    private OtherPacket tooShort() {
+        boolean cut = !frame.isWhole() || ipEnd != Integer.MAX_VALUE && ipEnd > frame.length();
+        return new OtherPacket(
+                time(),
+                "too short for %s: %d of %d bytes".formatted(what, in.limit(), frame.length()),
+                !cut && !fragmented,
+                source,
+                fragmented ? NotJudged.FRAGMENT : cut ? NotJudged.CUT_HEADERS : null);
     }
 
     private Instant time() {
@@ -70,18 +95,38 @@ final class Decoder {
     }
 
     private OtherPacket other(String what) {
-        return new OtherPacket(time(), what, false);
+        return new OtherPacket(time(), what, false, source, null);
     }
 
     private OtherPacket malformed(String what) {
-        return new OtherPacket(time(), what, true);
+        return new OtherPacket(time(), what, true, source, null);
     }
 
-    private WirePacket network() {
-        destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
-        skip(6);
-        int type = u16();
-        while (type == VLAN || type == PROVIDER_VLAN) {
+    private WirePacket link() {
+        return switch (frame.link()) {
+            case ETHERNET -> {
+                destinationMac = new Mac((long) in.getInt() << 16 & 0xffff_ffff_0000L | u16());
+                skip(6);
+                yield network(u16());
+            }
+            case LINUX_SLL -> {
+                skip(14);
+                yield network(u16());
+            }
+            case LINUX_SLL2 -> {
+                int type = u16();
+                skip(18);
+                yield network(type);
+            }
+            case RAW -> network((in.get(0) & 0xff) >> 4 == 4 ? IPV4 : IPV6);
+            case IPV4 -> network(IPV4);
+            case IPV6 -> network(IPV6);
+        };
+    }
+
+    private WirePacket network(int ethernetType) {
+        int type = ethernetType;
+        while (type == VLAN || type == PROVIDER_VLAN || type == OLD_PROVIDER_VLAN) {
             skip(2);
             type = u16();
         }
@@ -89,9 +134,29 @@ final class Decoder {
         return switch (type) {
             case IPV4 -> ipv4();
             case IPV6 -> ipv6();
+            case RocePacket.ETHERNET_TYPE_V1 -> roceV1();
+            case MAC_CONTROL -> macControl();
             case ARP -> other("ARP");
             default -> other("Ethernet type 0x%04x".formatted(type));
         };
+    }
+
+    private WirePacket macControl() {
+        what = "a pause frame";
+        int operation = u16();
+        if (operation == PAUSE) {
+            return new PauseFrame(time(), -1, u16() == 0);
+        }
+        if (operation != PRIORITY_PAUSE) {
+            return other("MAC control 0x%04x".formatted(operation));
+        }
+        int priorities = u16() & 0xff;
+        boolean resumes = true;
+        for (int i = 0; i < PRIORITIES; i++) {
+            int quanta = u16();
+            resumes &= (priorities & 1 << i) == 0 || quanta == 0;
+        }
+        return new PauseFrame(time(), priorities, resumes);
     }
 
     private WirePacket ipv4() {
@@ -101,14 +166,16 @@ final class Decoder {
             return malformed("not IPv4, as its Ethernet type says");
         }
         ipEnd = ipStart + u16At(ipStart + 2);
-        int fragment = u16At(ipStart + 6) & 0x1fff;
+        trafficClass = in.get(ipStart + 1) & 0xff;
+        int fragment = u16At(ipStart + 6);
         int protocol = in.get(ipStart + 9) & 0xff;
         source = address(ipStart + 12, 4);
         destination = address(ipStart + 16, 4);
         goTo(ipStart + header);
-        if (fragment != 0) {
-            return other("a later fragment of IP protocol " + protocol);
+        if ((fragment & FRAGMENT_OFFSET) != 0) {
+            return laterFragment(protocol);
         }
+        fragmented = (fragment & MORE_FRAGMENTS) != 0;
         return switch (protocol) {
             case UDP -> udp();
             case IGMP -> igmp();
@@ -116,26 +183,56 @@ final class Decoder {
         };
     }
 
+    private OtherPacket laterFragment(int protocol) {
+        return new OtherPacket(
+                time(),
+                "a later fragment of IP protocol " + protocol,
+                false,
+                source,
+                protocol == UDP ? NotJudged.FRAGMENT : null);
+    }
+
     private WirePacket ipv6() {
         what = "IPv6";
         if ((in.get(ipStart) & 0xff) >> 4 != 6) {
             return malformed("not IPv6, as its Ethernet type says");
         }
-        ipEnd = ipStart + IPV6_HEADER + u16At(ipStart + 4);
-        int protocol = in.get(ipStart + 6) & 0xff;
-        source = address(ipStart + 8, 16);
-        destination = address(ipStart + 24, 16);
-        goTo(ipStart + IPV6_HEADER);
-        if (protocol == HOP_BY_HOP) {
-            protocol = in.get() & 0xff;
-            int length = in.get() & 0xff;
-            skip(6 + 8 * length);
+        int protocol = globalHeader();
+        while (protocol == HOP_BY_HOP
+                || protocol == ROUTING
+                || protocol == DESTINATION_OPTIONS
+                || protocol == FRAGMENT) {
+            int following = in.get() & 0xff;
+            if (protocol == FRAGMENT) {
+                skip(1);
+                int fragment = u16();
+                skip(4);
+                if (fragment >> 3 != 0) {
+                    return laterFragment(following);
+                }
+                fragmented = (fragment & 1) != 0;
+            } else {
+                int length = in.get() & 0xff;
+                skip(6 + 8 * length);
+            }
+            protocol = following;
         }
         return switch (protocol) {
             case UDP -> udp();
             case ICMPV6 -> icmpv6();
             default -> other("IP protocol " + protocol);
         };
+    }
+
+    /** Reads the header that IPv6 and the GRH of InfiniBand have in common, and returns what follows. */
+    private int globalHeader() {
+        ipEnd = ipStart + IPV6_HEADER + u16At(ipStart + 4);
+        trafficClass = u16At(ipStart) >> 4 & 0xff;
+        int protocol = in.get(ipStart + 6) & 0xff;
+        source = address(ipStart + 8, 16);
+        destination = address(ipStart + 24, 16);
+        goTo(ipStart + IPV6_HEADER);
+        return protocol;
     }
 
     // ---- members of groups ----
@@ -165,7 +262,7 @@ final class Decoder {
     }
 
     private MembershipReport membership(List<InetAddress> joined, List<InetAddress> left) {
-        return new MembershipReport(time(), source, joined, left);
+        return new MembershipReport(time(), Objects.requireNonNull(source), joined, left);
     }
 
     /** The records of IGMPv3 and MLDv2: which sources of a group are wanted, or which are not. */
@@ -189,7 +286,16 @@ final class Decoder {
         return membership(joined, left);
     }
 
-    // ---- RoCEv2 ----
+    // ---- RoCE ----
+
+    private WirePacket roceV1() {
+        what = "a GRH";
+        int transport = globalHeader();
+        if (transport != GRH_TRANSPORT) {
+            return malformed("RoCE v1 whose GRH says that 0x%02x follows, not 0x1b".formatted(transport));
+        }
+        return roce(0, in.position(), ipEnd, -1);
+    }
 
     private WirePacket udp() {
         what = "UDP";
@@ -198,12 +304,23 @@ final class Decoder {
         if (u16At(udp + 2) != RocePacket.PORT) {
             return other("UDP port " + u16At(udp + 2));
         }
-        int end = udp + u16At(udp + 4);
-        int bth = udp + UDP_HEADER;
+        return roce(sourcePort, udp + UDP_HEADER, udp + u16At(udp + 4), udp);
+    }
+
+    /**
+     * Decodes from the base transport header on.
+     *
+     * @param end where the packet ends, behind the invariant checksum
+     * @param udp where the UDP header is; -1 of RoCE v1
+     */
+    private WirePacket roce(int sourcePort, int bth, int end, int udp) {
         Opcode opcode = new Opcode(in.get(bth) & 0xff);
         int flags = in.get(bth + 1);
         int padding = flags >> 4 & 3;
         what = opcode.name();
+        if (!fragmented && end > ipEnd) {
+            return malformed("UDP port " + RocePacket.PORT + ", longer than its IP packet");
+        }
         // What follows is no part of the packet, but its Ethernet padding.
         in.limit(Math.max(bth, Math.min(end, in.limit())));
         goTo(bth + BTH + (opcode.is(Opcode.Transport.XRC) && opcode.isRequest() ? XRCETH : 0));
@@ -227,16 +344,24 @@ final class Decoder {
             skip(IETH);
         }
         int payloadLength = end - ICRC - padding - in.position();
-        if (payloadLength < 0 || end > ipEnd) {
+        if (payloadLength < 0) {
             return malformed("UDP port " + RocePacket.PORT + ", too short for " + opcode);
         }
         ByteBuffer payload = in.slice(in.position(), Math.min(payloadLength, in.remaining()));
         int destinationQp = in.getInt(bth + 4) & LOW_24;
+        NotJudged unchecked = fragmented
+                ? NotJudged.FRAGMENT
+                : end > in.limit() ? NotJudged.CUT_PACKET : udp < 0 ? NotJudged.ROCE_V1 : null;
+        Boolean checksum = unchecked == null ? Boolean.valueOf(isIntact(udp, bth, end)) : null;
+        if (Boolean.FALSE.equals(checksum) && in.getInt(end - ICRC) == 0) {
+            unchecked = NotJudged.NO_CHECKSUM;
+        }
         return new RocePacket(
                 time(),
                 destinationMac,
-                source,
-                destination,
+                Objects.requireNonNull(source),
+                Objects.requireNonNull(destination),
+                trafficClass,
                 sourcePort,
                 opcode,
                 flags & 0xf,
@@ -250,7 +375,8 @@ final class Decoder {
                 immediate,
                 payloadLength,
                 payload,
-                end <= in.limit() ? Boolean.valueOf(isIntact(udp, bth, end)) : null,
+                checksum,
+                unchecked,
                 datagram != null && destinationQp == MANAGEMENT_QP ? CmMessage.of(payload.slice()) : null);
     }
 

@@ -10,10 +10,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A capture in the pcap format, as libpcap, wireshark and tshark read and write it: pcap-savefile(5).
+ * A capture in the pcap format, as libpcap, wireshark and tshark read and write it: pcap-savefile(5). It also reads pcapng.
  *
  * <p>Closing it writes what is left. For one thread.
  */
@@ -22,6 +25,10 @@ public final class PcapFile implements AutoCloseable {
     private static final int NANOSECONDS = 0xa1b23c4d;
     private static final int MICROSECONDS = 0xa1b2c3d4;
     private static final int ETHERNET = 1;
+    private static final int GZIP = 0x1f8b;
+    private static final int SLL_OUTGOING = 4;
+    private static final int SLL2_HEADER = 20;
+    private static final int SLL2_INTERFACE = 4;
     private static final int LINK_TYPE_MASK = 0x0fff_ffff;
     private static final int VERSION = 2 | 4 << 16;
     private static final int FILE_HEADER = 24;
@@ -117,61 +124,99 @@ public final class PcapFile implements AutoCloseable {
     }
 
     /**
-     * Reads a capture packet by packet, of either byte order and with times in micro- or nanoseconds.
+     * What a file turned out to be when it was read to its end.
      *
-     * @param file a file of this class, of tcpdump or of {@code tshark -F pcap}
-     * @param taker takes each packet, in order
-     * @return how many packets it has
-     * @throws IOException if it can't be read, is of another format, or ends within a packet
+     * @param packets how many packets it has that could be read
+     * @param cutShort why packets may be missing at its end, in words; null if it ends behind a packet
+     * @param dropped how many packets were not captured, as the file says; -1 if it does not say, as pcap never does
+     * @param otherLink how many packets begin with a header that is not one of {@link LinkType}
      */
-    public static long read(Path file, Consumer<Frame> taker) throws IOException {
+    public record Contents(long packets, @Nullable String cutShort, long dropped, long otherLink) {}
+
+    /**
+     * Reads a capture packet by packet: pcap of either byte order with times in micro- or nanoseconds, and pcapng. A last packet
+     * that is not whole is left out: the writer was killed, or its disk was full.
+     *
+     * @param file a file of this class, of tcpdump, dumpcap or wireshark
+     * @param taker takes each packet, in order
+     * @return what the file has
+     * @throws IOException if it can't be read, is of another format, or has another link type throughout
+     */
+    public static Contents read(Path file, Consumer<Frame> taker) throws IOException {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file), BUFFER)) {
-            ByteBuffer header = ByteBuffer.wrap(in.readNBytes(FILE_HEADER)).order(ByteOrder.LITTLE_ENDIAN);
-            if (header.remaining() < FILE_HEADER) {
-                throw new IOException(file + " is not a pcap file: it has " + header.remaining() + " bytes");
+            byte[] start = in.readNBytes(4);
+            if (start.length < 4) {
+                throw new IOException(file + " is not a capture: it has " + start.length + " bytes");
             }
-            int magic = header.getInt(0);
-            ByteOrder order = ByteOrder.LITTLE_ENDIAN;
-            if (magic != NANOSECONDS && magic != MICROSECONDS) {
-                order = ByteOrder.BIG_ENDIAN;
-                magic = Integer.reverseBytes(magic);
+            int magic = ByteBuffer.wrap(start).getInt();
+            if (magic == PcapngReader.SECTION) {
+                return new PcapngReader(file, in, taker).read();
             }
-            if (magic != NANOSECONDS && magic != MICROSECONDS) {
-                throw new IOException(file
-                        + " is not a pcap file: it begins with 0x%08x; one of another format is"
-                                .formatted(header.order(ByteOrder.BIG_ENDIAN).getInt(0))
-                        + " converted by 'tshark -r IN -F pcap -w OUT'");
+            for (ByteOrder order : new ByteOrder[] {ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN}) {
+                int read = ByteBuffer.wrap(start).order(order).getInt();
+                if (read == NANOSECONDS || read == MICROSECONDS) {
+                    return packets(file, in, order, read == NANOSECONDS ? 1 : THOUSAND, taker);
+                }
             }
-            int link = header.order(order).getInt(20) & LINK_TYPE_MASK;
-            if (link != ETHERNET) {
-                throw new IOException(file + " has packets of link type " + link + ", not of Ethernet (1)");
-            }
-            return packets(file, in, order, magic == NANOSECONDS ? 1 : THOUSAND, taker);
+            throw new IOException(file
+                    + " is neither a pcap nor a pcapng file: it begins with 0x%08x%s"
+                            .formatted(magic, magic >>> 16 == GZIP ? ", as a file of gzip does; gunzip it first" : ""));
         }
     }
 
-    private static long packets(Path file, InputStream in, ByteOrder order, int unit, Consumer<Frame> taker)
+    private static Contents packets(Path file, InputStream in, ByteOrder order, int unit, Consumer<Frame> taker)
             throws IOException {
+        ByteBuffer header = ByteBuffer.wrap(in.readNBytes(FILE_HEADER - 4)).order(order);
+        if (header.remaining() < FILE_HEADER - 4) {
+            throw new IOException(file + " is not a capture: it ends within its header");
+        }
+        int code = header.getInt(16) & LINK_TYPE_MASK;
+        LinkType link = LinkType.of(code).orElseThrow(() -> otherLink(file, code));
         for (long count = 0; ; count++) {
-            ByteBuffer header = ByteBuffer.wrap(in.readNBytes(PACKET_HEADER)).order(order);
+            header = ByteBuffer.wrap(in.readNBytes(PACKET_HEADER)).order(order);
             if (!header.hasRemaining()) {
-                return count;
+                return new Contents(count, null, -1, 0);
             }
-            int captured = header.remaining() < PACKET_HEADER ? -1 : header.getInt(8);
-            if (captured < 0 || captured > LARGEST) {
-                throw cutShort(file, count);
+            if (header.remaining() < PACKET_HEADER) {
+                return new Contents(count, cutShort(count), -1, 0);
             }
-            byte[] bytes = in.readNBytes(captured);
-            if (bytes.length < captured) {
-                throw cutShort(file, count);
+            byte[] bytes = bytes(file, in, count, header.getInt(8));
+            if (bytes.length < header.getInt(8)) {
+                return new Contents(count, cutShort(count), -1, 0);
             }
             Instant time =
                     Instant.ofEpochSecond(Integer.toUnsignedLong(header.getInt(0)), (long) header.getInt(4) * unit);
-            taker.accept(new Frame(time, Math.max(header.getInt(12), captured), ByteBuffer.wrap(bytes)));
+            taker.accept(frame(time, header.getInt(12), bytes, link, -1));
         }
     }
 
-    private static IOException cutShort(Path file, long count) {
-        return new IOException(file + " is damaged, or its writer was killed: packet " + (count + 1) + " is not whole");
+    static IOException otherLink(Path file, int code) {
+        return new IOException(file + " has packets of link type " + code + "; RoCE is read from "
+                + Arrays.stream(LinkType.values()).map(LinkType::name).collect(Collectors.joining(", ")));
+    }
+
+    /** Reads as many bytes as a packet is said to have; they are fewer where the file ends. */
+    static byte[] bytes(Path file, InputStream in, long packetsBefore, int captured) throws IOException {
+        if (captured < 0 || captured > LARGEST) {
+            throw new IOException("%s is damaged: it says that packet %d has %d bytes"
+                    .formatted(file, packetsBefore + 1, Integer.toUnsignedLong(captured)));
+        }
+        return in.readNBytes(captured);
+    }
+
+    static String cutShort(long packetsBefore) {
+        return "the file ends within packet " + (packetsBefore + 1) + ": its writer was killed, or had no space";
+    }
+
+    /** Puts a packet together; a cooked one names the interface, or at least the direction. */
+    static Frame frame(Instant time, int length, byte[] captured, LinkType link, int interfaceId) {
+        ByteBuffer bytes = ByteBuffer.wrap(captured);
+        int id = interfaceId;
+        if (link == LinkType.LINUX_SLL2 && captured.length >= SLL2_HEADER) {
+            id = bytes.getInt(SLL2_INTERFACE);
+        } else if (link == LinkType.LINUX_SLL && captured.length >= 2) {
+            id = bytes.getShort(0) == SLL_OUTGOING ? 1 : 0;
+        }
+        return new Frame(time, Math.max(length, captured.length), bytes, link, id);
     }
 }

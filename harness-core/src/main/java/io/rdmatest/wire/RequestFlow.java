@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +45,9 @@ final class RequestFlow {
 
     /** Requests of this time before a connection is taken down may be on their way. */
     private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
+
+    /** No capture lacks so many packets, and no requester goes back so far, on one connection. */
+    private static final int FAR = 1 << 16;
 
     private static final int PSNS = 1 << 24;
     private static final int HALF = 1 << 23;
@@ -80,7 +84,21 @@ final class RequestFlow {
 
     private final Map<String, Long> naks = new TreeMap<>();
     private Message message = Message.NONE;
+
+    /** Where the requests stand that are sent again, and in which message; -1 if the last one was not sent again. */
+    private long resent = -1;
+
+    private Message resentMessage = Message.UNKNOWN;
+
+    /** The packet before, and when the connection was agreed on. */
+    private @Nullable RocePacket last;
+
+    private @Nullable Instant agreedAt;
     private int mtu;
+
+    /** The size of the last packet of an answer to a read that more follow. */
+    private int readMtu;
+
     private boolean agreed;
     private boolean reliable = true;
     private boolean closed;
@@ -92,17 +110,52 @@ final class RequestFlow {
     private long late;
     private long gaps;
     private long responses;
+    private long stray;
 
-    RequestFlow(Key key, Consumer<String> violations) {
+    /** Whether the capture may lack packets anywhere. */
+    private final boolean partial;
+
+    RequestFlow(Key key, Consumer<String> violations, boolean partial) {
         this.key = key;
         this.violations = violations;
+        this.partial = partial;
     }
 
     /** Begins where both sides have agreed to. */
-    void agree(int startingPsn, int pathMtu) {
+    void agree(int startingPsn, int pathMtu, Instant time) {
         base = startingPsn;
         mtu = pathMtu;
         agreed = true;
+        agreedAt = time;
+    }
+
+    /**
+     * Tells whether a request is probably of another connection, which uses the queue pair number again. Only where the capture may
+     * lack the messages that would tell.
+     */
+    boolean isOver(RocePacket packet) {
+        if (!partial || base < 0) {
+            return false;
+        }
+        long position = position(packet.psn(), next);
+        if (position >= next && position <= nextAtMost) {
+            return false;
+        }
+        if (position > nextAtMost + FAR || position < next - FAR) {
+            return true;
+        }
+        RocePacket before = last;
+        if (before == null) {
+            // Short after it was agreed on, the number can't be another connection's.
+            return agreedAt != null && agreedAt.plus(IN_FLIGHT).isBefore(packet.time());
+        }
+        boolean acknowledgedBefore = position < Math.max(acknowledged, 0);
+        if (closed) {
+            return acknowledgedBefore || position > nextAtMost;
+        }
+        return acknowledgedBefore
+                && (before.sourcePort() != packet.sourcePort()
+                        || before.time().plus(IN_FLIGHT).isBefore(packet.time()));
     }
 
     /** What is on its way may stay without an answer: the connection is taken down. */
@@ -131,6 +184,7 @@ final class RequestFlow {
 
     void request(RocePacket packet) {
         requests++;
+        last = packet;
         reliable = !packet.opcode().is(Transport.UC);
         if (base < 0) {
             base = packet.psn();
@@ -139,6 +193,11 @@ final class RequestFlow {
                     : Message.UNKNOWN;
         }
         long position = position(packet.psn(), next);
+        if (position >= next && resent >= 0) {
+            // What was sent again may have been another message than the one that it seemed to be.
+            message = resent == position ? resentMessage : Message.UNKNOWN;
+            resent = -1;
+        }
         if (position >= next && position <= nextAtMost) {
             fresh(packet, position);
         } else if (position > nextAtMost) {
@@ -152,7 +211,23 @@ final class RequestFlow {
             late++;
         } else {
             retransmissions++;
+            resent = position + span(packet, true);
+            resentMessage = after(packet);
         }
+    }
+
+    /** The message that is under way behind a packet. */
+    private static Message after(RocePacket packet) {
+        Position position = packet.opcode().position().orElse(Position.ONLY);
+        return position == Position.FIRST || position == Position.MIDDLE ? kind(packet) : Message.NONE;
+    }
+
+    private static Message kind(RocePacket packet) {
+        return switch (packet.opcode().kind().orElse(Kind.READ)) {
+            case SEND -> Message.SEND;
+            case WRITE -> Message.WRITE;
+            default -> Message.NONE;
+        };
     }
 
     private static boolean isStart(Position position) {
@@ -171,8 +246,9 @@ final class RequestFlow {
     }
 
     private void fresh(RocePacket packet, long position) {
-        judgeSequence(packet);
+        // The order of the two: what the message was before this packet tells whether its size is known.
         judgeLength(packet);
+        judgeSequence(packet);
         next = position + span(packet, true);
         nextAtMost = position + span(packet, false);
         if (reliable) {
@@ -215,11 +291,7 @@ final class RequestFlow {
     }
 
     private void judgeSequence(RocePacket packet) {
-        Message kind = switch (packet.opcode().kind().orElse(Kind.READ)) {
-            case SEND -> Message.SEND;
-            case WRITE -> Message.WRITE;
-            default -> Message.NONE;
-        };
+        Message kind = kind(packet);
         Position position = packet.opcode().position().orElse(Position.ONLY);
         boolean start = isStart(position);
         if (message != Message.UNKNOWN) {
@@ -229,14 +301,16 @@ final class RequestFlow {
                 violate(packet, "goes on with a " + kind + " message that was not begun");
             }
         }
-        message = position == Position.FIRST || position == Position.MIDDLE ? kind : Message.NONE;
+        message = after(packet);
     }
 
     private void judgeLength(RocePacket packet) {
         Position position = packet.opcode().position().orElse(Position.ONLY);
         int length = packet.payloadLength();
+        // In part of a capture, the MTU is known for sure within a message only.
+        boolean known = agreed || !partial || !isStart(position) && message == kind(packet);
         if (position == Position.FIRST || position == Position.MIDDLE) {
-            if (mtu == 0) {
+            if (mtu == 0 || !known) {
                 mtu = length;
             }
             if (length != mtu || Integer.bitCount(length) != 1 || length < LEAST_MTU || length > MOST_MTU) {
@@ -244,7 +318,7 @@ final class RequestFlow {
                         packet,
                         "has %d bytes, and more follow: it should have the path MTU of %d".formatted(length, mtu));
             }
-        } else if (mtu != 0 && length > mtu) {
+        } else if (known && mtu != 0 && length > mtu) {
             violate(packet, "has %d bytes, more than the path MTU of %d".formatted(length, mtu));
         }
     }
@@ -265,7 +339,11 @@ final class RequestFlow {
         Aeth aeth = packet.acknowledgement();
         Opcode opcode = packet.opcode();
         if (base < 0 || position(packet.psn(), next) >= nextAtMost) {
-            violate(packet, "answers a request that was never sent");
+            if (partial) {
+                stray++;
+            } else {
+                violate(packet, "answers a request that was never sent");
+            }
             return;
         }
         long position = position(packet.psn(), next);
@@ -280,12 +358,10 @@ final class RequestFlow {
             acknowledge(position + 1);
             return;
         }
-        if (read) {
-            violate(packet, "is no acknowledgement, but has data");
-        }
         naks.merge(aeth.text(), 1L, Long::sum);
         switch (aeth.type()) {
-            case RESERVED -> violate(packet, "has a syndrome without a meaning");
+            // It tells nothing; the judge says so.
+            case RESERVED -> {}
             // What came before it is acknowledged.
             case RNR_NAK -> acknowledge(position);
             default -> {
@@ -313,14 +389,18 @@ final class RequestFlow {
         }
         boolean more = at == Position.FIRST || at == Position.MIDDLE;
         if (more) {
-            if (mtu == 0) {
-                mtu = packet.payloadLength();
+            boolean known = agreed || !partial || !start && reading >= 0 && position == reading + 1;
+            int expected = !known ? packet.payloadLength() : agreed || !partial ? mtu : readMtu;
+            if (expected == 0) {
+                expected = packet.payloadLength();
+                mtu = expected;
             }
-            if (packet.payloadLength() != mtu) {
+            readMtu = packet.payloadLength();
+            if (packet.payloadLength() != expected) {
                 violate(
                         packet,
                         "has %d bytes, and more follow: it should have the path MTU of %d"
-                                .formatted(packet.payloadLength(), mtu));
+                                .formatted(packet.payloadLength(), expected));
             }
         }
         reading = more ? position : -1;
@@ -333,9 +413,16 @@ final class RequestFlow {
      * Judges what is left.
      *
      * @param doubt why packets may be missing in the capture; null if none are
+     * @param answersSeen whether the capture has anything of the other direction
      * @param observations for what may be
+     * @param notJudged for what could not be judged, and how often
      */
-    void finish(@Nullable String doubt, Consumer<String> observations) {
+    void finish(
+            @Nullable String doubt,
+            boolean answersSeen,
+            Consumer<String> observations,
+            ObjLongConsumer<NotJudged> notJudged) {
+        countStray(notJudged);
         if (retransmissions > 0) {
             observations.accept(
                     "%s: %d of %d request packets were sent again".formatted(key, retransmissions, requests));
@@ -344,23 +431,43 @@ final class RequestFlow {
             observations.accept("%s: %d times packets were passed over; %d came later".formatted(key, gaps, late));
         }
         naks.forEach((what, count) -> observations.accept("%s: answered %d times by %s".formatted(key, count, what)));
-        boolean excused = closed && !overdue || failed || doubt != null;
+        boolean excused = closed && !overdue || failed || doubt != null || partial;
+        if (partial && reliable) {
+            notJudged.accept(NotJudged.MISSING, lost());
+        }
         if (lost() > 0) {
             Map.Entry<Long, Long> first = missing.firstEntry();
             String what = "%s: PSN %d%s never appeared"
                     .formatted(
-                            key, (base + first.getKey()) % PSNS, lost() == 1 ? "" : " and " + (lost() - 1) + " more");
+                            key, (base + first.getKey()) % PSNS, (lost() == 1 ? "" : " and " + (lost() - 1) + " more"));
             (excused || !reliable ? observations : violations).accept(what);
         }
+        if (!answersSeen && reliable) {
+            notJudged.accept(NotJudged.ONE_SIDED, requests);
+            return;
+        }
         if (reliable && requests > 0 && acknowledged < next) {
+            countUnanswered(next - acknowledged, notJudged);
             String what = "%s: %d of %d PSNs were not acknowledged, from PSN %d on"
                     .formatted(key, next - acknowledged, next, (base + acknowledged) % PSNS);
             (excused || ambiguous ? observations : violations).accept(what);
         } else if (!unanswered.isEmpty()) {
+            countUnanswered(unanswered.size(), notJudged);
             String what = "%s: %d reads or atomics were not answered, the first up to PSN %d"
                     .formatted(key, unanswered.size(), (base + unanswered.getFirst()) % PSNS);
             (excused || ambiguous ? observations : violations).accept(what);
         }
+    }
+
+    private void countUnanswered(long count, ObjLongConsumer<NotJudged> notJudged) {
+        if (partial) {
+            notJudged.accept(NotJudged.UNANSWERED, count);
+        }
+    }
+
+    /** Counts the answers to what is not in the capture. */
+    void countStray(ObjLongConsumer<NotJudged> notJudged) {
+        notJudged.accept(NotJudged.UNKNOWN_REQUEST, stray);
     }
 
     private long lost() {

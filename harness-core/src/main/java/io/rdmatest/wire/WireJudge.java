@@ -4,10 +4,14 @@ import io.rdmatest.wire.Opcode.Transport;
 import io.rdmatest.wire.RequestFlow.Key;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -20,6 +24,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Judges the packets of a fabric, in the order in which they passed.
+ *
+ * <p>There are two sorts of captures. One that has every packet from before an exchange to behind its end, such as one of
+ * {@link WireCapture}: what is missing in it was never on the wire. And one from the field, see {@link #judge(Path)}: it may begin
+ * and end anywhere, show one direction only, and lack packets. There, a violation is only what no packet outside of the capture
+ * can excuse; what is missing is counted by its reason in {@link WireReport#notJudged()}.
  *
  * <p>It holds them against the specification: defined operations; packet sequence numbers that start as agreed and have no
  * gap that stays; messages whose packets follow each other; answers only to what was asked, and one for everything that
@@ -38,7 +47,30 @@ public final class WireJudge {
     /** More of a kind say no more. */
     private static final int MOST_FINDINGS = 100;
 
+    /** A packet that is captured on two interfaces is so within this time. */
+    private static final Duration DUPLICATE = Duration.ofMillis(10);
+
+    private static final int MOST_RECENT = 4096;
+    private static final int MANUFACTURER = 0xc0;
+    private static final int SERVICE_SHIFT = 5;
+    private static final int RELIABLE_DATAGRAM = 2;
+
     private record Id(InetAddress host, int number, boolean datagram) {}
+
+    /** What two captures of one packet have in common. */
+    private record Fingerprint(
+            InetAddress source,
+            InetAddress destination,
+            int sourcePort,
+            int code,
+            int queuePair,
+            int psn,
+            int length,
+            ByteBuffer payload) {}
+
+    private record Sighting(int interfaceId, Instant time) {}
+
+    private record Direction(InetAddress source, InetAddress destination) {}
 
     /** An exchange of the communication manager as it goes on. */
     private static final class Exchange {
@@ -113,12 +145,34 @@ public final class WireJudge {
     private final Map<Id, Exchange> byId = new HashMap<>();
     private final List<Exchange> exchanges = new ArrayList<>();
     private final Map<InetAddress, Group> groups = new LinkedHashMap<>();
+    private final Map<NotJudged, Long> notJudged = new EnumMap<>(NotJudged.class);
+    private final Set<Direction> directions = new HashSet<>();
+
+    /** Only of a capture from the field: who computes invariant checksums, and what passed lately. */
+    private final Set<InetAddress> checksumming = new HashSet<>();
+
+    private final LinkedHashMap<Fingerprint, Sighting> recent = new LinkedHashMap<>();
+
+    /** Whether packets may be missing at any place of the capture. */
+    private final boolean fromField;
+
     private @Nullable String doubt;
+    private long judged;
+    private long marked;
+    private long notifications;
+    private long pauses;
+    private long priorityPauses;
     private boolean membersRequired;
     private long packets;
 
-    /** Creates a judge that has seen nothing. */
-    public WireJudge() {}
+    /** Creates a judge that has seen nothing, for packets of which none is missing unless {@link #incomplete(String)} says so. */
+    public WireJudge() {
+        this(false);
+    }
+
+    private WireJudge(boolean fromField) {
+        this.fromField = fromField;
+    }
 
     /**
      * Judges a capture.
@@ -136,18 +190,46 @@ public final class WireJudge {
     }
 
     /**
-     * Judges a file.
+     * Judges a file that has every packet of its exchanges, from their begin to their end and of both directions. What is missing
+     * in it is a violation.
      *
-     * @param pcap a capture
+     * @param capture a pcap or pcapng file
      * @throws IOException if it can't be read
      */
-    public static WireReport judge(Path pcap) throws IOException {
-        return new WireJudge().read(pcap);
+    public static WireReport judgeWhole(Path capture) throws IOException {
+        return new WireJudge().read(capture);
     }
 
-    private WireReport read(Path pcap) throws IOException {
-        long ignored = PcapFile.read(pcap, frame -> accept(WirePacket.of(frame)));
+    /**
+     * Judges a file from the field, which may have been cut anywhere and lack packets. Only what is in it can be a violation.
+     *
+     * @param capture a pcap or pcapng file, of tcpdump, dumpcap or wireshark
+     * @throws IOException if it can't be read
+     */
+    public static WireReport judge(Path capture) throws IOException {
+        WireJudge judge = new WireJudge(true);
+        Object ignored = PcapFile.read(capture, frame -> judge.learn(WirePacket.of(frame)));
+        return judge.read(capture);
+    }
+
+    private WireReport read(Path capture) throws IOException {
+        PcapFile.Contents contents = PcapFile.read(capture, this::accept);
+        if (contents.cutShort() != null) {
+            incomplete(contents.cutShort());
+        }
+        if (contents.dropped() > 0) {
+            incomplete("the capturing program could not keep up, and %d packets were dropped"
+                    .formatted(contents.dropped()));
+        }
+        count(NotJudged.OTHER_LINK, contents.otherLink());
         return finish();
+    }
+
+    /** Notes who computes checksums, before anything is judged: an adapter may do so behind the place of the capture. */
+    private void learn(WirePacket packet) {
+        if (packet instanceof RocePacket roce && Boolean.TRUE.equals(roce.checksum())) {
+            checksumming.add(roce.source());
+        }
     }
 
     /**
@@ -156,12 +238,49 @@ public final class WireJudge {
      * @param reason how that comes
      */
     public void incomplete(String reason) {
-        doubt = reason;
+        doubt = doubt == null ? reason : doubt + "; " + reason;
     }
 
     /** Demands that somebody reported to be a member of each group that is sent to: nobody else would get the packets. */
     public void requireMembers() {
         membersRequired = true;
+    }
+
+    private void accept(Frame frame) {
+        WirePacket packet = WirePacket.of(frame);
+        if (packet instanceof RocePacket roce && isDuplicate(roce, frame.interfaceId())) {
+            packets++;
+            count(NotJudged.DUPLICATE, 1);
+        } else {
+            accept(packet);
+        }
+    }
+
+    /** A capture on several interfaces has a packet of a bond, a bridge or a VLAN more than once. */
+    private boolean isDuplicate(RocePacket packet, int interfaceId) {
+        if (interfaceId < 0) {
+            return false;
+        }
+        Fingerprint fingerprint = new Fingerprint(
+                packet.source(),
+                packet.destination(),
+                packet.sourcePort(),
+                packet.opcode().code(),
+                packet.destinationQp(),
+                packet.psn(),
+                packet.payloadLength(),
+                packet.payload());
+        Sighting before = recent.get(fingerprint);
+        if (before != null
+                && before.interfaceId() != interfaceId
+                && Duration.between(before.time(), packet.time()).abs().compareTo(DUPLICATE) <= 0) {
+            return true;
+        }
+        recent.put(fingerprint, new Sighting(interfaceId, packet.time()));
+        if (recent.size() > MOST_RECENT) {
+            Object ignored = recent.pollFirstEntry();
+        }
+        return false;
     }
 
     /**
@@ -175,11 +294,37 @@ public final class WireJudge {
             case RocePacket roce -> roce(roce);
             case MembershipReport report ->
                 report.joined().forEach(group -> group(group).members.add(report.sender()));
-            case OtherPacket other -> {
-                if (other.malformed()) {
-                    violations.accept("a packet at " + other.time() + " is malformed: " + other.what());
+            case PauseFrame pause -> {
+                if (pause.isOfPriorities()) {
+                    priorityPauses += pause.resumes() ? 0 : 1;
+                } else {
+                    pauses += pause.resumes() ? 0 : 1;
                 }
             }
+            case OtherPacket other -> other(other);
+        }
+    }
+
+    private void other(OtherPacket packet) {
+        if (packet.notJudged() != null) {
+            count(packet.notJudged(), 1);
+        } else if (packet.malformed()) {
+            if (isTrusted(packet.source())) {
+                violations.accept("a packet at " + packet.time() + " is malformed: " + packet.what());
+            } else {
+                count(NotJudged.NOT_ROCE, 1);
+            }
+        }
+    }
+
+    /** In the field, UDP to RoCE's port may be anything, unless its sender has shown by a right checksum that it sends RoCE. */
+    private boolean isTrusted(@Nullable InetAddress source) {
+        return !fromField || source != null && checksumming.contains(source);
+    }
+
+    private void count(NotJudged reason, long times) {
+        if (times > 0) {
+            notJudged.merge(reason, times, Long::sum);
         }
     }
 
@@ -191,28 +336,84 @@ public final class WireJudge {
 
     private void roce(RocePacket packet) {
         opcodes.merge(packet.opcode().name(), 1L, Long::sum);
-        if (Boolean.FALSE.equals(packet.checksum())) {
-            // Any other of its fields may be what is damaged.
-            violate(packet, "its invariant checksum is wrong: it was damaged on the way");
+        marked += packet.isCongestionMarked() ? 1 : 0;
+        if (!judgeIntegrity(packet)) {
             return;
         }
-        if (!packet.opcode().isDefined()) {
+        judged++;
+        judgeGroup(packet);
+        if (packet.opcode().is(Transport.UD)) {
+            packet.cm().ifPresent(message -> manage(packet, message));
+        } else if (packet.opcode().is(Transport.CNP)) {
+            notifications++;
+        } else if (packet.opcode().isRequest()) {
+            directions.add(new Direction(packet.source(), packet.destination()));
+            request(packet);
+        } else if (packet.opcode().isResponse()) {
+            directions.add(new Direction(packet.source(), packet.destination()));
+            answer(packet);
+        }
+    }
+
+    /** Judges what every packet has; returns whether the rest can be judged, too. */
+    private boolean judgeIntegrity(RocePacket packet) {
+        if (packet.unchecked() != null && packet.checksum() == null) {
+            count(packet.unchecked(), 1);
+        }
+        if (Boolean.FALSE.equals(packet.checksum())) {
+            if (fromField && (packet.unchecked() != null || !checksumming.contains(packet.source()))) {
+                count(NotJudged.NO_CHECKSUM, 1);
+            } else {
+                judged++;
+                // Any other of its fields may be what is damaged.
+                violate(packet, "its invariant checksum is wrong: it was damaged on the way");
+                return false;
+            }
+        }
+        int code = packet.opcode().code();
+        if (code >= MANUFACTURER || code >> SERVICE_SHIFT == RELIABLE_DATAGRAM) {
+            count(NotJudged.OTHER_OPERATION, 1);
+            return false;
+        }
+        boolean defined = packet.opcode().isDefined();
+        if ((!defined || packet.headerVersion() != 0) && !isTrusted(packet.source())) {
+            count(NotJudged.NOT_ROCE, 1);
+            return false;
+        }
+        if (!defined) {
+            judged++;
             violate(packet, "its operation code is not defined");
-            return;
+            return false;
         }
         if (packet.headerVersion() != 0) {
             violate(packet, "its transport header has version " + packet.headerVersion() + ", not 0");
         }
-        judgeGroup(packet);
-        if (packet.opcode().is(Transport.UD)) {
-            packet.cm().ifPresent(message -> manage(packet, message));
-        } else if (packet.opcode().isRequest()) {
-            RequestFlow flow = flows.computeIfAbsent(
-                    new Key(packet.source(), packet.destination(), packet.destinationQp()),
-                    key -> new RequestFlow(key, violations));
-            flow.request(packet);
-        } else if (packet.opcode().isResponse()) {
-            answer(packet);
+        return true;
+    }
+
+    private void request(RocePacket packet) {
+        Key key = new Key(packet.source(), packet.destination(), packet.destinationQp());
+        RequestFlow flow = flow(key);
+        if (flow.isOver(packet)) {
+            count(NotJudged.RESTARTED, 1);
+            forgetOpposite(key);
+            flow.close(packet.time());
+            ended.add(flow);
+            flow = new RequestFlow(key, violations, fromField);
+            flows.put(key, flow);
+        }
+        flow.request(packet);
+    }
+
+    private RequestFlow flow(Key key) {
+        return flows.computeIfAbsent(key, each -> new RequestFlow(each, violations, fromField));
+    }
+
+    /** The queue pair number may be another's now, with another one at its other side. */
+    private void forgetOpposite(Key key) {
+        Key other = opposites.remove(key);
+        if (other != null && key.equals(opposites.get(other))) {
+            opposites.remove(other);
         }
     }
 
@@ -222,20 +423,19 @@ public final class WireJudge {
 
     private void judgeGroup(RocePacket packet) {
         InetAddress to = packet.destination();
+        Mac mac = packet.destinationMac();
         if (!to.isMulticastAddress()) {
-            if (packet.destinationMac().isGroup()) {
-                violate(
-                        packet,
-                        "goes to the group's Ethernet address " + packet.destinationMac() + ", but to one IP address");
+            if (mac != null && mac.isGroup()) {
+                violate(packet, "goes to the group's Ethernet address " + mac + ", but to one IP address");
             }
             return;
         }
         group(to).packets++;
         Mac right = Mac.ofGroup(to);
-        if (!packet.destinationMac().equals(right)) {
-            violate(
-                    packet,
-                    "goes to the Ethernet address " + packet.destinationMac() + "; that of the group is " + right);
+        if (mac == null) {
+            count(NotJudged.NO_ETHERNET_ADDRESS, 1);
+        } else if (!mac.equals(right)) {
+            violate(packet, "goes to the Ethernet address " + mac + "; that of the group is " + right);
         }
         if (packet.destinationQp() != RocePacket.MULTICAST_QP) {
             violate(packet, "goes to a group; the queue pair of every group is 0xffffff");
@@ -247,11 +447,11 @@ public final class WireJudge {
 
     /** An answer has nothing of the request but its number, and the queue pair that asked. */
     private void answer(RocePacket packet) {
+        judgeSyndrome(packet);
         Key key = new Key(packet.source(), packet.destination(), packet.destinationQp());
         Key asked = opposites.get(key);
         if (asked != null) {
-            flows.computeIfAbsent(asked, each -> new RequestFlow(each, violations))
-                    .response(packet);
+            flow(asked).response(packet);
             return;
         }
         List<RequestFlow> candidates = flows.values().stream()
@@ -268,6 +468,19 @@ public final class WireJudge {
         } else {
             candidates.forEach(RequestFlow::doubt);
             strayAnswers.merge(key, 1L, Long::sum);
+        }
+    }
+
+    private void judgeSyndrome(RocePacket packet) {
+        Aeth aeth = packet.acknowledgement();
+        if (aeth == null || aeth.type() == Aeth.Type.ACK) {
+            return;
+        }
+        if (packet.opcode().is(Opcode.Kind.READ_RESPONSE)) {
+            violate(packet, "is no acknowledgement, but has data");
+        }
+        if (aeth.type() == Aeth.Type.RESERVED) {
+            violate(packet, "has a syndrome without a meaning");
         }
     }
 
@@ -303,6 +516,12 @@ public final class WireJudge {
         if (!require(packet, exchange, message, "answers a request that was never sent")) {
             return;
         }
+        if (fromField && exchange.request.transaction() != message.transaction()) {
+            // It has the ID of an earlier exchange, whose number is used again.
+            count(NotJudged.PARTIAL_HANDSHAKE, 1);
+            byId.remove(new Id(packet.destination(), message.remoteId(), false));
+            return;
+        }
         exchange.messages.add(message);
         if (exchange.toServer == null) {
             byId.put(new Id(packet.source(), message.localId(), false), exchange);
@@ -313,6 +532,8 @@ public final class WireJudge {
             // Each side says where the other one is to start.
             open(toServer, message.startingPsn(), exchange.request.mtu(), packet.time());
             open(toClient, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
+            forgetOpposite(toServer);
+            forgetOpposite(toClient);
             opposites.put(toServer, toClient);
             opposites.put(toClient, toServer);
         }
@@ -320,8 +541,8 @@ public final class WireJudge {
 
     /** A connection begins, perhaps on a queue pair number that another one had. */
     private void open(Key key, int startingPsn, int mtu, Instant time) {
-        RequestFlow flow = new RequestFlow(key, violations);
-        flow.agree(startingPsn, mtu);
+        RequestFlow flow = new RequestFlow(key, violations, fromField);
+        flow.agree(startingPsn, mtu, time);
         RequestFlow before = flows.put(key, flow);
         if (before != null) {
             before.close(time);
@@ -340,10 +561,15 @@ public final class WireJudge {
                 return;
             }
             if (!exchange.has(CmMessage.Type.REP)) {
-                violate(packet, message.text() + " comes before the reply");
+                if (fromField) {
+                    count(NotJudged.PARTIAL_HANDSHAKE, 1);
+                } else {
+                    violate(packet, message.text() + " comes before the reply");
+                }
                 return;
             }
         } else if (exchange == null) {
+            count(NotJudged.PARTIAL_HANDSHAKE, 1);
             observations.accept(message.text() + " is of a connection that was made before the capture");
             return;
         }
@@ -363,7 +589,7 @@ public final class WireJudge {
             case REJ -> close(exchange, packet.time());
             case DREP -> {
                 if (!exchange.has(CmMessage.Type.DREQ)) {
-                    violate(packet, message.text() + " answers a request that was never sent");
+                    violateIfWhole(packet, message.text() + " answers a request that was never sent");
                 }
             }
             default -> {}
@@ -372,9 +598,21 @@ public final class WireJudge {
 
     private boolean require(RocePacket packet, @Nullable Exchange exchange, CmMessage message, String otherwise) {
         if (exchange == null) {
-            (doubt == null ? violations : observations).accept(packet.text() + ": " + message.text() + " " + otherwise);
+            violateIfWhole(packet, message.text() + " " + otherwise);
         }
         return exchange != null;
+    }
+
+    /** A violation, unless a packet that is not in the capture makes it right. */
+    private void violateIfWhole(RocePacket packet, String what) {
+        absent(NotJudged.PARTIAL_HANDSHAKE, packet.text() + ": " + what);
+    }
+
+    private void absent(NotJudged reason, String what) {
+        if (fromField) {
+            count(reason, 1);
+        }
+        (fromField || doubt != null ? observations : violations).accept(what);
     }
 
     private void close(Exchange exchange, Instant time) {
@@ -401,19 +639,29 @@ public final class WireJudge {
         all.addAll(flows.values());
         // A connection that was made and not used has none.
         all.removeIf(flow -> flow.report().requests() == 0);
-        all.forEach(flow -> flow.finish(doubt, observations));
-        strayAnswers.forEach((key, count) ->
-                observations.accept("%s: %d answers, whose requests are not known".formatted(key, count)));
+        all.forEach(flow -> {
+            Key key = flow.key();
+            boolean answersSeen = !fromField || directions.contains(new Direction(key.destination(), key.source()));
+            flow.finish(doubt, answersSeen, observations, this::count);
+        });
+        flows.values().stream()
+                .filter(flow -> flow.report().requests() == 0)
+                .forEach(flow -> flow.countStray(this::count));
+        strayAnswers.forEach((key, count) -> {
+            count(NotJudged.UNKNOWN_REQUEST, count);
+            observations.accept("%s: %d answers, whose requests are not known".formatted(key, count));
+        });
         exchanges.forEach(this::finish);
         groups.forEach((address, group) -> {
             if (group.packets > 0 && group.members.isEmpty()) {
-                (membersRequired && doubt == null ? violations : observations)
+                (membersRequired && doubt == null && !fromField ? violations : observations)
                         .accept("nobody reported to be a member of the group " + address.getHostAddress()
                                 + ", to which " + group.packets + " packets went");
             }
         });
         return new WireReport(
                 packets,
+                judged,
                 opcodes,
                 all.stream().map(RequestFlow::report).toList(),
                 exchanges.stream().map(Exchange::report).toList(),
@@ -422,20 +670,23 @@ public final class WireJudge {
                                 each.getKey(), each.getValue().packets, List.copyOf(each.getValue().members)))
                         .toList(),
                 violations.list(),
-                observations.list());
+                observations.list(),
+                notJudged,
+                new WireReport.Congestion(marked, notifications, pauses, priorityPauses));
     }
 
     private void finish(Exchange exchange) {
-        Findings unanswered = doubt == null ? violations : observations;
         boolean rejected = exchange.has(CmMessage.Type.REJ);
         if (exchange.request.type() == CmMessage.Type.SIDR_REQ) {
             if (!exchange.has(CmMessage.Type.SIDR_REP)) {
-                unanswered.accept(exchange + " was never answered");
+                absent(NotJudged.PARTIAL_HANDSHAKE, exchange + " was never answered");
             }
         } else if (!exchange.has(CmMessage.Type.REP) && !rejected) {
-            unanswered.accept(exchange + " was never answered");
+            absent(NotJudged.PARTIAL_HANDSHAKE, exchange + " was never answered");
         } else if (!rejected && !exchange.has(CmMessage.Type.RTU) && !exchange.has(CmMessage.Type.DREQ)) {
-            unanswered.accept(exchange + " was answered, but the connection was never said to be in use");
+            absent(
+                    NotJudged.PARTIAL_HANDSHAKE,
+                    exchange + " was answered, but the connection was never said to be in use");
         }
         if (exchange.has(CmMessage.Type.DREQ) && !exchange.has(CmMessage.Type.DREP)) {
             observations.accept(exchange + " was disconnected, but nobody confirmed it");

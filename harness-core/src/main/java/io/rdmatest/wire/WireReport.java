@@ -1,30 +1,52 @@
 package io.rdmatest.wire;
 
 import java.net.InetAddress;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
  * What a {@link WireJudge} found in a capture.
  *
- * @param packets how many packets were judged, of any sort
+ * @param packets how many packets were seen, of any sort
+ * @param judged how many RoCE packets were judged; with none, the capture tells nothing of the fabric
  * @param opcodes how many RoCE packets there were of each operation, by its name
  * @param flows the requests of each connection and direction, in the order of their first packet
  * @param handshakes the exchanges of the communication manager, in the order of their first message
  * @param groups the multicast groups that were sent to or reported
  * @param violations what must not be, whatever the fabric; empty if all is well
  * @param observations what may be, but is worth knowing: retransmissions, negative acknowledgements, what could not be judged
+ * @param notJudged how often a rule could not be applied, by the reason
+ * @param congestion what tells of congestion
  */
 public record WireReport(
         long packets,
+        long judged,
         SortedMap<String, Long> opcodes,
         List<Flow> flows,
         List<Handshake> handshakes,
         List<Group> groups,
         List<String> violations,
-        List<String> observations) {
+        List<String> observations,
+        Map<NotJudged, Long> notJudged,
+        Congestion congestion) {
+
+    /**
+     * Packets that tell of congestion. None is a violation: this is how the fabric avoids loss.
+     *
+     * @param marked RoCE packets that a switch marked (ECN CE)
+     * @param notifications congestion notification packets (CNP), by which a receiver slows a sender down
+     * @param pauses pause frames that stop all traffic
+     * @param priorityPauses pause frames of priority flow control (PFC) that stop at least one priority
+     */
+    public record Congestion(long marked, long notifications, long pauses, long priorityPauses) {
+
+        /** Nothing tells of congestion. */
+        public static final Congestion NONE = new Congestion(0, 0, 0, 0);
+    }
 
     /** Copies the lists. */
     public WireReport {
@@ -33,6 +55,7 @@ public record WireReport(
         groups = List.copyOf(groups);
         violations = List.copyOf(violations);
         observations = List.copyOf(observations);
+        notJudged = Collections.unmodifiableMap(new TreeMap<>(notJudged));
     }
 
     /**
@@ -118,7 +141,7 @@ public record WireReport(
         }
     }
 
-    /** Tells whether nothing was wrong. */
+    /** Tells whether nothing was wrong in what was judged; also if that was nothing, see {@link #judged()}. */
     public boolean isClean() {
         return violations.isEmpty();
     }
@@ -131,20 +154,32 @@ public record WireReport(
     /**
      * Demands that nothing was wrong.
      *
-     * @throws AssertionError names each violation
+     * @throws WireViolationError names each violation
      */
     public void requireClean() {
         if (!isClean()) {
-            throw new AssertionError("The packets on the wire break the rules: " + String.join("; ", violations));
+            throw new WireViolationError(violations);
         }
     }
 
     /** Returns the whole report as lines of text. */
     public String text() {
         StringBuilder text = new StringBuilder();
-        text.append(packets).append(" packets, ").append(violations.size()).append(" violations\n");
+        text.append("%d packets, %d violations, %d packets judged%n".formatted(packets, violations.size(), judged));
+        if (judged == 0) {
+            text.append("nothing was judged: there is no RoCE packet that can be judged\n");
+        }
         lines(text, "violation", violations);
         lines(text, "observation", observations);
+        notJudged.forEach((reason, count) -> text.append("not judged: %d %s%n".formatted(count, reason.words())));
+        if (!congestion.equals(Congestion.NONE)) {
+            text.append("congestion: %d packets marked (ECN CE), %d CNPs, %d pause frames, %d PFC frames%n"
+                    .formatted(
+                            congestion.marked(),
+                            congestion.notifications(),
+                            congestion.pauses(),
+                            congestion.priorityPauses()));
+        }
         for (Flow flow : flows) {
             text.append(
                     "%s→%s QP 0x%06x: %d request packets, %d of them again; %d of %d PSNs acknowledged by %d packets%s%s%n"
@@ -157,7 +192,7 @@ public record WireReport(
                                     flow.acknowledged(),
                                     flow.sent(),
                                     flow.responses(),
-                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " lost",
+                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " not seen",
                                     flow.naks().isEmpty() ? "" : "; " + flow.naks()));
         }
         for (Handshake handshake : handshakes) {

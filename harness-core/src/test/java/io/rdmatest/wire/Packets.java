@@ -4,6 +4,7 @@ import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.List;
 import java.util.zip.CRC32;
 
 /** Builds the bytes of packets, field by field, and without the code that takes them apart. */
@@ -33,6 +34,10 @@ final class Packets {
         private boolean damaged;
         private long seconds;
         private int tag;
+        private int outerTag;
+        private int trafficClass;
+        private int sourcePort = 0xc001;
+        private boolean unsealed;
         private byte[] headers = {};
         private byte[] payload = {};
 
@@ -77,6 +82,28 @@ final class Packets {
             return this;
         }
 
+        Roce trafficClass(int value) {
+            trafficClass = value;
+            return this;
+        }
+
+        Roce sourcePort(int value) {
+            sourcePort = value;
+            return this;
+        }
+
+        /** As it is captured before an adapter puts in the invariant checksum. */
+        Roce unsealed() {
+            unsealed = true;
+            return this;
+        }
+
+        Roce tagged(int outer, int vlan) {
+            outerTag = outer;
+            tag = vlan;
+            return this;
+        }
+
         Roce tagged(int vlan) {
             tag = vlan;
             return this;
@@ -116,10 +143,11 @@ final class Packets {
             return this;
         }
 
-        Frame frame() {
+        /** The IP packet. */
+        byte[] ip() {
             int padding = -payload.length & 3;
             byte[] udp = ByteBuffer.allocate(8 + 12 + headers.length + payload.length + padding + 4)
-                    .putShort((short) 0xc001)
+                    .putShort((short) sourcePort)
                     .putShort((short) PORT)
                     .putShort((short) (8 + 12 + headers.length + payload.length + padding + 4))
                     .putShort((short) 0)
@@ -131,15 +159,49 @@ final class Packets {
                     .put(headers)
                     .put(payload)
                     .array();
-            byte[] ip = ip(from, to, 17, udp);
+            byte[] ip = Packets.ip(from, to, 17, udp);
+            if (ip[0] >> 4 == 4) {
+                ip[1] = (byte) trafficClass;
+            } else {
+                ByteBuffer.wrap(ip).putInt(0, 0x6001_2345 | trafficClass << 20);
+            }
             int header = ip.length - udp.length;
-            int crc = invariant(ip, header);
+            int crc = unsealed ? 0 : invariant(ip, header);
             ByteBuffer.wrap(ip).putInt(ip.length - 4, Integer.reverseBytes(crc));
             if (damaged) {
                 ip[header + 20]++;
             }
-            byte[] bytes = ethernet(mac, tag, ip);
+            return ip;
+        }
+
+        Frame frame() {
+            byte[] bytes = ethernet(mac, outerTag, tag, ip());
             return new Frame(TIME.plusSeconds(seconds), bytes.length, ByteBuffer.wrap(bytes));
+        }
+
+        /** The headers and payload behind a GRH, as RoCE v1 has them. */
+        Frame frameOfV1() {
+            byte[] six = between(A6, B6).ip();
+            byte[] grh = new byte[six.length - 8];
+            System.arraycopy(six, 0, grh, 0, 40);
+            System.arraycopy(six, 48, grh, 40, six.length - 48);
+            ByteBuffer.wrap(grh).putShort(4, (short) (grh.length - 40)).put(6, (byte) 0x1b);
+            byte[] bytes = ethernet(mac, outerTag, tag, grh);
+            ByteBuffer.wrap(bytes).putShort(bytes.length - grh.length - 2, (short) 0x8915);
+            return new Frame(TIME.plusSeconds(seconds), bytes.length, ByteBuffer.wrap(bytes));
+        }
+
+        /** The first fragment of the IP packet, and the second one. */
+        List<Frame> fragments() {
+            byte[] ip = ip();
+            int first = 20 + 48;
+            byte[] one = Arrays.copyOf(ip, first);
+            ByteBuffer.wrap(one).putShort(2, (short) first).putShort(6, (short) 0x2000);
+            byte[] two = new byte[20 + ip.length - first];
+            System.arraycopy(ip, 0, two, 0, 20);
+            System.arraycopy(ip, first, two, 20, ip.length - first);
+            ByteBuffer.wrap(two).putShort(2, (short) two.length).putShort(6, (short) (48 / 8));
+            return List.of(Packets.frame(ethernet(mac, 0, 0, one)), Packets.frame(ethernet(mac, 0, 0, two)));
         }
 
         WirePacket decoded() {
@@ -188,7 +250,7 @@ final class Packets {
     }
 
     static Frame ethernetIp(long mac, InetAddress from, InetAddress to, int protocol, byte[] payload) {
-        return frame(ethernet(mac, 0, ip(from, to, protocol, payload)));
+        return frame(ethernet(mac, 0, 0, ip(from, to, protocol, payload)));
     }
 
     private static byte[] ip(InetAddress from, InetAddress to, int protocol, byte[] payload) {
@@ -218,18 +280,84 @@ final class Packets {
                 .array();
     }
 
-    private static byte[] ethernet(long mac, int tag, byte[] ip) {
-        ByteBuffer frame = ByteBuffer.allocate(14 + (tag == 0 ? 0 : 4) + ip.length)
+    private static byte[] ethernet(long mac, int outer, int tag, byte[] ip) {
+        ByteBuffer frame = ByteBuffer.allocate(14 + (outer == 0 ? 0 : 4) + (tag == 0 ? 0 : 4) + ip.length)
                 .putShort((short) (mac >> 32))
                 .putInt((int) mac)
                 .putShort((short) (MAC_A >> 32))
                 .putInt((int) MAC_A);
+        if (outer != 0) {
+            frame.putShort((short) 0x88a8).putShort((short) outer);
+        }
         if (tag != 0) {
             frame.putShort((short) 0x8100).putShort((short) tag);
         }
         return frame.putShort((short) (ip[0] >> 4 == 4 ? 0x0800 : 0x86dd))
                 .put(ip)
                 .array();
+    }
+
+    /** Pause frames: of all traffic, or of the priorities that have a time. */
+    static Frame pause(int... quanta) {
+        ByteBuffer frame = ByteBuffer.allocate(60)
+                .putShort((short) 0x0180)
+                .putInt(0xc200_0001)
+                .putShort((short) (MAC_A >> 32))
+                .putInt((int) MAC_A)
+                .putShort((short) 0x8808);
+        if (quanta.length == 1) {
+            frame.putShort((short) 1).putShort((short) quanta[0]);
+        } else {
+            frame.putShort((short) 0x0101).putShort((short) 0xff);
+            for (int each : quanta) {
+                frame.putShort((short) each);
+            }
+        }
+        return frame(frame.array());
+    }
+
+    /** A "cooked" capture of an IP packet: version 1, or version 2 with the interface. */
+    static Frame cooked(Roce packet, int interfaceIndex) {
+        byte[] ip = packet.ip();
+        short type = (short) (ip[0] >> 4 == 4 ? 0x0800 : 0x86dd);
+        ByteBuffer bytes;
+        if (interfaceIndex == 0) {
+            bytes = ByteBuffer.allocate(16 + ip.length).putShort(14, type).put(16, ip);
+        } else {
+            bytes = ByteBuffer.allocate(20 + ip.length)
+                    .putShort(0, type)
+                    .putInt(4, interfaceIndex)
+                    .put(20, ip);
+        }
+        return new Frame(
+                TIME.plusSeconds(packet.seconds),
+                bytes.capacity(),
+                bytes,
+                interfaceIndex == 0 ? LinkType.LINUX_SLL : LinkType.LINUX_SLL2,
+                interfaceIndex);
+    }
+
+    /** A pcap file of a link type, byte by byte, with times in microseconds. */
+    static byte[] pcap(int link, Frame... frames) {
+        int size = 24;
+        for (Frame frame : frames) {
+            size += 16 + frame.bytes().remaining();
+        }
+        ByteBuffer file = ByteBuffer.allocate(size)
+                .putInt(0xa1b2c3d4)
+                .putShort((short) 2)
+                .putShort((short) 4)
+                .putLong(0)
+                .putInt(65535)
+                .putInt(link);
+        for (Frame frame : frames) {
+            file.putInt((int) frame.time().getEpochSecond())
+                    .putInt(frame.time().getNano() / 1000)
+                    .putInt(frame.bytes().remaining())
+                    .putInt(frame.length())
+                    .put(frame.bytes().duplicate());
+        }
+        return file.array();
     }
 
     static Frame frame(byte[] bytes) {

@@ -3,6 +3,7 @@ package io.rdmatest.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -12,8 +13,13 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PcapFileTests {
 
@@ -40,7 +46,7 @@ class PcapFileTests {
         }
 
         List<Frame> read = new ArrayList<>();
-        assertThat(PcapFile.read(file, read::add)).isEqualTo(300);
+        assertThat(PcapFile.read(file, read::add)).isEqualTo(new PcapFile.Contents(300, null, -1, 0));
         assertThat(read).isEqualTo(frames);
         assertThat(read.get(1).isWhole()).isFalse();
         // What file(1) and libpcap tell it by.
@@ -68,34 +74,240 @@ class PcapFileTests {
                         .array());
 
         List<Frame> read = new ArrayList<>();
-        assertThat(PcapFile.read(file, read::add)).isEqualTo(1);
+        assertThat(PcapFile.read(file, read::add).packets()).isEqualTo(1);
         assertThat(read)
                 .containsExactly(new Frame(Instant.ofEpochSecond(5, 7000), 60, ByteBuffer.wrap(new byte[] {1, 2})));
     }
 
-    @Test
-    void anotherFormatIsNamed() throws IOException {
-        Path file = folder.resolve("c.pcapng");
-        Files.write(file, ByteBuffer.allocate(100).putInt(0x0a0d0d0a).array());
+    @ParameterizedTest
+    @CsvSource({"0x1f8b0800, gunzip it first", "0x25504446, it begins with 0x25504446"})
+    void anotherFormatIsNamed(String magic, String said) throws IOException {
+        Path file = folder.resolve("c");
+        Files.write(file, ByteBuffer.allocate(100).putInt(Integer.decode(magic)).array());
 
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("is not a pcap file: it begins with 0x0a0d0d0a")
-                .hasMessageContaining("tshark -r");
+                .hasMessageContaining("is neither a pcap nor a pcapng file")
+                .hasMessageContaining(said);
         Files.write(file, new byte[3]);
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("it has 3 bytes");
+        Files.write(file, ByteBuffer.allocate(10).putInt(0xa1b2c3d4).array());
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("ends within its header");
     }
 
     @Test
-    void aFileThatEndsWithinAPacketIsNamed() throws IOException {
+    void anotherLinkTypeIsNamed() throws IOException {
+        Path file = folder.resolve("infiniband.pcap");
+        Files.write(file, Packets.pcap(247));
+
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("has packets of link type 247; RoCE is read from ETHERNET");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 20, 60})
+    void aLastPacketThatIsNotWholeIsLeftOut(int missing) throws IOException {
         Path file = folder.resolve("d.pcap");
         try (PcapFile pcap = PcapFile.create(file, 100)) {
             pcap.write(Packets.roce(0x04).frame());
             pcap.write(Packets.roce(0x04).frame());
         }
         byte[] bytes = Files.readAllBytes(file);
-        Files.write(file, Arrays.copyOf(bytes, bytes.length - 1));
+        Files.write(file, Arrays.copyOf(bytes, bytes.length - missing));
 
-        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("packet 2 is not whole");
+        PcapFile.Contents contents = PcapFile.read(file, frame -> {});
+        assertThat(contents.packets()).isEqualTo(1);
+        assertThat(contents.cutShort()).contains("the file ends within packet 2: its writer was killed");
+    }
+
+    @Test
+    void aLengthThatCanNotBeIsDamage() throws IOException {
+        Path file = folder.resolve("e.pcap");
+        try (PcapFile pcap = PcapFile.create(file, 100)) {
+            pcap.write(Packets.roce(0x04).frame());
+        }
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[24 + 8 + 3] = 0x7f;
+        Files.write(file, bytes);
+
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("is damaged: it says that packet 1 has 2130706");
+    }
+
+    // ---- pcapng ----
+
+    private static ByteBuffer block(ByteOrder order, int type, int bodyLength) {
+        int length = 12 + bodyLength;
+        return ByteBuffer.allocate(length)
+                .order(order)
+                .putInt(type)
+                .putInt(length)
+                .putInt(length - 4, length);
+    }
+
+    private static byte[] section(ByteOrder order) {
+        return block(order, 0x0a0d0d0a, 16)
+                .putInt(0x1a2b3c4d)
+                .putInt(1)
+                .putLong(-1)
+                .array();
+    }
+
+    /** An interface with times in units of 10 to the power of -9, and an offset of seconds. */
+    private static byte[] nanoseconds(ByteOrder order, int link, long offset) {
+        return block(order, 1, 8 + 8 + 12 + 4)
+                .putShort((short) link)
+                .putShort((short) 0)
+                .putInt(0)
+                .putShort((short) 9)
+                .putShort((short) 1)
+                .put(new byte[] {9, 0, 0, 0})
+                .putShort((short) 14)
+                .putShort((short) 8)
+                .putLong(offset)
+                .array();
+    }
+
+    private static byte[] microseconds(ByteOrder order, int link) {
+        return block(order, 1, 8)
+                .putShort((short) link)
+                .putShort((short) 0)
+                .putInt(0)
+                .array();
+    }
+
+    private static byte[] packet(ByteOrder order, int at, long time, int length, byte[] bytes) {
+        return block(order, 6, 20 + (bytes.length + 3 & ~3))
+                .putInt(at)
+                .putInt((int) (time >>> 32))
+                .putInt((int) time)
+                .putInt(bytes.length)
+                .putInt(length)
+                .put(bytes)
+                .array();
+    }
+
+    private static byte[] dropped(ByteOrder order, int at, long count) {
+        return block(order, 5, 12 + 12)
+                .putInt(at)
+                .putLong(0)
+                .putShort((short) 5)
+                .putShort((short) 8)
+                .putLong(count)
+                .array();
+    }
+
+    private static byte[] joined(byte[]... parts) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            all.writeBytes(part);
+        }
+        return all.toByteArray();
+    }
+
+    private static List<ByteOrder> orders() {
+        return List.of(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN);
+    }
+
+    @ParameterizedTest
+    @MethodSource("orders")
+    void pcapngIsRead(ByteOrder order) throws IOException {
+        Path file = folder.resolve(order + ".pcapng");
+        byte[] bytes = {1, 2, 3, 4, 5};
+        Files.write(
+                file,
+                joined(
+                        section(order),
+                        microseconds(order, 1),
+                        nanoseconds(order, 113, 1_700_000_000),
+                        packet(order, 0, 1_700_000_000_000_007L, 60, bytes),
+                        // A block of a type that nobody knows.
+                        block(order, 0x0bad, 8).array(),
+                        packet(order, 1, 5_000_000_009L, 5, bytes),
+                        dropped(order, 0, 3),
+                        dropped(order, 1, 4),
+                        // The latest statistics count from the begin.
+                        dropped(order, 0, 5),
+                        section(order),
+                        microseconds(order, 105),
+                        microseconds(order, 276),
+                        packet(order, 0, 1, 5, bytes),
+                        packet(order, 1, 1, 5, bytes)));
+
+        List<Frame> read = new ArrayList<>();
+        assertThat(PcapFile.read(file, read::add)).isEqualTo(new PcapFile.Contents(3, null, 9, 1));
+        assertThat(read)
+                .containsExactly(
+                        new Frame(
+                                Instant.ofEpochSecond(1_700_000_000, 7000),
+                                60,
+                                ByteBuffer.wrap(bytes),
+                                LinkType.ETHERNET,
+                                0),
+                        new Frame(
+                                Instant.ofEpochSecond(1_700_000_005, 9),
+                                5,
+                                ByteBuffer.wrap(bytes),
+                                LinkType.LINUX_SLL,
+                                0),
+                        new Frame(Instant.ofEpochSecond(0, 1000), 5, ByteBuffer.wrap(bytes), LinkType.LINUX_SLL2, 3));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 30, 52})
+    void pcapngThatEndsWithinABlockIsReadUpToThere(int missing) throws IOException {
+        ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+        byte[] packet = packet(order, 0, 1, 24, new byte[24]);
+        byte[] all = joined(section(order), microseconds(order, 1), packet, packet);
+        Path file = folder.resolve("cut.pcapng");
+        Files.write(file, Arrays.copyOf(all, all.length - missing));
+
+        PcapFile.Contents contents = PcapFile.read(file, frame -> {});
+        assertThat(contents.packets()).isEqualTo(1);
+        assertThat(contents.cutShort()).contains("packet 2");
+        assertThat(contents.dropped()).isEqualTo(-1);
+    }
+
+    @Test
+    void damagedPcapngIsNamed() throws IOException {
+        ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+        Path file = folder.resolve("damaged.pcapng");
+
+        Files.write(file, joined(section(order), packet(order, 0, 1, 24, new byte[24])));
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {}))
+                .hasMessageContaining("packet 1 is of interface 0, which it does not describe");
+        Files.write(file, joined(section(order), block(order, 1, 0).array()));
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("is too short, or");
+        Files.write(file, joined(section(order), new byte[] {1, 0, 0, 0, 2, 0, 0, 0}));
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("has 2 bytes");
+        Files.write(file, joined(section(order), microseconds(order, 247), packet(order, 0, 1, 24, new byte[24])));
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("link type 247");
+    }
+
+    @Test
+    void noBytesWhateverBreakTheReader() throws IOException {
+        ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+        byte[] whole = joined(
+                section(order),
+                nanoseconds(order, 1, 0),
+                packet(order, 0, 1, 24, new byte[24]),
+                dropped(order, 0, 3),
+                packet(order, 0, 1, 24, new byte[24]));
+        Path file = folder.resolve("any.pcapng");
+        Random random = new Random(1);
+        for (int i = 0; i < 2000; i++) {
+            byte[] bytes = whole.clone();
+            for (int j = 0; j < 3; j++) {
+                bytes[4 + random.nextInt(bytes.length - 4)] = (byte) random.nextInt();
+            }
+            Files.write(file, bytes);
+            try {
+                Object ignored = PcapFile.read(file, frame -> {});
+            } catch (IOException e) {
+                assertThat(e).hasMessageContaining(file.toString());
+            }
+        }
     }
 }

@@ -68,7 +68,7 @@ class WireCaptureTests {
 
     private static List<RocePacket> mine(Path file) throws IOException {
         List<RocePacket> found = new ArrayList<>();
-        long ignored = PcapFile.read(file, frame -> {
+        Object ignored = PcapFile.read(file, frame -> {
             // What else this host does is no matter here.
             if (WirePacket.of(frame) instanceof RocePacket packet && packet.destinationQp() == QP) {
                 found.add(packet);

@@ -13,8 +13,18 @@ import org.junit.jupiter.api.Test;
 /** Where nothing was seen, nothing is clean. */
 class WireWatchTests {
 
-    private static WireReport ofPackets(long packets) {
-        return new WireReport(packets, new TreeMap<>(Map.of()), List.of(), List.of(), List.of(), List.of(), List.of());
+    private static WireReport ofPackets(long packets, long judged) {
+        return new WireReport(
+                packets,
+                judged,
+                new TreeMap<>(Map.of()),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of(),
+                Map.of(),
+                WireReport.Congestion.NONE);
     }
 
     @Test
@@ -31,15 +41,22 @@ class WireWatchTests {
     void twoNodesThatExchangedNoPacketWereNotWatched() {
         assertThatThrownBy(() -> WireWatch.requireSeen(new WireJudge().finish(), "eth0", "b", "a"))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessage("Not one packet was captured on eth0 between the server on node b and the client on node a:"
-                        + " nothing was judged");
-        assertThatCode(() -> WireWatch.requireSeen(ofPackets(1), "eth0", "b", "a"))
+                .hasMessage(
+                        "Not one RoCE packet was captured on eth0 between the server on node b and the client on node a:"
+                                + " nothing was judged");
+        assertThatCode(() -> WireWatch.requireSeen(ofPackets(1, 1), "eth0", "b", "a"))
                 .doesNotThrowAnyException();
     }
 
     @Test
+    void twoNodesOfWhichOnlyAnArpWasSeenWereNotWatched() {
+        assertThatThrownBy(() -> WireWatch.requireSeen(ofPackets(2, 0), "eth0", "b", "a"))
+                .hasMessageContaining("Not one RoCE packet was captured");
+    }
+
+    @Test
     void whatADeviceSendsToItselfIsOnNoWire() {
-        assertThatCode(() -> WireWatch.requireSeen(ofPackets(0), "eth0", "a", "a"))
+        assertThatCode(() -> WireWatch.requireSeen(ofPackets(0, 0), "eth0", "a", "a"))
                 .doesNotThrowAnyException();
     }
 }

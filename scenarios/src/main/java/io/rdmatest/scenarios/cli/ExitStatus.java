@@ -8,8 +8,8 @@ public enum ExitStatus {
     /** Everything was done, and everything that can be verified was. */
     VERIFIED(0, "done, and everything that can be verified was"),
 
-    /** Wrong or lost data, or a failed work request. */
-    FABRIC_FAILED(1, "the fabric failed: wrong or lost data, or a failed work request"),
+    /** Wrong or lost data, a failed work request, or packets that break the rules. */
+    FABRIC_FAILED(1, "the fabric failed: wrong or lost data, a failed work request, or packets that break the rules"),
 
     /** An option that does not exist, or a value out of its range. */
     USAGE(2, "wrong usage"),
@@ -53,6 +53,9 @@ public enum ExitStatus {
 
     /** Of two qualifications that are compared: a verdict or a measurement of the later one is worse. */
     WORSE(14, "compare: a verdict or a measurement is worse than before"),
+
+    /** Of captures: one has no RoCE packet that can be judged. */
+    NOTHING_JUDGED(16, "wire: a capture has no packet that can be judged"),
 
     /** SIGINT or SIGTERM. */
     INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");

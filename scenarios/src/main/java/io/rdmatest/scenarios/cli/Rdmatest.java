@@ -25,7 +25,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, how fast it
- * is beside the C programs, and what is other than in an earlier qualification.
+ * is beside the C programs, what is other than in an earlier qualification, and what captured packets show.
  */
 @Command(
         name = "./rdmatest",
@@ -71,6 +71,7 @@ public final class Rdmatest implements Callable<Integer> {
         commands.put("fabric", FabricCheckCommand::new);
         commands.put("bench", BenchCommand::new);
         commands.put("compare", CompareCommand::new);
+        commands.put("wire", WireCommand::new);
         return commands;
     }
 

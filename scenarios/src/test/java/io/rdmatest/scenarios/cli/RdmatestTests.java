@@ -349,8 +349,8 @@ class RdmatestTests {
                 .filter(name -> !name.equals("help"))
                 .toList();
         assertThat(names)
-                .contains("rping", "stream", "fabric", "bench", "compare")
-                .hasSize(10);
+                .contains("rping", "stream", "fabric", "bench", "compare", "wire")
+                .hasSize(11);
         assertThat(names).allSatisfy(name -> {
             StringWriter usage = new StringWriter();
             int status =

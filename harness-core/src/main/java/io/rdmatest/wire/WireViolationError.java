@@ -1,0 +1,19 @@
+package io.rdmatest.wire;
+
+import io.rdmatest.Cause;
+import java.util.List;
+
+/** Packets on the wire break the rules. */
+public final class WireViolationError extends AssertionError implements Cause.Carrier {
+
+    private static final long serialVersionUID = 1L;
+
+    WireViolationError(List<String> violations) {
+        super("The packets on the wire break the rules: " + String.join("; ", violations));
+    }
+
+    @Override
+    public Cause rdmaCause() {
+        return Cause.PROTOCOL_VIOLATION;
+    }
+}
