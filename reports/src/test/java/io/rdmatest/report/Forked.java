@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -38,10 +40,26 @@ final class Forked {
         return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
     }
 
-    /** Makes a folder one that ./qualify takes for its project, and returns where that writes to. */
+    /**
+     * Makes a folder one that ./qualify takes for its project, with a stand-in for Allure's generator, and returns where that
+     * writes to.
+     */
     static Path project(Path folder) throws IOException {
+        Path home = folder.resolve("stand-in");
+        Path config = Files.createDirectories(home.resolve("allure/lib/config"));
+        String stub = io.qameta.allure.CommandLine.class.getName().replace('.', '/') + ".class";
+        Path to = config.resolve(stub);
+        Files.createDirectories(to.getParent());
+        try (InputStream from = Forked.class.getClassLoader().getResourceAsStream(stub)) {
+            Files.write(to, Objects.requireNonNull(from).readAllBytes());
+        }
+        return project(folder, home);
+    }
+
+    /** Does the same with the generator that is unpacked in a folder. */
+    static Path project(Path folder, Path generator) throws IOException {
         Path target = Files.createDirectories(folder.resolve("reports/target"));
-        Files.createSymbolicLink(target.resolve("allure-commandline"), commandline());
+        Files.createSymbolicLink(target.resolve("allure-commandline"), generator);
         return target;
     }
 

@@ -201,7 +201,7 @@ class ReportTests {
 
     @Test
     void theFrontEndCountsAndEndsWithOneIfAScenarioFailed() throws Exception {
-        Path target = Forked.project(directory);
+        Path target = Forked.project(directory, Forked.commandline());
         Path said = directory.resolve("said");
         List<String> options = Forked.qualifying(directory, Forked.launcher(), "io.rdmatest.report.fixture");
         assertThat(Forked.java(said, options, Qualify.class.getName(), List.of()))
