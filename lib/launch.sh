@@ -1,6 +1,9 @@
 # shellcheck shell=bash
+# What its callers set and read is theirs (SC2154, SC2034).
+# shellcheck disable=SC2154,SC2034
+#
 # What ./qualify and ./rdmatest share: finding the JDK, and building the project when it is not built or was changed.
-# Whoever sources this has set project, the root of the project.
+# Whoever sources this has set project, the root of the project, and sets java_home by find_jdk.
 : "${project:?}"
 
 # shellcheck source=../fabric-config/rdma-jdk/lib/common.sh
@@ -18,7 +21,7 @@ complain() {
     exit "$HOST_NOT_READY"
 }
 
-# Prints the home of a JDK 25.
+# Prints the home of a JDK that is new enough.
 find_jdk() {
     # In a shell of its own, for it ends the shell where it finds none, having said so.
     (real_java_home) || exit "$HOST_NOT_READY"
@@ -50,7 +53,8 @@ build_if_stale() {
         printf './%s: sources are newer than the build, which is used nevertheless\n' "${0##*/}" >&2
         return
     fi
-    command -v mvn >/dev/null || complain 'Maven (mvn) is needed to build the project and is not on the PATH'
+    command -v mvn >/dev/null \
+        || complain "Maven (mvn) is needed to build the project and is not on the PATH; run as root: $(install_command "$(package_of program:mvn)")"
     mkdir -p "$target" || complain "cannot write to $target"
     # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
     mkdir -p "$project/target" || complain "cannot write to $project/target"
@@ -59,6 +63,10 @@ build_if_stale() {
     if ! built "$@"; then
         echo 'Building (the first time this downloads the dependencies) ...' >&2
         log=$target/build.log
+        # Maven itself needs some Java, too.
+        if [ -z "${JAVA_HOME-}" ] && ! command -v java >/dev/null; then
+            export JAVA_HOME=$java_home
+        fi
         (cd "$project" && mvn --batch-mode -ntp -pl "${*: -1}" -am -DskipTests -Dspotless.check.skip=true \
             -Drdma.setup.skip package) >"$log" 2>&1 </dev/null 8>&- || status=$?
         if [ "$status" != 0 ]; then

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What all three commands in bin/ share: messages, the settings, and two questions about this host:
-# is there an active RDMA device, and where is the real JDK?
+# is there an active RDMA device, and where is the real JDK? No caller of this relies on "set -e", nor does this.
 
 RDMA_JDK=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd -P)
 
@@ -18,6 +18,9 @@ usage_error() {
     say "$@"
     exit 2
 }
+
+# shellcheck source=host.sh
+. "$RDMA_JDK/lib/host.sh"
 
 # Not even a default is possible without a home directory (a system user), so this may be empty.
 cache_directory() {
@@ -53,30 +56,35 @@ vm_wanted() {
     esac
 }
 
-# A JDK home of version 25 that is not this folder itself: surefire sets JAVA_HOME to the home of its <jvm>, which may
-# be us, and then we would call ourselves for ever.
-is_real_jdk_25() {
-    [ -x "$1/bin/java" ] && [ ! -e "$1/lib/guest/agent.pl" ] \
-        && [ ! "$1/bin/java" -ef "$RDMA_JDK/bin/java" ] \
-        && grep -qs '^JAVA_VERSION="25[."]' "$1/release"
+# The oldest JDK that runs this project.
+readonly JDK_VERSION=25
+
+# Whether a folder is the home of a JDK that is new enough, and not this folder itself: Surefire sets JAVA_HOME to the home of
+# its <jvm>, which may be this one, and then bin/java would call itself for ever.
+is_real_jdk() {
+    local version
+    [ -x "$1/bin/java" ] && [ ! -e "$1/lib/guest/agent.pl" ] && [ ! "$1/bin/java" -ef "$RDMA_JDK/bin/java" ] || return 1
+    version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$1/release" 2>/dev/null)
+    [ "${version:-0}" -ge "$JDK_VERSION" ]
 }
 
 # Prints the home of the JDK whose java is to run.
 real_java_home() {
-    local home
+    local home java
     if [ -n "${RDMA_JAVA_HOME-}" ]; then
-        is_real_jdk_25 "$RDMA_JAVA_HOME" || fail "RDMA_JAVA_HOME=$RDMA_JAVA_HOME is not the home of a JDK 25"
+        is_real_jdk "$RDMA_JAVA_HOME" || fail "RDMA_JAVA_HOME=$RDMA_JAVA_HOME is not the home of a JDK $JDK_VERSION or later"
         printf '%s\n' "$RDMA_JAVA_HOME"
         return
     fi
-    for home in "${JAVA_HOME-}" /usr/lib/jvm/* /opt/java/* /opt/jdk*; do
-        if [ -n "$home" ] && is_real_jdk_25 "$home"; then
+    java=$(readlink -f "$(type -P java)")
+    for home in "${JAVA_HOME-}" "$HOST_ROOT"/usr/lib/jvm/* "$HOST_ROOT"/opt/java/* "$HOST_ROOT"/opt/jdk* "${java%/bin/java}"; do
+        if [ -n "$home" ] && is_real_jdk "$home"; then
             printf '%s\n' "$home"
             return
         fi
     done
-    fail "no JDK 25 found: neither RDMA_JAVA_HOME nor JAVA_HOME names one, and none is in /usr/lib/jvm or /opt." \
-        "Install one there, or set RDMA_JAVA_HOME to its home"
+    fail "no JDK $JDK_VERSION or later found: neither RDMA_JAVA_HOME nor JAVA_HOME names one," \
+        "and none is in /usr/lib/jvm, in /opt or on the PATH. $(jdk_advice "$JDK_VERSION")"
 }
 
 # Runs a command in the VM: run_in_vm NODES COMMAND…; does not return.

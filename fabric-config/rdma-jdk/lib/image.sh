@@ -1,22 +1,24 @@
 # shellcheck shell=bash
-# The machine's image: the distribution's newest kernel and an initramfs, kept in the cache.
+# The machine's image: a kernel and an initramfs, kept in the cache.
 #
-#   CACHE/packages/PACKAGE.deb, .sha256   the kernel package as the distribution signs for it
-#   CACHE/images/KEY/                     vmlinux, initramfs, manifest (checksums); KEY names package and recipe
+#   CACHE/packages/PACKAGE.deb, .sha256   the distribution's kernel package, as the distribution signs for it
+#   CACHE/images/KEY/                     see make-image.sh; KEY names the kernel and the recipe
 #   CACHE/templates/KEY/                  snapshots, see vm.pl
-#   CACHE/current-RECIPE                  the image in use and what it was decided from; one for each version of this project
+#   CACHE/current-RECIPE-CHOICE           the image in use and what it was decided from; one for each version of this project
+#                                         and each setting of RDMA_VM_KERNEL_PACKAGE
 #
 # Everything is made under a temporary name and renamed when complete and checked, by one process at a time (CACHE/lock).
 # So what has its final name is whole, unless something damaged it later; the manifest tells.
+#
+# Nothing here relies on "set -e": it would not hold in a function that is called in a condition or before "||".
 
-# Modules by what they are for: the virtual devices, the root file system, the RDMA stack, and what tests of faults use.
-# crc32: rxe asks the kernel's crypto layer for it by name, and "rdma link add" fails without.
-readonly KERNEL_MODULES="virtio_pci virtio_net virtio_console virtio_rng
-    9p 9pnet_virtio overlay
-    crc32_generic crc32_pclmul ib_uverbs ib_umad rdma_cm rdma_ucm rdma_rxe
-    dummy veth sch_netem sch_prio cls_u32"
+# shellcheck source=image-format.sh
+. "$RDMA_JDK/lib/image-format.sh"
 
 readonly NEEDED_MEGABYTES=400
+
+# Exit status of prepare_image where newer package lists may help.
+readonly LISTS_MISSING_OR_OLD=75
 
 # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -24,16 +26,27 @@ readonly NEEDED_MEGABYTES=400
 ready_image() {
     local cache image
     cache=$(cache_directory)
-    if [ -n "$cache" ] && read -r image _ 2>/dev/null <"$cache/current-$(recipe)" && looks_whole "$cache/images/$image"; then
+    if [ -n "$cache" ] && read -r image _ 2>/dev/null <"$(current_file "$cache")" && looks_whole "$cache/images/$image"; then
         printf '%s\n' "$cache/images/$image"
         return
     fi
     prepare_image
 }
 
-# A cheap look (sizes and times of change), for every start.
+# Whether the image is prepared, and from the newest kernel that this host knows of.
+image_is_prepared() {
+    local cache image known
+    cache=$(cache_directory)
+    [ -n "$cache" ] && read -r image known 2>/dev/null <"$(current_file "$cache")" \
+        && [ "$known" = "$(kernels_state)" ] && is_whole "$cache/images/$image"
+}
+
+# A cheap look (format, kind of kernel, sizes and times of change), for every start.
 looks_whole() {
-    [ -f "$1/stat" ] && [ "$(cd "$1" && stat -c '%n %s %Y' vmlinux initramfs manifest 2>/dev/null)" = "$(<"$1/stat")" ]
+    local LC_ALL=C format='' magic=''
+    { IFS= read -r format <"$1/manifest" && IFS= read -r -N 4 magic <"$1/vmlinux"; } 2>/dev/null
+    [ "$format" = "$IMAGE_FORMAT" ] && [ "$magic" = "$ELF" ] && [ -f "$1/stat" ] \
+        && [ "$(cd "$1" && stat -c '%n %s %Y' vmlinux initramfs manifest 2>/dev/null)" = "$(<"$1/stat")" ]
 }
 
 # The full look (checksums), for setup.
@@ -44,10 +57,23 @@ is_whole() {
 # What the initramfs is made from besides the kernel: our own files and the host's programs in it.
 recipe() {
     {
-        cat "$RDMA_JDK/lib/guest/init" "$RDMA_JDK/lib/image.sh" "$RDMA_JDK/lib/vmlinux.pl"
-        stat -Lc '%s %Y' /bin/busybox "$(command -v rdma)" 2>/dev/null
+        cat "$RDMA_JDK"/lib/{guest/init,image.sh,make-image.sh,image-format.sh,vmlinux.pl}
+        stat -Lc '%s %Y' "$(where_is busybox)" "$(where_is rdma)" 2>/dev/null
     } | sha256sum | cut -c1-12
 }
+
+# Stands for the kernel that is asked for: a named package that was changed is another choice.
+choice() {
+    local packages
+    if [ -z "${RDMA_VM_KERNEL_PACKAGE-}" ]; then
+        echo newest
+    else
+        IFS=: read -ra packages <<<"$RDMA_VM_KERNEL_PACKAGE"
+        { printf '%s\n' "${packages[@]}" && stat -Lc '%s %y' "${packages[@]}" 2>/dev/null; } | sha256sum | cut -c1-12
+    fi
+}
+
+current_file() { printf '%s\n' "$1/current-$(recipe)-$(choice)"; }
 
 # --- preparing ----------------------------------------------------------------------------------------------------
 
@@ -73,60 +99,89 @@ why_not_writable() {
     printf '%s\n' "${message##*: }"
 }
 
+# In a shell of its own, which fail ends.
 prepare_image_locked() {
-    # No half of anything stays behind an error or a signal.
-    scratch=("$cache/images/.making" "$cache/packages/.fetching")
-    trap 'rm -rf "${scratch[@]}"' EXIT
+    local cache=$1 current image='' known='' work='' wanted
+    # No half of anything stays behind an error or a signal, nor behind one that was killed before.
+    trap 'rm -rf "$cache"/images/.making* "$cache"/packages/.fetching*' EXIT
     trap 'exit 130' INT TERM HUP
-    local cache=$1 package image work wanted
-    for program in busybox cpio depmod modprobe xz dpkg-deb rdma; do
-        PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null \
-            || fail "the program '$program' is missing on this host; run: $RDMA_JDK/bin/setup"
-    done
-    wanted=$(lists_state)
-    if read -r image known 2>/dev/null <"$cache/current-$(recipe)" && [ "$known" = "$wanted" ] && is_whole "$cache/images/$image"; then
+    rm -rf "$cache"/images/.making* "$cache"/packages/.fetching*
+    wanted=$(kernels_state)
+    current=$(current_file "$cache")
+    if read -r image known 2>/dev/null <"$current" && [ "$known" = "$wanted" ] && is_whole "$cache/images/$image"; then
         printf '%s\n' "$cache/images/$image"
         return
     fi
 
-    package=$(kernel_package "$cache") || exit "$MACHINERY_FAILED"
-    image=$(basename "$package" .deb)-$(recipe)
+    need_programs busybox cpio modprobe depmod rdma perl
+    find_kernel "$cache"
+    image=$kernel_name-$(recipe)
     if ! is_whole "$cache/images/$image"; then
-        [ ! -e "$cache/images/$image" ] || say "the image in the cache is damaged; making it anew"
-        work=$cache/images/.making
-        rm -rf "$work" "$cache/images/$image"
+        [ ! -e "$cache/images/$image" ] || say "the image in the cache is damaged or incomplete; making it anew"
         require_space "$cache"
-        say "preparing the virtual machine's image from $(basename "$package" .deb)"
-        make_image "$package" "$work" || fail "cannot make the image in $cache: $(disk_state "$cache")"
+        say "preparing the virtual machine's image from $kernel_name"
+        work=$cache/images/.making.$$
+        rm -rf "$cache/images/$image"
+        mkdir "$work" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
+        make_image "$work" "${kernel[@]}"
         mv "$work" "$cache/images/$image" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
     fi
-    printf '%s %s\n' "$image" "$wanted" >"$cache/current.new" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
-    mv "$cache/current.new" "$cache/current-$(recipe)"
-    prune "$cache" "$image" "$package"
+    { printf '%s %s\n' "$image" "$wanted" >"$current.new" && mv "$current.new" "$current"; } 2>/dev/null || {
+        rm -f "$current.new"
+        fail "cannot write in the cache $cache: $(disk_state "$cache")"
+    }
+    prune "$cache" "$image"
     printf '%s\n' "$cache/images/$image"
 }
 
-# Changes when the distribution's lists, and so perhaps the newest kernel, change.
-lists_state() {
-    printf '%s' "${RDMA_VM_KERNEL_PACKAGE:-apt-$(stat -c %Y /var/lib/apt/lists 2>/dev/null)}" | tr -c 'A-Za-z0-9' _
+# Makes the image, or ends with one sentence that says why there is none: make_image FOLDER KIND…, as for make-image.sh.
+make_image() {
+    local folder=$1 log reason
+    log=$(bash "$RDMA_JDK/lib/make-image.sh" "$@" 2>&1) && return
+    case $log in
+        # The second is what tar says of a disk that took a part.
+        *'No space left on device'* | *': Wrote only '* | *'Disk quota exceeded'*)
+            fail "the disk of the cache became full while the image was made: $NEEDED_MEGABYTES MB are needed;" \
+                "in $(dirname "$(dirname "$folder")") $(disk_state "$folder")"
+            ;;
+    esac
+    reason=$(sed -n 's/^rdma-vm: //p' <<<"$log" | tail -n 1)
+    [ -z "$reason" ] || fail "$reason"
+    fail "cannot make the virtual machine's image from $kernel_name: $(tail -n 1 <<<"$log")"
+}
+
+# Changes when the kernels that this host knows of change: those of the distribution's lists and those that are installed.
+kernels_state() {
+    if [ -n "${RDMA_VM_KERNEL_PACKAGE-}" ]; then
+        choice
+    else
+        { stat -c %Y "$HOST_ROOT/var/lib/apt/lists" && ls -d "$HOST_ROOT"/lib/modules/*; } 2>/dev/null | sha256sum | cut -c1-12
+    fi
 }
 
 free_megabytes() { df -Pm "$1" 2>/dev/null | sed -n '2s/^[^ ]* *[0-9]* *[0-9]* *\([0-9]*\).*/\1/p'; }
 
-disk_state() { printf '%s MB are free there; set RDMA_VM_CACHE to a folder on another disk if that is too little\n' "$(free_megabytes "$1")"; }
+disk_state() { printf '%s MB are free; free some, or set RDMA_VM_CACHE to a folder on another disk\n' "$(free_megabytes "$1")"; }
 
 require_space() {
     local free
     free=$(free_megabytes "$1")
     [ "${free:-$NEEDED_MEGABYTES}" -ge "$NEEDED_MEGABYTES" ] \
-        || fail "the disk of the cache $1 is full: $NEEDED_MEGABYTES MB are needed, $free MB are free. Free some, or set RDMA_VM_CACHE to a folder on another disk"
+        || fail "the disk of the cache $1 is full: $NEEDED_MEGABYTES MB are needed, $(disk_state "$1")"
+}
+
+# need_programs NAME…
+need_programs() {
+    local missing
+    missing=$(missing_packages "${@/#/program:}")
+    [ -z "$missing" ] || fail "$(system_name) lacks what makes the virtual machine's image; run as root: $(install_command "$missing")"
 }
 
 # What was not used for two weeks goes, except what a running VM may still read. Not earlier: another checkout of this
 # project may use the same cache.
 prune() {
-    local cache=$1 image=$2 package=$3 old
-    touch "$cache/images/$image" "$package"
+    local cache=$1 image=$2 old
+    touch "$cache/images/$image"
     find "$cache/images" "$cache/packages" "$cache/templates" -mindepth 1 -maxdepth 1 -mtime +14 | while read -r old; do
         if [ ! -d "$old" ] || unused "$old"; then rm -rf "$old"; fi
     done
@@ -136,41 +191,89 @@ prune() {
 # A VM keeps a shared lock on its image's manifest.
 unused() { [ ! -e "$1/manifest" ] || flock -n "$1/manifest" true 2>/dev/null; }
 
-# --- the kernel package -------------------------------------------------------------------------------------------
+# --- the kernel ---------------------------------------------------------------------------------------------------
 
-# Prints the path of the verified newest kernel package in the cache; fetches it if need be.
-kernel_package() {
-    local cache=$1 name version sum file have
+# Decides from which kernel the image is made, and ends with a sentence where there is none. Sets kernel, the arguments of
+# make-image.sh after the folder, and kernel_name.
+find_kernel() {
+    local cache=$1 have
     if [ -n "${RDMA_VM_KERNEL_PACKAGE-}" ]; then
-        file=$cache/packages/$(basename "$RDMA_VM_KERNEL_PACKAGE")
-        verified "$file" || take_local_package "$RDMA_VM_KERNEL_PACKAGE" "$file" || exit "$MACHINERY_FAILED"
-        printf '%s\n' "$file"
+        use_named_packages
         return
     fi
-    if ! name=$(newest_kernel); then
-        # Without the distribution's lists (no network, never updated) an image that was made once is good enough.
+    if use_newest_package "$cache"; then
+        return
+    fi
+    # Without the distribution's lists (no network, never updated) a package that was fetched once is good enough.
+    if where_is dpkg-deb >/dev/null; then
         for have in "$cache"/packages/*.deb; do
             if verified "$have"; then
-                printf '%s\n' "$have"
+                touch "$have"
+                kernel=(packages "$have")
+                kernel_name=$(basename "$have" .deb)
                 return
             fi
         done
-        fail "the distribution offers no kernel package (linux-image-amd64): its lists are missing or old. Run: apt-get update"
     fi
+    use_host_kernel && return
+    say "$(system_name) has no kernel for the virtual machine: $no_package, and $no_host_kernel. $(kernel_advice)"
+    exit "$LISTS_MISSING_OR_OLD"
+}
+
+kernel_advice() {
+    local manager distribution
+    manager=$(package_manager)
+    distribution=$(release_fact ID)
+    case $manager/$distribution in
+        apt/debian) echo "Run as root: apt-get update" ;;
+        apt/*)
+            echo "Fetch linux-image, linux-modules and linux-modules-extra of one kernel with apt-get download," \
+                "and name the three files in RDMA_VM_KERNEL_PACKAGE, separated by ':'"
+            ;;
+        dnf/*) echo "Run as root: dnf install -y kernel kernel-modules-extra" ;;
+        zypper/*) echo "Run as root: zypper install -y kernel-default" ;;
+        pacman/*) echo "Run as root: pacman -S --noconfirm linux" ;;
+        *) echo "Install a kernel that has the module rdma_rxe, or name Debian's linux-image package in RDMA_VM_KERNEL_PACKAGE" ;;
+    esac
+}
+
+use_named_packages() {
+    local package packages
+    need_programs dpkg-deb
+    IFS=: read -ra packages <<<"$RDMA_VM_KERNEL_PACKAGE"
+    for package in "${packages[@]}"; do
+        [ -r "$package" ] || fail "RDMA_VM_KERNEL_PACKAGE=$package cannot be read; it takes kernel packages (.deb), separated by ':'"
+        dpkg-deb -f "$package" Package >/dev/null 2>&1 \
+            || fail "RDMA_VM_KERNEL_PACKAGE=$package is not a Debian package; it takes kernel packages (.deb), separated by ':'"
+    done
+    kernel=(packages "${packages[@]}")
+    kernel_name=$(basename "${packages[0]}" .deb | tr -c 'A-Za-z0-9.%+~\n-' _)-$(choice)
+}
+
+# Fetches Debian's newest kernel package if it is not in the cache. Where there is none, no_package says why.
+use_newest_package() {
+    local cache=$1 name version='' sum='' file
+    no_package='no kernel package is fetched here: there is no apt-get'
+    where_is apt-get >/dev/null && where_is dpkg-deb >/dev/null || return 1
+    no_package='the package lists offer no kernel (linux-image-amd64): they are missing or old, or this is not Debian'
+    name=$(newest_kernel) || return 1
+    # A package that is installed and in no list has no checksum: nobody offers it.
     read -r version sum < <(apt-cache show --no-all-versions "$name" | package_facts)
+    [ -n "$sum" ] || return 1
     file=$cache/packages/${name}_${version//:/%3a}_amd64.deb
     if ! verified "$file" "$sum"; then
         [ ! -e "$file" ] || say "the kernel package in the cache is damaged; fetching it again"
-        fetch_package "$cache" "$name=$version" "$sum" "$file" || exit "$MACHINERY_FAILED"
+        fetch_package "$cache" "$name=$version" "$sum" "$file" || return 1
     fi
-    printf '%s\n' "$file"
+    touch "$file"
+    kernel=(packages "$file")
+    kernel_name=$(basename "$file" .deb)
 }
 
 package_facts() { sed -n 's/^Version: //p; s/^SHA256: //p' | tr '\n' ' '; }
 
 # The generic image's meta package depends on the newest one (the cloud one has no rxe).
 newest_kernel() {
-    command -v apt-cache >/dev/null || fail "no apt-cache: kernels are fetched from Debian's archive only; set RDMA_VM_KERNEL_PACKAGE to a linux-image .deb"
     LC_ALL=C apt-cache depends --important linux-image-amd64 2>/dev/null \
         | sed -n 's/^ *Depends: \(linux-image-[0-9].*-amd64\)$/\1/p' | sort -V | tail -n 1 | grep .
 }
@@ -182,83 +285,50 @@ verified() {
     [ -n "$sum" ] && printf '%s  %s\n' "$sum" "$1" | sha256sum --quiet --status -c 2>/dev/null
 }
 
-take_local_package() {
-    dpkg-deb -f "$1" Package >/dev/null 2>&1 || fail "RDMA_VM_KERNEL_PACKAGE=$1 is not a Debian package"
-    require_space "$(dirname "$2")"
-    cp "$1" "$2.part" && mv "$2.part" "$2" && sha256sum "$2" | cut -d' ' -f1 >"$2.sha256"
-}
-
+# Returns 1 where it cannot be fetched: no_package says why.
 fetch_package() {
     local cache=$1 what=$2 sum=$3 file=$4 work log
     require_space "$cache"
-    work=$cache/packages/.fetching
-    rm -rf "$work"
+    work=$cache/packages/.fetching.$$
     mkdir "$work" || fail "cannot write in the cache $cache: $(disk_state "$cache")"
     say "fetching $what from the distribution"
     # As root, apt would step down to a user that may not write here, and warn about it.
-    if ! log=$(cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "$what" 2>&1); then
-        say "$log"
-        fail "cannot fetch $what. The package lists may be old: run apt-get update. Also check the network and the room in $cache ($(free_megabytes "$cache") MB free)"
+    if ! log=$(cd "$work" && LC_ALL=C apt-get -qq -o APT::Sandbox::User=root download "$what" 2>&1); then
+        case $log in *'No space left on device'*) fail "the disk of the cache $cache became full: $(disk_state "$cache")" ;; esac
+        no_package="cannot fetch $what ($(tail -n 1 <<<"$log")): check the network; the package lists may be old"
+        return 1
     fi
     verified "$work"/*.deb "$sum" || fail "the fetched $what does not have the checksum that the distribution's lists give"
-    mv "$work"/*.deb "$file" && printf '%s\n' "$sum" >"$file.sha256"
+    { printf '%s\n' "$sum" >"$file.sha256" && mv "$work"/*.deb "$file"; } 2>/dev/null || {
+        rm -f "$file.sha256"
+        fail "cannot write in the cache $cache: $(disk_state "$cache")"
+    }
 }
 
-# --- the image ----------------------------------------------------------------------------------------------------
-
-# make_image PACKAGE FOLDER
-make_image() (
-    set -e
-    package=$1 image=$2 tree=$2/tree
-    mkdir -p "$tree"
-    dpkg-deb --fsys-tarfile "$package" | tar -x -C "$tree" ./boot ./lib/modules 2>/dev/null \
-        || dpkg-deb --fsys-tarfile "$package" | tar -x -C "$tree" ./boot ./usr/lib/modules
-    [ -d "$tree/lib/modules" ] || ln -s usr/lib "$tree/lib"
-    version=$(ls "$tree/lib/modules")
-    perl "$RDMA_JDK/lib/vmlinux.pl" "$tree/boot/vmlinuz-$version" "$image/vmlinux"
-    make_initramfs "$tree" "$version" "$image/initramfs"
-    rm -rf "$tree"
-    cd "$image"
-    sha256sum vmlinux initramfs >manifest
-    sync -d manifest vmlinux initramfs
-    facts=$(stat -c '%n %s %Y' vmlinux initramfs manifest)
-    printf "%s\n" "$facts" >stat
-)
-
-# make_initramfs TREE KERNEL_VERSION OUTPUT
-make_initramfs() (
-    set -e
-    PATH=$PATH:/usr/sbin:/sbin
-    tree=$1 version=$2 output=$3 root=$1/initramfs
-    mkdir -p "$root/bin" "$root/modules"
-    cp /bin/busybox "$root/bin/"
-    cp "$RDMA_JDK/lib/guest/init" "$root/init"
-    with_libraries "$(command -v rdma)" "$root"
-    depmod -b "$tree" "$version"
-    for module in $KERNEL_MODULES; do
-        # A module that this kernel has built in, or not at all, is left out; the guest says so if it matters.
-        modprobe -d "$tree" -S "$version" --show-depends "$module" 2>/dev/null || true
-    done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | busybox awk '!seen[$0]++' >"$tree/order"
-    while read -r module; do
-        name=$(basename "$module" .xz)
-        case $module in
-            *.xz) xz -dc "$module" >"$root/modules/$name" ;;
-            *) cp "$module" "$root/modules/$name" ;;
-        esac
-        # Debug information would only make the boot slower.
-        ! command -v strip >/dev/null || strip --strip-debug "$root/modules/$name"
-        printf '%s\n' "$name"
-    done <"$tree/order" >"$root/modules/list"
-    [ -s "$root/modules/list" ]
-    cd "$root"
-    find . | cpio -o -H newc --quiet >"$output"
-)
-
-# with_libraries PROGRAM ROOT: copies a program and the shared libraries that it needs.
-with_libraries() {
-    local library
-    cp -L "$1" "$2/bin/"
-    ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
-        mkdir -p "$2$(dirname "$library")" && cp -L "$library" "$2$library"
+# The newest kernel of this host that has soft-RoCE and that this user may read. Where there is none, no_host_kernel says why.
+use_host_kernel() {
+    local folder folders=() version image reason=''
+    mapfile -t folders < <(printf '%s\n' "$HOST_ROOT"/lib/modules/* | sort -rV)
+    for folder in "${folders[@]}"; do
+        [ -d "$folder" ] || continue
+        version=${folder##*/}
+        if ! grep -qs '/rdma_rxe\.ko' "$folder/modules.dep" "$folder/modules.builtin"; then
+            reason=${reason:-"the modules of $version in /lib/modules have no soft-RoCE (rdma_rxe)"}
+            continue
+        fi
+        image=$folder/vmlinuz
+        [ -e "$image" ] || image=$HOST_ROOT/boot/vmlinuz-$version
+        if [ -r "$image" ]; then
+            kernel=(host "$image" "$folder")
+            # An update may keep the version: then the file is another one.
+            kernel_name=host-$version-$(stat -Lc %Y "$image")
+            return
+        elif [ -e "$image" ]; then
+            reason=${reason:-"user $(id -un) cannot read the host's kernel $image (as root: chmod a+r $image)"}
+        else
+            reason=${reason:-"there is no boot image of the kernel $version, neither in /boot nor in /lib/modules/$version"}
+        fi
     done
+    no_host_kernel=${reason:-"no kernel is installed on this host"}
+    return 1
 }

@@ -27,6 +27,7 @@ my $cache = dirname(dirname($image));
 open my $in_use, '<', "$image/manifest" or RdmaVm::Machine::fail("cannot read $image/manifest: $!");
 flock $in_use, LOCK_SH;
 
+RdmaVm::Machine::require_image($image);
 RdmaVm::Machine::require_qemu();
 my $accelerator = RdmaVm::Machine::accelerator($image, $cache);
 my $template    = RdmaVm::Machine::template($image, $cache, $accelerator);
@@ -99,14 +100,10 @@ sub run {
     return $status;
 }
 
-# The folders that the command may write: the project (the topmost folder, from the working directory upwards, that looks
-# like a Maven project) and those of RDMA_VM_RW.
+# The folders that the command may write: the project and those of RDMA_VM_RW.
 sub writable_shares {
     my $here = Cwd::getcwd() // RdmaVm::Machine::fail('the working directory does not exist any more');
-    my $project = $here;
-    for (my $folder = $here; $folder ne '/'; $folder = dirname($folder)) {
-        $project = $folder if -e "$folder/pom.xml" || -d "$folder/.mvn";
-    }
+    my $project = project_of($here);
     my @folders;
     for my $folder ($project, split /:/, $ENV{RDMA_VM_RW} // '') {
         next if $folder eq '';
@@ -119,4 +116,30 @@ sub writable_shares {
     my $most = $RdmaVm::Machine::SHARES;
     RdmaVm::Machine::fail("RDMA_VM_RW: at most $most writable folders, with the project's") if @folders > $most;
     return @folders;
+}
+
+# The root of the Maven project that a folder is in, or the folder itself: the nearest folder upwards that has a pom.xml or
+# .mvn, and from there each one upwards whose pom.xml has the folder below it as a module. A pom.xml that somebody left in the
+# home directory, or in a folder of everybody, makes that no project.
+sub project_of {
+    my ($here) = @_;
+    my $project;
+    for (my $folder = $here; $folder ne '/'; $folder = dirname($folder)) {
+        my $mode = (stat $folder)[2] // 0;
+        next if $folder ne $here && ($mode & 0002 || $folder eq (realpath($ENV{HOME} // '/') // ''));
+        if (!defined $project) {
+            $project = $folder if -e "$folder/pom.xml" || -d "$folder/.mvn";
+        } elsif (-d "$folder/.mvn" || has_module("$folder/pom.xml", substr $project, 1 + length $folder)) {
+            $project = $folder;
+        }
+    }
+    return $project // $here;
+}
+
+# Whether a POM names a folder, relative to its own, as a module.
+sub has_module {
+    my ($pom, $module) = @_;
+    open my $fh, '<', $pom or return 0;
+    my $text = do { local $/ = undef; <$fh> } // '';
+    return $text =~ m{<module>\s*(?:\./)?\Q$module\E/?(?:pom\.xml)?\s*</module>};
 }

@@ -14,6 +14,9 @@ use RdmaVm::Loop;
 
 our $FAILED = 125;
 
+# The first line of a manifest; lib/image-format.sh has the same.
+my $IMAGE_FORMAT = '# rdmatest image 2';
+
 # The set of devices is part of a snapshot, so there are always so many shares; those that are not asked for show nothing.
 our $SHARES = 4;
 
@@ -39,6 +42,29 @@ sub qemu_program {
 sub require_qemu {
     qemu_program() or fail("QEMU is missing: there is no $QEMU on the PATH; run " . dirname($LIB)
             . '/bin/setup (or install the package qemu-system-x86)');
+    return;
+}
+
+# The machine's root file system is the host's, by 9p. The QEMU of some distributions is built without it.
+sub require_9p {
+    open my $help, '-|', $QEMU, qw(-device help) or fail("$QEMU cannot be started: $!");
+    my $devices = do { local $/ = undef; <$help> } // '';
+    close $help;
+    return if $devices =~ /"virtio-9p-pci"/;
+    open my $release, '<', ($ENV{RDMA_VM_ROOT} // '') . '/etc/os-release';
+    my ($system) = map { /^PRETTY_NAME="?([^"\n]*)/ } $release ? <$release> : ();
+    fail("the QEMU of this host, $QEMU, is built without the 9p file system (virtio-9p-pci), which the virtual machine needs. "
+            . 'On ' . ($system // 'this system') . ', install a QEMU that has it (qemu-system-x86), or name one in RDMA_VM_QEMU');
+    return;
+}
+
+# What make-image.sh leaves; its parts are checked when it is made, and by setup. An image of another version may lack some.
+sub require_image {
+    my ($image) = @_;
+    open my $kernel, '<:raw', "$image/vmlinux" or fail("the image $image has no kernel: $!; remove it and try again");
+    read $kernel, my $magic, 4;
+    fail("the image $image is incomplete; remove it and try again")
+        if ($magic // '') ne "\x7fELF" || slurp("$image/manifest") ne $IMAGE_FORMAT || !-s "$image/initramfs";
     return;
 }
 
@@ -289,13 +315,17 @@ sub slurp {
 # one: that makes starts slower and nothing else.
 sub template {
     my ($image, $cache, $accelerator) = @_;
-    return undef if ($ENV{RDMA_VM_SNAPSHOT} // '1') eq '0';
+    if (($ENV{RDMA_VM_SNAPSHOT} // '1') eq '0') {
+        require_9p();
+        return undef;
+    }
     my $folder = "$cache/templates/" . key($image, $accelerator);
     if (whole($folder)) {
         # Pruning goes by the time of the last use.
         utime undef, undef, $folder;
         return $folder;
     }
+    require_9p();
     my $made = eval { make_template($folder, $image, $accelerator); 1 };
     # A machine that does not boot will not boot in a second try either.
     fail(${$@}) if !$made && ref $@;
