@@ -1,3 +1,7 @@
+# shellcheck shell=sh
+# Some of its variables are set before it (SC2154), and not every word of a line that it reads matters (SC2034).
+# shellcheck disable=SC2154,SC2034
+#
 # What a node has, as lines for FabricCheck. Reads only. Runs in any POSIX shell, from its standard input, which no command
 # here must read: it is this text. Before it, "java" is set to the one that is named or was found; if it is empty, "looked" and
 # "seen" say where there was none.

@@ -1,3 +1,7 @@
+# shellcheck shell=sh
+# find-java.sh, which comes before it, sets variables (SC2154).
+# shellcheck disable=SC2154
+#
 # Starts the agent on a node. A shell reads this from the standard input that the agent then takes over. What stands between
 # at signs is put in by whoever sends it. The launching side sends nothing more until it is asked to, or the agent says
 # hello: a shell that reads ahead takes nothing away.

@@ -1,3 +1,7 @@
+# shellcheck shell=sh
+# What comes after it reads the variables (SC2034).
+# shellcheck disable=SC2034
+#
 # Sets java to the path of the first java that is new enough: of the one that is named, else of RDMATEST_JAVA, else of those in
 # the usual places; to nothing if there is none. Then looked says where, and seen what was there instead. What stands between
 # at signs is put in by whoever sends it; no command reads the standard input, which may be this text.
@@ -13,7 +17,9 @@ find_java() {
     fi
     looked=$*
     for candidate; do
-        [ -n "$candidate" ] && [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
+        if [ ! -x "$candidate" ] || [ -d "$candidate" ]; then
+            continue
+        fi
         release=$(dirname "$(dirname "$(readlink -f "$candidate")")")/release
         version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$release" 2>/dev/null </dev/null)
         [ -n "$version" ] ||

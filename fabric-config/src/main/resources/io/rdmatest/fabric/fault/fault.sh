@@ -1,3 +1,7 @@
+# shellcheck shell=sh
+# Its variables are set before it (SC2154), traps and names call its functions (SC2317), and what it reads is a sign (SC2034).
+# shellcheck disable=SC2154,SC2317,SC2034
+#
 # Breaks something on a node on purpose and makes it good again, for Faults. Runs in any POSIX shell, from its standard input.
 #
 # Set before it: kind (network, link, address or removal), device (auto: any), port (0: any), with (the parameters of
@@ -68,7 +72,9 @@ find_port() {
             { read -r netdev <"$each"; } 2>/dev/null && [ -n "$netdev" ] && break
         done
     fi
-    [ -e "/sys/class/net/$netdev/flags" ] && [ -n "$netdev" ] || fail "$device has no network interface"
+    if [ -z "$netdev" ] || [ ! -e "/sys/class/net/$netdev/flags" ]; then
+        fail "$device has no network interface"
+    fi
 }
 
 # By one program: a table has up to 1024 entries, and unused ones of some drivers can't be read.
@@ -199,7 +205,7 @@ break_link() {
     family=-6
     routes6=$(list_routes)
     addresses6=$(list_addresses scope global)
-    broken=link
+    broken='link'
     must ip link set dev "$netdev" down
     read -r flags <"/sys/class/net/$netdev/flags"
     [ $((flags & 1)) = 0 ] || fail "$netdev is still up after it was taken down"
