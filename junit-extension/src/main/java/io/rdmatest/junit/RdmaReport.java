@@ -2,8 +2,10 @@ package io.rdmatest.junit;
 
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.TestReporter;
@@ -137,7 +139,34 @@ public final class RdmaReport {
     }
 
     /**
-     * Report a measured number.
+     * Report a measured number with its kind, by which runs can be compared.
+     *
+     * @param measurement the number; never null
+     */
+    public void measurement(Measurement measurement) {
+        List<String> entry = new ArrayList<>(List.of(
+                ReportKeys.MEASUREMENT,
+                measurement.name(),
+                ReportKeys.VALUE,
+                decimal(measurement.name(), measurement.value()),
+                ReportKeys.UNIT,
+                measurement.unit(),
+                ReportKeys.KIND,
+                measurement.kind().toString(),
+                ReportKeys.BETTER,
+                measurement.better().toString()));
+        Double percentile = measurement.percentile();
+        if (percentile != null) {
+            entry.addAll(List.of(ReportKeys.PERCENTILE, decimal(measurement.name(), percentile)));
+        }
+        if (measurement.samples() > 0) {
+            entry.addAll(List.of(ReportKeys.SAMPLES, Long.toString(measurement.samples())));
+        }
+        publish(entry.toArray(String[]::new));
+    }
+
+    /**
+     * Report a number of no particular kind. Runs are not compared by it: {@link #measurement(Measurement)} tells what it is.
      *
      * @param name what was measured; neither null nor empty
      * @param value the finite number
@@ -162,13 +191,29 @@ public final class RdmaReport {
     }
 
     /**
-     * Report a histogram. It is copied; the caller may go on recording.
+     * Report a histogram of times, of which less is better. Its minimum, its maximum and the percentiles that its samples
+     * {@linkplain Measurement#supports support} become measurements of the test in microseconds. It is copied; the caller may go
+     * on recording.
      *
      * @param name what was measured; neither null nor empty
-     * @param unit the unit of the recorded values, as a rule {@code ns}; neither null nor empty
+     * @param nanos the times in nanoseconds; never null
+     */
+    public void latency(String name, Histogram nanos) {
+        histogram(name, "ns", Measurement.Better.LOWER, nanos);
+    }
+
+    /**
+     * Report a histogram of values of which neither more nor less is better. It is copied; the caller may go on recording.
+     *
+     * @param name what was measured; neither null nor empty
+     * @param unit the unit of the recorded values; neither null nor empty
      * @param histogram the histogram; never null
      */
     public void histogram(String name, String unit, Histogram histogram) {
+        histogram(name, unit, Measurement.Better.NEITHER, histogram);
+    }
+
+    private void histogram(String name, String unit, Measurement.Better better, Histogram histogram) {
         ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
         int length = histogram.encodeIntoCompressedByteBuffer(buffer);
         byte[] data = new byte[length];
@@ -178,6 +223,8 @@ public final class RdmaReport {
                 name,
                 ReportKeys.UNIT,
                 unit,
+                ReportKeys.BETTER,
+                better.toString(),
                 ReportKeys.HISTOGRAM_DATA,
                 Base64.getEncoder().encodeToString(data));
     }

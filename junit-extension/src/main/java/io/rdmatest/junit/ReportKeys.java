@@ -37,8 +37,23 @@ public final class ReportKeys {
      */
     public static final String LABEL = "rdma.label";
 
-    /** A measured number; the value is its name. Comes with {@link #VALUE} and {@link #UNIT}. */
+    /**
+     * A measured number; the value is its name. Comes with {@link #VALUE} and {@link #UNIT}, and as a rule with {@link #KIND},
+     * {@link #BETTER} and {@link #SAMPLES}. Without a kind, runs are not compared by it.
+     */
     public static final String MEASUREMENT = "rdma.measurement";
+
+    /** What a measured number is: a {@link Measurement.Kind} in lower case. */
+    public static final String KIND = "rdma.kind";
+
+    /** The direction in which a measured number improves: a {@link Measurement.Better} in lower case. */
+    public static final String BETTER = "rdma.better";
+
+    /** How many samples a measured number was computed from: a whole number; absent if it is not known. */
+    public static final String SAMPLES = "rdma.samples";
+
+    /** Which percentile a measured number is, 0 to 100; present if that is its {@link #KIND}. */
+    public static final String PERCENTILE = "rdma.percentile";
 
     /** The text of a parameter or label, or a decimal number with a point. */
     public static final String VALUE = "rdma.value";
@@ -49,7 +64,7 @@ public final class ReportKeys {
     /** A number of bytes that were compared one by one; the entries of a test add up. */
     public static final String BYTES_VERIFIED = "rdma.bytesVerified";
 
-    /** A histogram; the value is its name. Comes with {@link #UNIT} and {@link #HISTOGRAM_DATA}. */
+    /** A histogram; the value is its name. Comes with {@link #UNIT}, {@link #BETTER} and {@link #HISTOGRAM_DATA}. */
     public static final String HISTOGRAM = "rdma.histogram";
 
     /** Base64 of what HdrHistogram's {@code encodeIntoCompressedByteBuffer} writes. */

@@ -49,7 +49,7 @@ class CyclesIT {
                     .isEqualTo(all);
             assertThat(cycles.done()).hasSize(Kind.values().length);
             report.parameter("cycles", cycles.done());
-            report.measurement("cycles per second", all * 1e9 / (System.nanoTime() - begin), "1/s");
+            report.measurement(Measurement.rate("cycles per second", all * 1e9 / (System.nanoTime() - begin), "1/s"));
         }
         report.attachment("growth", "text/plain", growth.toString());
         assertThat(growth.nativeSlope()).as("%s", growth).isLessThan(MemoryGrowth.NATIVE_LIMIT);

@@ -4,9 +4,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.UUID;
 
 /** What belongs to several results at once: Allure shows its attachment at the end of each of them. */
 final class AllureContainer {
@@ -14,6 +16,11 @@ final class AllureContainer {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private AllureContainer() {}
+
+    /** Returns the id that Allure knows something by. */
+    static String uuid(String name) {
+        return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)).toString();
+    }
 
     /**
      * Writes a page for several results.
@@ -25,7 +32,7 @@ final class AllureContainer {
      * @param html the page
      */
     static void write(Path results, String name, List<String> children, String page, String html) throws IOException {
-        String uuid = AllureResult.uuid(name);
+        String uuid = uuid(name);
         String source = uuid + "-attachment.html";
         Files.writeString(results.resolve(source), html);
         ObjectNode container = MAPPER.createObjectNode().put("uuid", uuid).put("name", name);

@@ -33,7 +33,7 @@ import org.junit.platform.engine.reporting.FileEntry;
  */
 public final class AllureForwarder implements TestLifecycleListener {
 
-    private static final String UNIQUE_ID_LABEL = "junit.platform.uniqueid";
+    static final String UNIQUE_ID_LABEL = "junit.platform.uniqueid";
     private static final Map<String, Open> BY_UNIQUE_ID = new ConcurrentHashMap<>();
     private static final Map<String, Open> BY_UUID = new ConcurrentHashMap<>();
 
@@ -73,16 +73,19 @@ public final class AllureForwarder implements TestLifecycleListener {
                 endStep(open, ReportKeys.BROKEN, "the test ended before this step did");
             }
             Measurements all = open.measurements;
-            for (Map.Entry<String, Measurements.Value> value : all.values().entrySet()) {
-                result.getParameters()
-                        .add(new Parameter()
-                                .setName(value.getKey())
-                                .setValue(value.getValue().toString())
-                                // What was measured differs from run to run and must not change the history's key.
-                                .setExcluded(true));
-            }
+            all.values()
+                    .forEach((name, value) -> result.getParameters()
+                            .add(new Parameter()
+                                    .setName(name)
+                                    .setValue(Measurements.text(value))
+                                    // What was measured differs from run to run and must not change the history's key.
+                                    .setExcluded(true)));
             if (!all.isEmpty()) {
                 result.getAttachments().add(write("measurements", "text/csv", ".csv", all.toCsv()));
+            }
+            if (!all.warnings().isEmpty()) {
+                result.getAttachments()
+                        .add(write("warnings", "text/plain", ".txt", String.join("\n", all.warnings()) + "\n"));
             }
             if (!all.throughput().isEmpty()) {
                 result.getAttachments()
@@ -131,7 +134,7 @@ public final class AllureForwarder implements TestLifecycleListener {
                                         .setValue(entry.getOrDefault(ReportKeys.VALUE, ""))));
             }
             String label = entry.get(ReportKeys.LABEL);
-            if (label != null) {
+            if (label != null && RunReader.isFree(label)) {
                 lifecycle.updateTestCase(open.uuid, result -> {
                     // Allure names the suite after the class; the test knows better.
                     result.getLabels().removeIf(old -> old.getName().equals(label));
@@ -155,8 +158,8 @@ public final class AllureForwarder implements TestLifecycleListener {
                 });
             }
             String histogramName = entry.get(ReportKeys.HISTOGRAM);
-            if (histogramName != null) {
-                Histogram histogram = Measurements.histogram(entry);
+            Histogram histogram = histogramName == null ? null : readable(entry);
+            if (histogramName != null && histogram != null) {
                 String unit = entry.getOrDefault(ReportKeys.UNIT, "ns");
                 attach(
                         open,
@@ -180,6 +183,15 @@ public final class AllureForwarder implements TestLifecycleListener {
                         open,
                         write(attachment, type, extension(type), entry.getOrDefault(ReportKeys.ATTACHMENT_DATA, "")));
             }
+        }
+    }
+
+    /** Returns the histogram of an entry; null if there is none that can be read, of which the measurements warn. */
+    private static @Nullable Histogram readable(Map<String, String> entry) {
+        try {
+            return Measurements.histogram(entry);
+        } catch (IllegalArgumentException e) {
+            return null;
         }
     }
 

@@ -1,23 +1,26 @@
 package io.rdmatest.report;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The earlier runs that a run is held against: what changed becomes a result in its report, and a file beside its summary. */
+/** The earlier runs that a run is compared with. What changed becomes files beside the run's summary. */
 final class Baseline {
 
     private final List<Qualification> runs;
+    private final int last;
     private final double tolerance;
     private final boolean partial;
 
@@ -25,9 +28,11 @@ final class Baseline {
     private final List<Qualification> again = new CopyOnWriteArrayList<>();
 
     private @Nullable QualificationComparison compared;
+    private @Nullable String trouble;
 
-    private Baseline(List<Qualification> runs, double tolerance, boolean partial) {
+    private Baseline(List<Qualification> runs, int last, double tolerance, boolean partial) {
         this.runs = List.copyOf(runs);
+        this.last = last;
         this.tolerance = tolerance;
         this.partial = partial;
     }
@@ -36,16 +41,18 @@ final class Baseline {
      * Reads it.
      *
      * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}
+     * @param last how many of the latest ones say what is usual, see {@link QualificationComparison#last}
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
      * @param out takes a line if there is nothing to compare with yet
      * @return null if there is nothing: the folders are empty
      * @throws IOException if a file can't be read or is no such summary; the message names it
-     * @throws IllegalArgumentException if the percentage is another one
+     * @throws IllegalArgumentException if a number is out of range
      */
-    static @Nullable Baseline read(List<Path> files, double percent, boolean partial, Consumer<String> out)
+    static @Nullable Baseline read(List<Path> files, int last, double percent, boolean partial, Consumer<String> out)
             throws IOException {
         double tolerance = QualificationComparison.tolerance(percent);
+        int most = QualificationComparison.last(last);
         List<Qualification> runs;
         try {
             runs = Qualification.readAll(files);
@@ -57,33 +64,40 @@ final class Baseline {
                     + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
             return null;
         }
-        return new Baseline(runs, tolerance, partial);
+        return new Baseline(runs, most, tolerance, partial);
     }
 
     /**
-     * Compares, and adds what changed to a report.
+     * Compares a run, and writes what changed beside its summary. Trouble with that costs the run nothing else.
      *
-     * @param summary what the run has written
-     * @param results the directory of its Allure results
+     * @param output the folder of the run's summary
+     * @return what changed, in a sentence
      */
-    void addTo(Path summary, Path results) throws IOException {
-        QualificationComparison made = compare(Qualification.read(summary));
-        ReportGenerator.write(summary.resolveSibling(ReportGenerator.COMPARISON), made.json());
-        ComparisonPage.write(made, Instant.now().toEpochMilli(), results);
-        compared = made;
+    String compare(Path output) {
+        try {
+            QualificationComparison made = compare(Qualification.read(output.resolve(ReportGenerator.SUMMARY)));
+            ReportGenerator.write(output.resolve(ReportGenerator.COMPARISON), made.json());
+            Path ignored =
+                    Files.writeString(output.resolve(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
+            compared = made;
+            return made.summary();
+        } catch (IOException | RuntimeException e) {
+            trouble = "not compared with earlier runs: " + (e.getMessage() == null ? e : e.getMessage());
+            return trouble;
+        }
     }
 
     private QualificationComparison compare(Qualification now) {
         List<Qualification> before = partial
                 ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
                 : runs;
-        return new QualificationComparison(before, now, again, tolerance);
+        return new QualificationComparison(before, now, again, last, tolerance);
     }
 
-    /** Returns which measurements of a run are worse each time that it was made. */
+    /** Returns which measurements of a run are worse each time that it was made; a drift does not go away in a repetition. */
     List<Shift> worse(Run run) throws IOException {
         return compare(qualification(run)).shifts().stream()
-                .filter(shift -> shift.change() == Change.WORSE)
+                .filter(shift -> shift.change() == Change.WORSE && shift.finding() != Finding.DRIFT)
                 .toList();
     }
 
@@ -97,17 +111,24 @@ final class Baseline {
     }
 
     /**
-     * Tells what changed, if it was {@link #addTo added} to a report.
+     * Tells what changed, if a run was {@link #compare(Path) compared}.
      *
      * @param out takes each line
-     * @return whether any of it is worse
+     * @return the exit status that this asks for
      */
-    boolean tell(Consumer<String> out) {
+    int tell(Consumer<String> out) {
+        if (trouble != null) {
+            out.accept(trouble);
+            return ExitStatus.HOST_NOT_READY.code();
+        }
         QualificationComparison made = compared;
         if (made == null) {
-            return false;
+            return 0;
         }
         made.lines().forEach(out);
-        return made.count(Change.WORSE) > 0;
+        ExitStatus status = !made.isAnythingCompared()
+                ? ExitStatus.NOTHING_COMPARED
+                : made.count(Change.WORSE) > 0 ? ExitStatus.WORSE : ExitStatus.VERIFIED;
+        return status.code();
     }
 }

@@ -40,11 +40,6 @@ final class Categories {
                 "(?s)(?!.*\\b(?:" + known + ")\\b).*\\bIBV_WC_[A-Z_0-9]+.*"));
         categories.add(new Category("Never finished: JVM or virtual machine ended", BAD, "(?s)started and never.*"));
         String seen = "\\bIBV_WC_|started and never";
-        // Findings about speed and about other runs, not about the fabric. Only at the beginning: another failure's
-        // text
-        // may have the words in it.
-        seen = add(categories, "Bench: target missed", "^" + BenchPage.MISS, seen);
-        seen = add(categories, "Worse than in earlier runs", "^" + ComparisonPage.WORSE, seen);
         seen = add(categories, "Unexpected connection manager event", EVENT, seen);
         seen = add(categories, "Data differs from what was sent", DATA, seen);
         seen = add(categories, "Leaked resources", LEAK, seen);

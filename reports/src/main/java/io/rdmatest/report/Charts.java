@@ -1,6 +1,6 @@
 package io.rdmatest.report;
 
-import java.util.DoubleSummaryStatistics;
+import io.rdmatest.junit.Measurement;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
@@ -71,6 +71,9 @@ final class Charts {
         }
         int row = 0;
         for (Map.Entry<String, Double> percentile : Measurements.PERCENTILES.entrySet()) {
+            if (!Measurement.supports(histogram.getTotalCount(), percentile.getValue())) {
+                continue;
+            }
             long value = histogram.getValueAtPercentile(percentile.getValue());
             double x = LEFT + Math.log(Math.max(value, least) / least) / span * PLOT_WIDTH;
             String colour = COLOURS[(row + 1) % COLOURS.length];
@@ -114,30 +117,6 @@ final class Charts {
                 sizes,
                 rate -> rate / top,
                 (size, rate) -> Units.bytes(size) + ": " + Units.tick(rate) + " Gb/s");
-        return svg.append("</svg>\n").toString();
-    }
-
-    /** Draws a line for each series, what a unit costs against how much work there is; both axes are logarithmic. */
-    static String growth(String title, String unit, Map<String, SortedMap<Long, Double>> series) {
-        // What costs nothing has no place on a logarithmic axis, and no dot.
-        DoubleSummaryStatistics some = values(series).filter(cost -> cost > 0).summaryStatistics();
-        double bottom = some.getCount() > 0 ? Math.pow(10, Math.floor(Math.log10(some.getMin()))) : 1;
-        double top =
-                some.getCount() > 0 ? Math.max(bottom * 10, Math.pow(10, Math.ceil(Math.log10(some.getMax())))) : 10;
-        double span = Math.log(top / bottom);
-        WorkAxis works = WorkAxis.of(series);
-        StringBuilder svg = open(title, "");
-        for (double decade = bottom; decade <= top * 1.001; decade *= 10) {
-            yTick(svg, Math.log(decade / bottom) / span, Units.tick(decade));
-        }
-        yTitle(svg, unit + " (logarithmic)");
-        works.axis(svg, "how much (logarithmic)", work -> Long.toString(work));
-        lines(
-                svg,
-                series,
-                works,
-                cost -> cost > 0 ? Math.log(cost / bottom) / span : Double.NaN,
-                (work, cost) -> work + ": " + Units.tick(cost));
         return svg.append("</svg>\n").toString();
     }
 
@@ -228,8 +207,11 @@ final class Charts {
     static String percentilesCsv(String unit, Histogram histogram) {
         StringBuilder csv = new StringBuilder("percentile,value,unit\n");
         put(csv, "min,%d,%s\n", histogram.getMinValue(), unit);
-        Measurements.PERCENTILES.forEach(
-                (name, percentile) -> put(csv, "%s,%d,%s\n", name, histogram.getValueAtPercentile(percentile), unit));
+        Measurements.PERCENTILES.forEach((name, percentile) -> {
+            if (Measurement.supports(histogram.getTotalCount(), percentile)) {
+                put(csv, "%s,%d,%s\n", name, histogram.getValueAtPercentile(percentile), unit);
+            }
+        });
         put(csv, "mean,%.1f,%s\n", histogram.getMean(), unit);
         put(csv, "samples,%d,\n", histogram.getTotalCount());
         return csv.toString();

@@ -1,42 +1,19 @@
 package io.rdmatest.report;
 
 import io.rdmatest.scenarios.qualification.QualificationComparison;
-import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 
-/** What changed since earlier runs, as one result beside the scenarios: failed if anything is worse. */
+/** What changed since earlier runs, as a page beside the report. It is no result of the report: the scenarios are. */
 final class ComparisonPage {
-
-    /** What the message of the result begins with if anything is worse. */
-    static final String WORSE = "worse than before: ";
-
-    private static final String SUITE = "Comparison with earlier runs";
 
     private ComparisonPage() {}
 
-    /**
-     * Adds the result and its page to a directory of Allure results.
-     *
-     * @param millis when it was compared, since the epoch
-     */
-    static void write(QualificationComparison comparison, long millis, Path results) throws IOException {
-        String status = comparison.count(Change.WORSE) > 0 ? "failed" : "passed";
-        new AllureResult(SUITE, "Changes", SUITE, status, WORSE + comparison.summary(), millis)
-                .description(String.join("\n\n", comparison.runs()))
-                .label("suite", SUITE)
-                .label("framework", "rdmatest")
-                .parameter("changes", comparison.summary())
-                .attach(results, "changes", "changes", "text/html", toHtml(comparison))
-                .write(results);
-    }
-
-    private static String toHtml(QualificationComparison comparison) {
-        StringBuilder html = Html.begin(SUITE, """
+    static String toHtml(QualificationComparison comparison) {
+        StringBuilder html = Html.begin("Comparison with earlier runs", """
                 .worse { background: #fdeceb; }
                 .better { background: #eaf6ec; }
                 """);
+        html.append("<p><b>").append(Html.escaped(comparison.summary())).append("</b></p>\n");
         comparison.runs().forEach(run -> paragraph(html, run));
         table(
                 html,
@@ -56,7 +33,7 @@ final class ComparisonPage {
         table(
                 html,
                 "Measurements",
-                List.of("", "scenario", "measurement", "median before (lowest to highest), and now"),
+                List.of("", "scenario", "measurement", "before, and now"),
                 comparison.shifts().stream()
                         .map(shift -> List.of(
                                 shift.change().toString(),
@@ -64,8 +41,7 @@ final class ComparisonPage {
                                 shift.measurement(),
                                 comparison.text(shift)))
                         .toList());
-        paragraph(html, comparison.notCompared());
-        paragraph(html, comparison.summary());
+        comparison.notCompared().forEach(line -> paragraph(html, line));
         return Html.end(html);
     }
 

@@ -2,7 +2,9 @@ package io.rdmatest.report;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 import java.util.Objects;
@@ -42,7 +44,13 @@ record JournalEvent(
         @Nullable Integer expected,
         @Nullable Integer open) {
 
-    private static final ObjectMapper MAPPER = new ObjectMapper();
+    /** Reads what it has written, however long a failure's message is, or a name. */
+    private static final ObjectMapper MAPPER = new ObjectMapper(JsonFactory.builder()
+            .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .build())
+            .build());
 
     /** What a line can report. */
     enum Kind {

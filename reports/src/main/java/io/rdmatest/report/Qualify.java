@@ -6,23 +6,24 @@ import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
-import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
@@ -51,6 +52,7 @@ import picocli.CommandLine.Option;
             "2:wrong usage",
             "3:nothing could be run on this host, or not all that was run could be recorded or reported",
             "14:as 0, and something is worse than in the --baseline",
+            "15:as 0, and nothing could be compared with the --baseline",
             "130, 143:SIGINT or SIGTERM came; the report is of what was run until then"
         })
 public final class Qualify implements Callable<Integer> {
@@ -140,26 +142,35 @@ public final class Qualify implements Callable<Integer> {
             arity = "1..*",
             paramLabel = "FILE",
             description =
-                    "The qualification.json of an earlier run, or of several in order, or a folder of such files, which go by"
-                            + " their names: tell what changed, in the report and in comparison.json too, and end with 14 if"
-                            + " any of it is worse.")
+                    "The qualification.json of an earlier run, or of several in order, or a folder of such files, which are read"
+                            + " in the order of their names. What changed is printed and written to comparison.html and"
+                            + " comparison.json. The run ends with 14 if anything is worse.")
     private List<Path> baseline = new ArrayList<>();
 
     @Option(
             names = "--tolerance",
             paramLabel = "PERCENT",
             defaultValue = "20",
-            description = "By how much a median or a rate may be worse than in the --baseline, 0 to 1000"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description =
+                    "By how many percent a median or a rate may be worse than is usual in the --baseline, 0 to 1000"
+                            + " (default: ${DEFAULT-VALUE}); other percentiles may differ by five times as much.")
     private double tolerance;
+
+    @Option(
+            names = "--last",
+            paramLabel = "NUMBER",
+            defaultValue = "14",
+            description = "How many of the --baseline's runs, the latest ones, say what is usual, 1 to 1000"
+                    + " (default: ${DEFAULT-VALUE}). A drift shows in up to four times as many.")
+    private int last;
 
     @Option(
             names = "--again",
             paramLabel = "NUMBER",
             defaultValue = "1",
             description =
-                    "When something measured is worse than in the --baseline, run the scenarios again, at most so many"
-                            + " times: it is worse only if it is so each time (default: ${DEFAULT-VALUE}).")
+                    "When a measurement is worse than in the --baseline, run the scenarios again, at most so many times. It"
+                            + " counts as worse only if every repetition confirms it (default: ${DEFAULT-VALUE}).")
     private int again;
 
     @Option(names = "--list", description = "List the scenarios and end.")
@@ -288,17 +299,13 @@ public final class Qualify implements Callable<Integer> {
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
         Path results = target.resolve("qualify-results");
-        ReportGenerator generator = new ReportGenerator(
-                journal,
-                results,
-                target.resolve("allure-commandline"),
-                reports,
-                project.resolve("scenarios").resolve("target").resolve("bench.json"));
+        ReportGenerator generator =
+                new ReportGenerator(journal, results, target.resolve("allure-commandline"), reports);
         Baseline earlier = null;
         if (!baseline.isEmpty()) {
             try {
                 // Now: the last run's own summary makes room for that of this one.
-                earlier = Baseline.read(baseline, tolerance, !scenarios.isEmpty(), out::println);
+                earlier = Baseline.read(baseline, last, tolerance, !scenarios.isEmpty(), out::println);
                 generator.compareWith(earlier);
             } catch (IOException | IllegalArgumentException e) {
                 return usage(e.getMessage());
@@ -414,7 +421,7 @@ public final class Qualify implements Callable<Integer> {
             synchronized (display) {
                 print("");
                 print(
-                        "%d medians and rates of %d scenarios are worse than before. Running all again to see whether they are so each time, %d of at most %d:"
+                        "%d measurements of %d scenarios are worse than before. Running all scenarios again to confirm it, %d of at most %d:"
                                 .formatted(
                                         worse.size(),
                                         worse.stream()
@@ -793,6 +800,8 @@ public final class Qualify implements Callable<Integer> {
                                         : said.isEmpty() ? "no scenario was run" : said));
                 return;
             }
+            // First of all: whatever else goes wrong, it is there.
+            generator.writeSummary(run);
             table(run);
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
@@ -807,15 +816,18 @@ public final class Qualify implements Callable<Integer> {
                 out.println("The run ended early. What was said last:");
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
-            generator.generate(run);
-            boolean worse = generator.tellChanges(out::println);
+            generator.writeReport(run);
+            int compared = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
             boolean good = run.isGood() && !cutOff && trouble == null && !lastOneDied;
-            status = lost != null ? 3 : !good ? 1 : worse ? ExitStatus.WORSE.code() : 0;
-        } catch (IOException | UncheckedIOException e) {
+            status = lost != null ? 3 : !good ? 1 : compared;
+        } catch (IOException | RuntimeException e) {
             status = 3;
-            System.err.println("./qualify: no report: " + e.getMessage());
+            System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
+            if (Files.exists(generator.summary())) {
+                System.err.println("./qualify: the summary is there: " + generator.summary());
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -843,6 +855,18 @@ public final class Qualify implements Callable<Integer> {
             out.println(
                     row.formatted(name, scenario.verdict, Units.seconds(scenario.durationMillis), measured(scenario)));
         }
+        for (Run.Scenario scenario : run.scenarios()) {
+            List<String> warnings = scenario.getWarnings();
+            if (!warnings.isEmpty()) {
+                out.println("warning: %s: %s%s"
+                        .formatted(
+                                firstLine(scenario.name),
+                                firstLine(warnings.getFirst()),
+                                warnings.size() == 1
+                                        ? ""
+                                        : " (and " + (warnings.size() - 1) + " more, see the summary)"));
+            }
+        }
         out.println();
         out.println("%d scenarios: %s".formatted(run.scenarios().size(), run.counts()));
         long notRun =
@@ -856,16 +880,15 @@ public final class Qualify implements Callable<Integer> {
         if (scenario.verdict != Verdict.PASSED && scenario.reason != null) {
             return firstLine(scenario.reason);
         }
-        Map<String, Measurements.Value> values = scenario.collected.values();
+        Collection<Measurement> values = scenario.collected.values().values();
         String shown = Stream.concat(
-                        values.entrySet().stream()
-                                .filter(value -> value.getKey().endsWith(" p50")),
-                        values.entrySet().stream())
+                        values.stream().filter(value -> Objects.equals(value.percentile(), 50.0)), values.stream())
                 .findFirst()
-                .map(value -> value.getKey() + " " + value.getValue())
+                .map(value -> value.name() + " " + Measurements.text(value))
                 .orElse("");
-        if (scenario.bytesVerified > 0) {
-            return shown + (shown.isEmpty() ? "" : ", ") + Units.bytes(scenario.bytesVerified) + " verified";
+        long verified = scenario.getBytesVerified();
+        if (verified > 0) {
+            return shown + (shown.isEmpty() ? "" : ", ") + Units.bytes(verified) + " verified";
         }
         return shown;
     }

@@ -4,7 +4,9 @@ import io.rdmatest.report.JournalEvent.Kind;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -34,6 +36,11 @@ public final class RdmaReportListener implements TestExecutionListener {
 
     static final String SET_UP = "Set-up of the run";
     static final String CLEAN_UP = "Clean-up of the run";
+
+    /** Readers of JSON refuse longer keys and texts; the matrix of a thousand nodes has 12 million characters. */
+    private static final int LONGEST_KEY = 1000;
+
+    private static final int LONGEST_TEXT = 16_000_000;
 
     private interface Work {
         void run() throws IOException;
@@ -155,7 +162,9 @@ public final class RdmaReportListener implements TestExecutionListener {
 
     @Override
     public void reportingEntryPublished(TestIdentifier identifier, ReportEntry entry) {
-        Map<String, String> pairs = entry.getKeyValuePairs();
+        Map<String, String> pairs = new LinkedHashMap<>();
+        entry.getKeyValuePairs()
+                .forEach((key, value) -> pairs.put(clean(key, LONGEST_KEY), clean(value, LONGEST_TEXT)));
         if (pairs.keySet().stream().anyMatch(key -> key.startsWith("allure"))) {
             return;
         }
@@ -166,6 +175,14 @@ public final class RdmaReportListener implements TestExecutionListener {
     @Override
     public void fileEntryPublished(TestIdentifier identifier, FileEntry file) {
         guarded(() -> AllureForwarder.published(identifier.getUniqueId(), file));
+    }
+
+    /** Makes a text one that any JSON reader takes: without halves of surrogate pairs, and no longer than it may be. */
+    static String clean(String text, int most) {
+        String whole = new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+        return whole.length() <= most
+                ? whole
+                : whole.substring(0, most) + "… (cut: it has " + whole.length() + " characters)";
     }
 
     private void skipped(TestIdentifier identifier, String said) throws IOException {

@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
@@ -43,8 +44,13 @@ public final class ReportGenerator implements Callable<Integer> {
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
 
+    static final String SUMMARY = "qualification.json";
+
     /** What {@code --baseline} leaves beside the summary. */
     static final String COMPARISON = "comparison.json";
+
+    /** The same for people. */
+    static final String COMPARISON_PAGE = "comparison.html";
 
     private static final String SCHEMA = "qualification.schema.json";
 
@@ -61,24 +67,27 @@ public final class ReportGenerator implements Callable<Integer> {
     private Path output = Path.of("");
 
     @Option(
-            names = "--bench",
-            description = "What ./rdmatest bench --json wrote; becomes part of the report if it is there.")
-    private @Nullable Path bench;
-
-    @Option(
             names = "--baseline",
             split = ",",
             paramLabel = "FILE",
             description =
-                    "The qualification.json of earlier runs, in order, or folders of such files; what changed becomes part of"
-                            + " the report.")
+                    "The qualification.json of earlier runs, in order, or folders of such files; what changed is printed and"
+                            + " written to comparison.html and comparison.json.")
     private List<Path> earlier = List.of();
+
+    @Option(
+            names = "--last",
+            paramLabel = "NUMBER",
+            defaultValue = "14",
+            description = "How many of the --baseline's runs, the latest ones, say what is usual, 1 to 1000.")
+    private int last;
 
     @Option(
             names = "--tolerance",
             paramLabel = "PERCENT",
             defaultValue = "20",
-            description = "By how much a median or a rate may be worse than in the --baseline, 0 to 1000.")
+            description =
+                    "By how many percent a median or a rate may be worse than is usual in the --baseline, 0 to 1000.")
     private double tolerance;
 
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
@@ -90,15 +99,14 @@ public final class ReportGenerator implements Callable<Integer> {
     /** Creates a generator that takes its configuration from the command line. */
     public ReportGenerator() {}
 
-    ReportGenerator(Path journal, Path results, Path commandline, Path output, @Nullable Path bench) {
+    ReportGenerator(Path journal, Path results, Path commandline, Path output) {
         this.journal = journal;
         this.results = results;
         this.commandline = commandline;
         this.output = output;
-        this.bench = bench;
     }
 
-    /** Makes what changed since earlier runs, if there are any, a part of the next report. */
+    /** Has the next report say what changed since earlier runs, if there are any. */
     void compareWith(@Nullable Baseline baseline) {
         this.baseline = baseline;
     }
@@ -107,10 +115,10 @@ public final class ReportGenerator implements Callable<Integer> {
      * Tells what changed, if there is something to compare with and a report.
      *
      * @param out takes each line
-     * @return whether any of it is worse
+     * @return the exit status that this asks for: 0 if nothing is worse, or there is nothing to compare with
      */
-    boolean tellChanges(Consumer<String> out) {
-        return baseline != null && baseline.tell(out);
+    int tellChanges(Consumer<String> out) {
+        return baseline == null ? 0 : baseline.tell(out);
     }
 
     /**
@@ -136,8 +144,10 @@ public final class ReportGenerator implements Callable<Integer> {
             return allowEmpty ? 0 : 3;
         }
         String wrong = readBaseline();
-        generate(run);
-        boolean ignored = tellChanges(System.out::println);
+        writeSummary(run);
+        writeReport(run);
+        // Of the build, which reports what differs and fails nothing.
+        int ignored = tellChanges(System.out::println);
         System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
         System.out.println("rdmatest: report  " + report());
         System.out.println("rdmatest: summary " + summary());
@@ -154,7 +164,7 @@ public final class ReportGenerator implements Callable<Integer> {
                 earlier.stream().filter(file -> !file.toString().isEmpty()).toList();
         try {
             if (!files.isEmpty()) {
-                compareWith(Baseline.read(files, tolerance, false, System.out::println));
+                compareWith(Baseline.read(files, last, tolerance, false, System.out::println));
             }
             return null;
         } catch (IOException | IllegalArgumentException e) {
@@ -169,26 +179,29 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     Path summary() {
-        return output.resolve("qualification.json");
+        return output.resolve(SUMMARY);
     }
 
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
-        Files.deleteIfExists(output.resolve(COMPARISON));
+        discardComparison();
         deleteRecursively(report().getParent());
     }
 
-    void generate(Run run) throws IOException, InterruptedException {
-        Files.createDirectories(output);
+    private void discardComparison() throws IOException {
+        Files.deleteIfExists(output.resolve(COMPARISON));
+        Files.deleteIfExists(output.resolve(COMPARISON_PAGE));
+    }
+
+    /** Writes the report, and the comparison with earlier runs if there are any, of a run whose summary is written. */
+    void writeReport(Run run) throws IOException, InterruptedException {
         Files.createDirectories(results);
         // One that is left is of an earlier run.
-        Files.deleteIfExists(output.resolve(COMPARISON));
-        // The summary first: it must be there even if Allure's generator fails.
-        writeSummary(run);
+        discardComparison();
         MAPPER.writeValue(results.resolve("categories.json").toFile(), Categories.all());
         writeExecutor(run);
-        dropResultsOfOtherJvms();
+        dropResults();
         Set<String> named = nameResults(run);
         // As many results as the summary has scenarios: Allure has none of a test that did not start, or did not end.
         for (Run.Scenario scenario : run.scenarios()) {
@@ -197,10 +210,7 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
-        if (baseline != null) {
-            baseline.addTo(summary(), results);
-        }
-        writeEnvironment(run, addBench());
+        writeEnvironment(run, baseline == null ? null : baseline.compare(output));
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
         // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
@@ -214,13 +224,22 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
-    /** Deletes what Allure has written about tests that were left out because an earlier JVM of the run had begun them. */
-    private void dropResultsOfOtherJvms() throws IOException {
+    /**
+     * Deletes what Allure has written about tests that were left out because an earlier JVM of the run had begun them, and what
+     * it could not write as a whole, because of what the test had published for example. The journal has these tests as well.
+     */
+    private void dropResults() throws IOException {
         for (Path file : resultFiles()) {
-            if (MAPPER.readTree(file.toFile())
-                    .at("/statusDetails/message")
-                    .asText()
-                    .equals(BegunCondition.REASON)) {
+            try {
+                if (MAPPER.readTree(file.toFile())
+                        .at("/statusDetails/message")
+                        .asText()
+                        .equals(BegunCondition.REASON)) {
+                    Files.delete(file);
+                }
+            } catch (JsonProcessingException e) {
+                System.err.println("rdmatest: the report takes a scenario from the journal, because "
+                        + file.getFileName() + " is unreadable: " + e.getOriginalMessage());
                 Files.delete(file);
             }
         }
@@ -234,22 +253,6 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         return ids;
-    }
-
-    /** Adds what was measured, if anything was; returns why it is left out, or null. */
-    private @Nullable String addBench() {
-        if (bench == null || !Files.isRegularFile(bench)) {
-            return null;
-        }
-        try {
-            BenchPage.read(bench).addTo(results);
-            return null;
-        } catch (IOException | RuntimeException e) {
-            // Measured at another time, by another command: it takes no part in what this run is to tell.
-            String why = "left out of the report: " + (e.getMessage() == null ? e : e.getMessage());
-            System.err.println("rdmatest: the bench is " + why);
-            return why;
-        }
     }
 
     /** How objects of the harness show themselves: by class and hash, as a record, or as device, port and GID. */
@@ -303,7 +306,9 @@ public final class ReportGenerator implements Callable<Integer> {
         Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private void writeSummary(Run run) throws IOException {
+    /** Writes the summary and its schema. It comes first: it has to be there even if Allure's generator fails. */
+    void writeSummary(Run run) throws IOException {
+        Files.createDirectories(output);
         write(summary(), run);
         try (InputStream schema = ReportGenerator.class.getResourceAsStream(SCHEMA)) {
             if (schema == null) {
@@ -313,17 +318,24 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
-    private void writeEnvironment(Run run, @Nullable String benchTrouble) throws IOException {
+    private void writeEnvironment(Run run, @Nullable String changes) throws IOException {
         Properties properties = new Properties();
         properties.putAll(run.environment());
         properties.put("scenarios", run.scenarios().size() + ": " + run.counts());
         properties.put(
                 "bytes verified",
                 Units.bytes(run.scenarios().stream()
-                        .mapToLong(scenario -> scenario.bytesVerified)
+                        .mapToLong(Run.Scenario::getBytesVerified)
                         .sum()));
-        if (benchTrouble != null) {
-            properties.put("bench", benchTrouble);
+        List<String> warned = run.scenarios().stream()
+                .filter(scenario -> !scenario.getWarnings().isEmpty())
+                .map(scenario -> scenario.name)
+                .toList();
+        if (!warned.isEmpty()) {
+            properties.put("warnings", "scenarios with entries that are unreadable: " + String.join(", ", warned));
+        }
+        if (changes != null) {
+            properties.put("compared with earlier runs", changes);
         }
         try (Writer writer =
                 Files.newBufferedWriter(results.resolve("environment.properties"), StandardCharsets.UTF_8)) {
@@ -356,7 +368,7 @@ public final class ReportGenerator implements Callable<Integer> {
         String name = nameInClass(scenario);
         String simpleName = ScenarioNames.simpleName(scenario.className);
         ObjectNode result = MAPPER.createObjectNode();
-        String uuid = AllureResult.uuid(scenario.id);
+        String uuid = AllureContainer.uuid(scenario.id);
         result.put("uuid", uuid);
         result.put("historyId", uuid);
         result.put("name", name);
@@ -367,6 +379,9 @@ public final class ReportGenerator implements Callable<Integer> {
         ObjectNode details = result.putObject("statusDetails").put("message", scenario.reason);
         if (scenario.lastWords != null) {
             details.put("trace", scenario.lastWords);
+        }
+        if (!scenario.getWarnings().isEmpty()) {
+            result.put("description", "warnings: " + String.join("\n\n", scenario.getWarnings()));
         }
         result.put("start", scenario.startMillis);
         result.put("stop", scenario.startMillis + scenario.durationMillis);

@@ -2,7 +2,9 @@ package io.rdmatest.report;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.rdmatest.scenarios.qualification.Qualification;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +16,14 @@ import org.jspecify.annotations.Nullable;
  * @param environment host, device and port, as the tests reported them
  * @param scenarios in the order in which they started
  */
+@JsonPropertyOrder({"schemaVersion", "environment", "scenarios"})
 record Run(Map<String, String> environment, List<Scenario> scenarios) {
+
+    /** The version of the form of {@code qualification.json}; files without one are of before measurements had kinds. */
+    @JsonProperty("schemaVersion")
+    int schemaVersion() {
+        return Qualification.SCHEMA_VERSION;
+    }
 
     /** The broken scenario that stands for what is not known of a run. */
     static final String RECORD = "Record of the run";
@@ -32,6 +41,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         "labels",
         "parameters",
         "measurements",
+        "warnings",
         "bytesVerified",
         "durationMillis"
     })
@@ -49,7 +59,6 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         public final Map<String, String> labels = new LinkedHashMap<>();
 
         public final Map<String, String> parameters = new LinkedHashMap<>();
-        public long bytesVerified;
         public long durationMillis;
 
         @JsonIgnore
@@ -74,8 +83,18 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
             this.method = method;
         }
 
-        public Map<String, Measurements.Value> getMeasurements() {
-            return collected.values();
+        public Map<String, Object> getMeasurements() {
+            return collected.json();
+        }
+
+        public long getBytesVerified() {
+            return collected.bytesVerified();
+        }
+
+        /** What the test published and nobody could read. */
+        @JsonInclude(JsonInclude.Include.NON_EMPTY)
+        public List<String> getWarnings() {
+            return collected.warnings();
         }
 
         void end(JournalEvent event) {

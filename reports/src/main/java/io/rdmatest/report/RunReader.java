@@ -18,6 +18,9 @@ final class RunReader {
     /** Reasons that are told for events that are missing. */
     private static final int MOST_LOST = 3;
 
+    private static final int LONGEST_NAME = 500;
+    private static final int LONGEST_VALUE = 10_000;
+
     private final Map<String, String> environment = new TreeMap<>();
     private final Map<String, Scenario> scenarios = new LinkedHashMap<>();
     private final Map<String, JournalEvent> planned = new LinkedHashMap<>();
@@ -181,11 +184,14 @@ final class RunReader {
         }
         entry.forEach((key, value) -> {
             if (key.startsWith(ReportKeys.ENVIRONMENT_PREFIX)) {
-                environment.put(key.substring(ReportKeys.ENVIRONMENT_PREFIX.length()), value);
+                environment.put(
+                        shortened(key.substring(ReportKeys.ENVIRONMENT_PREFIX.length()), LONGEST_NAME, scenario),
+                        shortened(value, LONGEST_VALUE, scenario));
             }
         });
         String device = entry.get(ReportKeys.DEVICE);
         if (device != null) {
+            device = shortened(device, LONGEST_NAME, scenario);
             devices.put(String.valueOf(event.id()), device);
         }
         if (scenario == null) {
@@ -194,19 +200,37 @@ final class RunReader {
         if (device != null) {
             scenario.device = device;
         }
+        String value = entry.getOrDefault(ReportKeys.VALUE, "");
         String parameter = entry.get(ReportKeys.PARAMETER);
         if (parameter != null) {
-            scenario.parameters.put(parameter, entry.getOrDefault(ReportKeys.VALUE, ""));
+            scenario.parameters.put(
+                    shortened(parameter, LONGEST_NAME, scenario), shortened(value, LONGEST_VALUE, scenario));
         }
         String label = entry.get(ReportKeys.LABEL);
-        if (label != null) {
-            scenario.labels.put(label, entry.getOrDefault(ReportKeys.VALUE, ""));
-        }
-        String verified = entry.get(ReportKeys.BYTES_VERIFIED);
-        if (verified != null) {
-            scenario.bytesVerified += Long.parseLong(verified);
+        if (label != null && isFree(label)) {
+            scenario.labels.put(shortened(label, LONGEST_NAME, scenario), shortened(value, LONGEST_VALUE, scenario));
+        } else if (label != null) {
+            scenario.collected.warn(
+                    "unreadable entry " + ReportKeys.LABEL + " \"" + label + "\": the report itself sets this label");
         }
         scenario.collected.add(entry);
+    }
+
+    /** Returns whether a test may set a label: by some of them the report knows which test a result is of. */
+    static boolean isFree(String label) {
+        return !label.equals(AllureForwarder.UNIQUE_ID_LABEL);
+    }
+
+    /** Cuts a text that is longer than any reader of the summary expects, with a warning. */
+    private static String shortened(String text, int most, @Nullable Scenario scenario) {
+        if (text.length() <= most) {
+            return text;
+        }
+        if (scenario != null) {
+            scenario.collected.warn("an entry was cut: it has %d characters, at most %d: %s…"
+                    .formatted(text.length(), most, text.substring(0, 60).replaceAll("\\p{Cntrl}", "?")));
+        }
+        return text.substring(0, most) + "…";
     }
 
     private Scenario scenario(JournalEvent event) {

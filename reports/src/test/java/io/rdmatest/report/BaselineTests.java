@@ -11,8 +11,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,12 +23,7 @@ class BaselineTests {
     private Path folder;
 
     private final List<String> said = new ArrayList<>();
-    private Path results = Path.of("");
-
-    @BeforeEach
-    void makeTheFolderOfResults() throws IOException {
-        results = Files.createDirectory(folder.resolve("results"));
-    }
+    private String changes = "";
 
     private Path file(String name, String kernel, String... scenarios) throws IOException {
         return Files.writeString(
@@ -44,45 +37,30 @@ class BaselineTests {
                 .formatted(name, verdict, verdict.equals("passed") ? "null" : "\"<it broke>\"", median);
     }
 
-    private Baseline add(boolean partial, Path now, Path... before) throws IOException {
-        Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(before), 20, partial, said::add));
-        assertThat(baseline.tell(said::add)).as("not compared yet").isFalse();
+    private Baseline compare(boolean partial, Path now, Path... before) throws IOException {
+        Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(before), 14, 20, partial, said::add));
+        assertThat(baseline.tell(said::add)).as("not compared yet").isZero();
         assertThat(said).isEmpty();
-        baseline.addTo(now, results);
+        changes = baseline.compare(now.getParent());
         return baseline;
     }
 
-    private List<Path> files(String end) throws IOException {
-        try (Stream<Path> all = Files.list(results)) {
-            return all.filter(each -> each.toString().endsWith(end)).toList();
-        }
-    }
-
-    private JsonNode onlyResult() throws IOException {
-        List<Path> all = files("-result.json");
-        assertThat(all).hasSize(1);
-        return MAPPER.readTree(all.getFirst().toFile());
-    }
-
     @Test
-    void whatIsWorseIsAFailedResultWithAPage() throws IOException {
+    void whatIsWorseHasAPageBesideTheSummary() throws IOException {
         Path now = file("qualification.json", "6.12", scenario("x", "failed", 40), scenario("y", "passed", 10));
 
-        add(
+        Baseline baseline = compare(
                 false,
                 now,
                 file("1.json", "6.0", scenario("x", "passed", 10), scenario("y", "passed", 30)),
                 file("2.json", "6.1", scenario("x", "passed", 20), scenario("y", "passed", 20)));
 
-        JsonNode result = onlyResult();
-        assertThat(result.path("status").asText()).isEqualTo("failed");
-        assertThat(result.at("/statusDetails/message").asText())
-                .isEqualTo("worse than before: 2 worse, 1 better"
-                        + " (changed verdicts: 1; medians and rates beyond 20 %: 2 of 2)")
-                .matches(categoryOf("Worse than in earlier runs"))
-                .doesNotMatch(categoryOf("Other broken promise of the fabric"));
-        Path page = results.resolve(result.at("/attachments/0/source").asText());
-        assertThat(Files.readString(page))
+        assertThat(baseline.tell(said::add)).isEqualTo(14);
+        assertThat(changes)
+                .isEqualTo("2 worse, 1 better"
+                        + " (verdicts changed: 1 of 2; measurements changed: 2 of 2; tolerance: 20 %)");
+        assertThat(Files.readString(folder.resolve("comparison.html")))
+                .contains("<b>" + changes + "</b>")
                 .contains("<td>kernel</td><td>6.1</td><td>6.12</td>")
                 .contains("<tr class='worse'><td>worse</td><td>x</td>"
                         + "<td>passed -&gt; failed (passed in 2 of the 2 runs before)</td><td>&lt;it broke&gt;</td>")
@@ -94,27 +72,34 @@ class BaselineTests {
         assertThat(json.path("worse").asInt()).isEqualTo(2);
         assertThat(json.path("after").asText()).isEqualTo(now.toString());
         assertThat(json.at("/measurements/0/lowest").asDouble()).isEqualTo(10);
-    }
-
-    private static String categoryOf(String name) {
-        return Categories.all().stream()
-                .filter(each -> each.name().equals(name))
-                .findFirst()
-                .orElseThrow()
-                .messageRegex();
+        assertThat(json.at("/measurements/0/finding").asText()).isEqualTo("level");
     }
 
     @Test
     void whatIsAsBeforeOrBetterPasses() throws IOException {
         Path before = file("1.json", "6.1", scenario("x", "passed", 20));
 
-        add(false, file("qualification.json", "6.1", scenario("x", "passed", 10)), before);
+        Baseline baseline = compare(false, file("qualification.json", "6.1", scenario("x", "passed", 10)), before);
 
-        JsonNode result = onlyResult();
-        assertThat(result.path("status").asText()).isEqualTo("passed");
-        assertThat(result.has("statusDetails")).isFalse();
-        assertThat(result.at("/parameters/0/value").asText()).startsWith("0 worse, 1 better");
-        assertThat(files("-attachment.html")).hasSize(1);
+        assertThat(baseline.tell(said::add)).isZero();
+        assertThat(changes).startsWith("0 worse, 1 better");
+    }
+
+    @Test
+    void whatCannotBeComparedIsSaidAndIsNoSuccess() throws IOException {
+        Path before = file("1.json", "6.1", scenario("x", "passed", 20));
+
+        Baseline other = compare(false, file("qualification.json", "6.1"), file("2.json", "6.1"));
+        assertThat(other.tell(said::add)).isEqualTo(15);
+        assertThat(changes).startsWith("nothing was compared");
+        said.clear();
+        Path broken = Files.writeString(folder.resolve("qualification.json"), "{");
+        Baseline none = compare(false, broken, before);
+        assertThat(none.tell(said::add)).isEqualTo(3);
+        assertThat(said)
+                .singleElement()
+                .asString()
+                .startsWith("not compared with earlier runs: " + broken + " is no qualification.json");
     }
 
     @Test
@@ -122,9 +107,9 @@ class BaselineTests {
         Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
         Path before = file("1.json", "6.1", scenario("x", "passed", 20), scenario("y", "passed", 20));
 
-        assertThat(add(true, now, before).tell(said::add)).isFalse();
+        assertThat(compare(true, now, before).tell(said::add)).isZero();
         said.clear();
-        assertThat(add(false, now, before).tell(said::add)).isTrue();
+        assertThat(compare(false, now, before).tell(said::add)).isEqualTo(14);
         assertThat(said).contains("  worse   passed -> not there  y");
     }
 
@@ -178,7 +163,10 @@ class BaselineTests {
         assertThat(comparison).exists();
 
         Path before = file(
-                "before.json", "none", scenario("Calm: passes", "passed", 1), scenario("Calm: was there", "passed", 1));
+                "before.json",
+                "none",
+                "{\"name\": \"Calm: passes\", \"verdict\": \"passed\", \"measurements\": {}}",
+                scenario("Calm: was there", "passed", 1));
         Ended worse = qualify(project, "--baseline", before.toString(), summary.toString(), before.toString());
 
         assertThat(worse.status()).as(worse.said()).isEqualTo(14);
@@ -189,7 +177,11 @@ class BaselineTests {
         assertThat(Forked.results(target.resolve("qualify-results")))
                 .extracting(result -> result.path("name").asText() + " "
                         + result.path("status").asText())
-                .containsExactlyInAnyOrder("passes passed", "Changes failed");
+                .as("the comparison is no test case")
+                .containsExactly("passes passed");
+        assertThat(Files.readString(target.resolve("comparison.html"))).contains("passed -&gt; not there");
+        assertThat(Files.readString(target.resolve("qualify-results/environment.properties")))
+                .contains("compared\\ with\\ earlier\\ runs=1 worse");
 
         Ended some = qualify(project, "--scenario", "Calm*", "--baseline", before.toString());
         assertThat(some.status()).as(some.said()).isZero();
@@ -215,6 +207,9 @@ class BaselineTests {
         assertThat(none.status()).isEqualTo(2);
         assertThat(none.said()).contains("--baseline: " + folder.resolve("none.json") + " can't be read");
         assertThat(summary).as("nothing was run that would replace it").exists();
+        Ended few = qualify(project, "--last", "0", "--baseline", before.toString());
+        assertThat(few.status()).isEqualTo(2);
+        assertThat(few.said()).contains("--last is 1 to 1000 runs, not 0");
         Ended much = qualify(project, "--tolerance", "-1", "--baseline", before.toString());
         assertThat(much.status()).isEqualTo(2);
         assertThat(much.said()).contains("--tolerance is 0 to 1000 percent, not -1.0");
@@ -234,13 +229,13 @@ class BaselineTests {
 
         assertThat(worse.status()).as(worse.said()).isEqualTo(14);
         assertThat(worse.said())
-                .contains("3 medians and rates of 3 scenarios are worse than before."
-                        + " Running all again to see whether they are so each time, 1 of at most 2:")
-                .contains("2 medians and rates of 2 scenarios are worse than before.")
+                .contains("3 measurements of 3 scenarios are worse than before."
+                        + " Running all scenarios again to confirm it, 1 of at most 2:")
+                .contains("2 measurements of 2 scenarios are worse than before.")
                 .contains("4 scenarios: 4 passed")
                 .contains("passed -> failed when run again  Unsteady: of the same name (4)")
                 .contains("10.0 -> 100.0 us (10.00 times), again 90.0, 80.0")
-                .contains("worse, but not each time: 1)");
+                .contains("worse, but not in every repetition: 1)");
         assertThat(runs("10")).isEqualTo(4);
         JsonNode changes = MAPPER.readTree(target.resolve("comparison.json").toFile());
         assertThat(changes.path("notEachTime").asInt()).isEqualTo(1);
@@ -251,8 +246,8 @@ class BaselineTests {
                 .extracting(each -> each.path("after").asText() + " " + each.path("again"))
                 .containsExactly("failed true");
         assertThat(Forked.results(target.resolve("qualify-results")))
-                .as("four scenarios and the comparison")
-                .hasSize(5);
+                .as("four scenarios, and no comparison")
+                .hasSize(4);
         assertThat(MAPPER.readTree(target.resolve("qualification.json").toFile())
                         .at("/scenarios/1/measurements/round trip p50/value")
                         .asInt())

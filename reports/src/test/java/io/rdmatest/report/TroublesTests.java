@@ -27,9 +27,11 @@ class TroublesTests {
 
     @BeforeAll
     static void run() throws Exception {
+        // What a bench has left is no part of a qualification.
         Path bench =
                 Files.createDirectories(project.resolve("scenarios/target")).resolve("bench.json");
-        Files.writeString(bench, "{\"rows\": [{\"name\": \"send-l");
+        Files.writeString(
+                bench, "{\"rows\": [{\"name\": \"send-lat\", \"holds\": false, \"target\": 1, \"ratio\": 2}]}");
         status = qualify(project, project.resolve("said"));
         said = Files.readString(project.resolve("said"));
     }
@@ -91,6 +93,8 @@ class TroublesTests {
         assertThat(scenarios)
                 .as(said)
                 .containsOnlyKeys(
+                        "Garbage: nestsStepsWithoutEnd",
+                        "Garbage: publishesWhatNobodyCanRead",
                         "Garbled: garbles",
                         "Garbled: isShownAllTheSame",
                         "Gives up: five",
@@ -112,11 +116,30 @@ class TroublesTests {
     }
 
     @Test
-    void aBenchThatCannotBeReadCostsNoReport() throws Exception {
+    void whatATestPublishesCannotLoseTheRun() throws Exception {
         assertThat(status).as(said).isEqualTo(1);
         assertThat(project.resolve("reports/target/allure-report/index.html")).isNotEmptyFile();
-        assertThat(said).contains("rdmatest: the bench is left out of the report: ", "is not the JSON of a bench");
+        JsonNode garbage = scenarios().get("Garbage: publishesWhatNobodyCanRead");
+        assertThat(garbage.path("verdict").asText()).isEqualTo("passed");
+        assertThat(garbage.path("measurements").properties()).hasSize(1);
+        assertThat(garbage.at("/measurements/good/value").asDouble()).isEqualTo(0.0000123);
+        assertThat(garbage.at("/measurements/good/better").asText()).isEqualTo("higher");
+        assertThat(garbage.path("warnings"))
+                .extracting(JsonNode::asText)
+                .contains(
+                        "unreadable entry rdma.measurement \"rate\": rdma.value \"1,5\" is not a decimal number with a point",
+                        "unreadable entry rdma.throughput \"write\": rdma.size \"-1\" is not a whole number of at most 18 digits",
+                        "unreadable entry rdma.histogram \"rtt\": rdma.histogram.data is not in HdrHistogram's compressed form",
+                        "unreadable entry rdma.bytesVerified \"many\": rdma.bytesVerified \"many\" is not a whole number of at most 18 digits",
+                        "unreadable entry rdma.label \"junit.platform.uniqueid\": the report itself sets this label")
+                .hasSize(6);
+        assertThat(said).contains("warning: Garbage: publishesWhatNobodyCanRead: unreadable entry", "(and 5 more");
         assertThat(Files.readString(project.resolve("reports/target/qualify-results/environment.properties")))
-                .contains("bench=left out of the report");
+                .contains("unreadable\\: Garbage\\: publishesWhatNobodyCanRead");
+        assertThat(Forked.results(project.resolve("reports/target/qualify-results")))
+                .filteredOn(result -> result.path("name").asText().equals("publishesWhatNobodyCanRead"))
+                .singleElement()
+                .satisfies(result -> assertThat(result.path("attachments").findValuesAsText("name"))
+                        .contains("warnings"));
     }
 }

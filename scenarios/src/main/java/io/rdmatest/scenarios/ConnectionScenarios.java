@@ -7,6 +7,7 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -257,7 +258,7 @@ public class ConnectionScenarios {
                 () -> stage.runPair(new PingPongRoles.Server(serverPlan), new PingPongRoles.Client(plan), SCENARIO));
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
-        ReportText.latency(report, "round trip", results.client().latencies());
+        report.latency("round trip", results.client().latencies());
     }
 
     /** Each node has a table of its own, and an index in one says nothing about the other. */
@@ -315,9 +316,11 @@ public class ConnectionScenarios {
             total += time.applyAsLong(times);
             nanos.recordValue(time.applyAsLong(times));
         }
-        ReportText.phase(report, name, total / side.times().size());
+        report.measurement(
+                Measurement.duration(name, Duration.ofNanos(total / side.times().size()))
+                        .of(side.times().size()));
         if (side.times().size() > 1) {
-            ReportText.latency(report, name, nanos);
+            report.latency(name, nanos);
         }
     }
 

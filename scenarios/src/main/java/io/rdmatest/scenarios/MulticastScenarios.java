@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -344,12 +345,16 @@ public class MulticastScenarios {
             senders.forEach(sender -> sender.tell("end"));
             senders.forEach(sender -> sender.join(patience()));
             results.forEach(result -> report.bytesVerified(result.bytesVerified()));
-            report.measurement(
-                    "messages", results.stream().mapToLong(Received::messages).sum(), "messages");
-            report.measurement(
+            report.measurement(Measurement.count(
+                    "messages",
+                    results.stream().mapToLong(Received::messages).sum(),
+                    "messages",
+                    Measurement.Better.HIGHER));
+            report.measurement(Measurement.count(
                     "out of order",
                     results.stream().mapToLong(Received::reordered).sum(),
-                    "messages");
+                    "messages",
+                    Measurement.Better.LOWER));
             return results;
         }
     }

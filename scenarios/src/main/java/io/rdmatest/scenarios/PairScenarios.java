@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.fabric.Thresholds.Percentile;
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -111,12 +112,16 @@ public class PairScenarios {
             }
         }
         report.attachment("pairs" + (rail.isEmpty() ? "" : " of " + rail), "text/plain", text.toString());
-        report.measurement(prefix + "pairs", cells.size(), "count");
+        report.measurement(Measurement.count(prefix + "pairs", cells.size(), "count", Measurement.Better.NEITHER));
         for (Verdict verdict : Verdict.values()) {
             long count = cells.values().stream()
                     .filter(cell -> cell.verdict() == verdict)
                     .count();
-            report.measurement(prefix + verdict.name().toLowerCase(Locale.ROOT).replace('_', ' '), count, "count");
+            report.measurement(Measurement.count(
+                    prefix + verdict.name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                    count,
+                    "count",
+                    verdict == Verdict.GOOD ? Measurement.Better.HIGHER : Measurement.Better.LOWER));
         }
     }
 }

@@ -45,7 +45,7 @@ public class PingPongScenarios {
         }
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
-        ReportText.latency(report, "ping", results.client().latencies());
+        report.latency("ping", results.client().latencies());
         ReportText.phase(report, "resolve address", results.client().resolveNanos());
         ReportText.phase(report, "resolve route", results.client().routeNanos());
         ReportText.phase(report, "connect", results.client().connectNanos());
@@ -129,8 +129,7 @@ public class PingPongScenarios {
         requireVerified(plan, "client", results.client(), plan.iterations());
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
-        ReportText.latency(
-                report,
+        report.latency(
                 plan.operation().isOneSided() ? "operation" : "round trip",
                 results.client().latencies());
     }

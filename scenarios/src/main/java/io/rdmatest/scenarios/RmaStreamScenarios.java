@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.role.RmaStreamOptions;
@@ -94,7 +95,7 @@ public class RmaStreamScenarios {
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
         double gigabits = results.client().gigabitsPerSecond();
-        report.measurement("throughput", gigabits, "Gb/s");
+        report.measurement(Measurement.rate("throughput", gigabits, "Gb/s").of(options.transfers()));
         if (series != null) {
             report.throughput(series, options.sizeBytes(), gigabits);
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -196,10 +197,18 @@ public class StreamScenarios {
             StreamRow row = timing.row();
             String prefix = rows.size() == 1 ? "" : row.name() + " ";
             double gigabits = row.gigabitsPerSecond(timing.nanos());
-            report.measurement(prefix + "throughput", gigabits, "Gb/s");
-            report.measurement(prefix + "time per transfer", row.microsPerTransfer(timing.nanos()), "us");
+            report.measurement(
+                    Measurement.rate(prefix + "throughput", gigabits, "Gb/s").of(row.transfers()));
+            report.measurement(new Measurement(
+                    prefix + "time per transfer",
+                    Measurement.Kind.DURATION,
+                    row.microsPerTransfer(timing.nanos()),
+                    "us",
+                    Measurement.Better.LOWER,
+                    null,
+                    row.transfers()));
             if (timing.latency() != null && rows.size() == 1 && row.transfers() == 1) {
-                ReportText.latency(report, "time per transfer", timing.latency());
+                report.latency("time per transfer", timing.latency());
             }
             if (options.transport() == RstreamOptions.Transport.RSOCKET) {
                 report.throughput(row.transfers() == 1 ? "stream, one at a time" : "stream", row.size(), gigabits);

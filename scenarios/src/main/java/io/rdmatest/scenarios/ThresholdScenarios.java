@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.fabric.Thresholds.Percentile;
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
@@ -47,11 +48,11 @@ public class ThresholdScenarios {
         report.parameter("iterations", iterations);
         Histogram measured =
                 report.step(iterations + " times SEND", () -> pingPong(iterations, stage, report, settings));
-        ReportText.latency(report, "round trip", measured);
+        report.latency("round trip", measured);
         List<String> slow = new ArrayList<>();
         demanded.forEach((percentile, most) -> {
             long nanos = nanos(measured, percentile);
-            report.measurement("demanded: round trip " + percentile, most.toNanos() / 1e3, "us");
+            report.measurement(Measurement.limit("demanded: round trip " + percentile, most.toNanos() / 1e3, "us"));
             if (nanos > most.toNanos()) {
                 slow.add("%s %s us, at most %s us".formatted(percentile, nanos / 1e3, most.toNanos() / 1e3));
             }
@@ -94,8 +95,8 @@ public class ThresholdScenarios {
         double gigabits = stream(row, row.name(), stage, report, settings);
         report.parameter("size", STREAM_SIZE);
         report.parameter("transfers", row.transfers());
-        report.measurement("throughput", gigabits, "Gb/s");
-        report.measurement("demanded: throughput", demanded, "Gb/s");
+        report.measurement(Measurement.rate("throughput", gigabits, "Gb/s").of(row.transfers()));
+        report.measurement(Measurement.limit("demanded: throughput", demanded, "Gb/s"));
         if (!(gigabits >= demanded)) {
             throw new AssertionError("A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s Gb/s"
                     .formatted(nodes.fabric(), gigabits, demanded));

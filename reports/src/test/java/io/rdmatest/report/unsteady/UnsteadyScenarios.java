@@ -2,6 +2,7 @@ package io.rdmatest.report.unsteady;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -29,7 +30,8 @@ public class UnsteadyScenarios {
         List<String> each = List.of(times.split(" "));
         String now = each.get(Math.min(runsBefore(times), each.size() - 1));
         assertThat(now).isNotEqualTo("failed");
-        new RdmaReport(reporter).measurement("round trip p50", Integer.parseInt(now), "us");
+        new RdmaReport(reporter)
+                .measurement(Measurement.percentile("round trip p50", 50, Integer.parseInt(now), "us", 200));
     }
 
     private static int runsBefore(String times) throws IOException {

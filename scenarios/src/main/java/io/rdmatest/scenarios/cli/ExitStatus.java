@@ -54,6 +54,9 @@ public enum ExitStatus {
     /** Of two qualifications that are compared: a verdict or a measurement of the later one is worse. */
     WORSE(14, "compare: a verdict or a measurement is worse than before"),
 
+    /** Of two qualifications that are compared: they have nothing in common that was judged. */
+    NOTHING_COMPARED(15, "compare: nothing could be compared"),
+
     /** Of captures: one has no RoCE packet that can be judged. */
     NOTHING_JUDGED(16, "wire: a capture has no packet that can be judged"),
 

@@ -3,7 +3,6 @@ package io.rdmatest.scenarios.cli;
 import io.rdmatest.scenarios.role.UcmatoseRoles.Times;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
@@ -31,12 +30,7 @@ final class Phases {
     /** Returns a line for each step that this side took. */
     List<String> lines() {
         return phases.entrySet().stream()
-                .map(phase -> String.format(
-                        Locale.ROOT,
-                        "  %-15s %s, max %.0f us",
-                        phase.getKey(),
-                        Latency.text(phase.getValue()),
-                        phase.getValue().getMaxValue() / 1e3))
+                .map(phase -> "  %-15s %s".formatted(phase.getKey(), Latency.text(phase.getValue())))
                 .toList();
     }
 

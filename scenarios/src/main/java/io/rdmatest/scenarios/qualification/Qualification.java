@@ -3,6 +3,9 @@ package io.rdmatest.scenarios.qualification;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.junit.Measurement;
+import io.rdmatest.junit.Measurement.Better;
+import io.rdmatest.junit.Measurement.Kind;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -12,9 +15,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -41,13 +47,12 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
         }
     }
 
-    /**
-     * A value and its unit.
-     *
-     * @param value the number
-     * @param unit such as {@code us} or {@code Gb/s}; empty if it has none
-     */
-    public record Measurement(double value, String unit) {}
+    /** The version of the form that this build writes, and the newest that it reads. */
+    public static final int SCHEMA_VERSION = 2;
+
+    private static final Pattern PERCENTILE = Pattern.compile("(?:.* )?(min|max|p(\\d{1,2}(?:\\.\\d{1,9})?))");
+
+    private static final Set<String> TIMES = Set.of("ns", "us", "ms", "s");
 
     /** Copies the maps. */
     public Qualification {
@@ -112,6 +117,11 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
         if (!json.path("scenarios").isArray() || !json.path("environment").isObject()) {
             throw new IOException(file + " is no qualification.json: it has no environment and scenarios");
         }
+        int version = json.path("schemaVersion").asInt(1);
+        if (version > SCHEMA_VERSION) {
+            throw new IOException("%s has schemaVersion %d, and this build of rdmatest reads versions up to %d"
+                    .formatted(file, version, SCHEMA_VERSION));
+        }
         Map<String, String> environment = new LinkedHashMap<>();
         json.path("environment")
                 .properties()
@@ -123,24 +133,72 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
             for (int turn = 2; scenarios.containsKey(unique); turn++) {
                 unique = name + " (" + turn + ")";
             }
-            scenarios.put(unique, scenario(each));
+            scenarios.put(unique, scenario(file, version, each));
         }
         return new Qualification(file, environment, scenarios);
     }
 
-    private static Scenario scenario(JsonNode json) {
+    private static Scenario scenario(Path file, int version, JsonNode json) throws IOException {
         Map<String, Measurement> measurements = new LinkedHashMap<>();
-        json.path("measurements").properties().forEach(each -> {
-            JsonNode value = each.getValue().path("value");
-            if (value.isNumber()) {
-                measurements.put(
-                        each.getKey(),
-                        new Measurement(
-                                value.asDouble(), each.getValue().path("unit").asText("")));
+        for (Map.Entry<String, JsonNode> each : json.path("measurements").properties()) {
+            String name = each.getKey();
+            JsonNode members = each.getValue();
+            if (members.path("value").isNumber()) {
+                measurements.put(name, measurement(file, version, name, members));
             }
-        });
+        }
         JsonNode reason = json.path("reason");
         return new Scenario(json.path("verdict").asText("?"), reason.isTextual() ? reason.asText() : "", measurements);
+    }
+
+    private static Measurement measurement(Path file, int version, String name, JsonNode members) throws IOException {
+        try {
+            return version == 1 ? ofName(name, members) : typed(name, members);
+        } catch (IllegalArgumentException e) {
+            throw new IOException(
+                    "%s is no qualification.json: measurement \"%s\": %s".formatted(file, name, e.getMessage()), e);
+        }
+    }
+
+    private static Measurement typed(String name, JsonNode members) {
+        JsonNode percentile = members.path("percentile");
+        return new Measurement(
+                name,
+                Kind.valueOf(members.path("kind").asText().toUpperCase(Locale.ROOT)),
+                members.path("value").asDouble(),
+                members.path("unit").asText(),
+                Better.valueOf(members.path("better").asText().toUpperCase(Locale.ROOT)),
+                percentile.isNumber() ? percentile.asDouble() : null,
+                members.path("samples").asLong(0));
+    }
+
+    /**
+     * Returns a measurement of a file that does not say what kind it is. Names and units of these files are known, and their
+     * numbers of samples are not. What fits none of them is of no direction.
+     */
+    private static Measurement ofName(String name, JsonNode members) {
+        double value = members.path("value").asDouble();
+        String unit = members.path("unit").asText();
+        Matcher percentile = PERCENTILE.matcher(name);
+        if (name.startsWith("demanded: ") && !unit.isBlank()) {
+            return Measurement.limit(name, value, unit);
+        }
+        if (unit.endsWith("/s")) {
+            return Measurement.rate(name, value, unit);
+        }
+        if (TIMES.contains(unit) && percentile.matches()) {
+            double which = percentile.group(2) != null
+                    ? Double.parseDouble(percentile.group(2))
+                    : percentile.group(1).equals("min") ? 0 : 100;
+            return Measurement.percentile(name, which, value, unit, 0);
+        }
+        if (TIMES.contains(unit)) {
+            return new Measurement(name, Kind.DURATION, value, unit, Better.LOWER, null, 0);
+        }
+        if (name.equals("out of order")) {
+            return new Measurement(name, Kind.COUNT, value, unit.isBlank() ? "count" : unit, Better.LOWER, null, 0);
+        }
+        return new Measurement(name, Kind.OTHER, value, unit.isBlank() ? "?" : unit, Better.NEITHER, null, 0);
     }
 
     /**

@@ -1,8 +1,10 @@
 package io.rdmatest.scenarios.qualification;
 
 import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.junit.Measurement;
+import io.rdmatest.junit.Measurement.Better;
+import io.rdmatest.junit.Measurement.Kind;
 import io.rdmatest.scenarios.bench.Spread;
-import io.rdmatest.scenarios.qualification.Qualification.Measurement;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -17,21 +19,30 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is other in one run than in earlier ones: the environment and verdicts than in the latest of these, and measurements that
- * are beyond a tolerance of their median and beyond all that they were.
+ * What differs between one run and earlier ones: the environment and the verdicts from those of the latest of them, and the
+ * measurements from what they usually were.
  *
- * <p>Of one earlier run, that is by how much a measurement changed. Of several, it is also how much it changes anyway: what was
- * as bad before is not worse now, on a host on which one run says little of the next. For the same reason a run can be made again:
- * what it measures is worse only if it is so each time.
+ * <p>The latest earlier runs say what is usual and how much that varies. With one earlier run, a measurement is worse beyond the
+ * tolerance. With several, it also has to be worse than in all of them; of ten or more, one may have been as bad. From five runs on it
+ * also has to differ by more than they scatter. All earlier runs together show whether a measurement creeps. A measurement that is missing,
+ * or 0, is worse. A run can be repeated: then a measurement is worse only if every repetition confirms it.
  */
 public final class QualificationComparison {
 
-    /** What no scenario has: in one of the runs it is not there. */
+    /** The verdict of a scenario that one of the runs does not have. */
     private static final String NOT_THERE = "not there";
 
     private static final String PASSED = "passed";
+    private static final String SKIPPED = "skipped";
 
     private static final int MOST_TOLERANCE = 1000;
+    private static final int MOST_RUNS = 1000;
+
+    /** How many earlier runs say what is usual, if nobody says it. */
+    public static final int LAST = 14;
+
+    /** A drift shows in so many times the runs that say what is usual. */
+    private static final int DRIFT = 4;
 
     /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
     private static final String DRAWN = "interoperability";
@@ -40,12 +51,28 @@ public final class QualificationComparison {
 
     /** Which way something went. */
     public enum Change {
-        /** What passed does not any more, what did not fail does now, or a measurement costs more. */
+        /** What passed does not any more, what did not fail does now, or a measurement is worse. */
         WORSE,
-        /** What failed or was skipped passes, or a measurement costs less. */
+        /** What failed or was skipped passes, or a measurement is better. */
         BETTER,
         /** Neither: a scenario that is new, for example, or one that fails in another way. */
         OTHER;
+
+        @Override
+        @JsonValue
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** In which way a measurement changed. */
+    public enum Finding {
+        /** Its value is beyond what is usual. */
+        LEVEL,
+        /** It was measured before, and is not there. */
+        MISSING,
+        /** Each run differs little from those before it, and the newest ones together differ from the oldest. */
+        DRIFT;
 
         @Override
         @JsonValue
@@ -84,27 +111,29 @@ public final class QualificationComparison {
             boolean again) {}
 
     /**
-     * A measurement beyond the tolerance.
+     * A measurement that changed.
      *
      * @param change which way it went
+     * @param finding in which way it changed
      * @param scenario whose it is
      * @param measurement its name
      * @param unit of all values
-     * @param before the median of the earlier runs
-     * @param lowest the lowest of them
+     * @param before the median of the earlier runs; of a drift that of the oldest ones
+     * @param lowest the lowest of these runs
      * @param highest the highest of them
-     * @param after the value now
+     * @param after the value now; of a drift the median of the newest runs; null if it is missing
      * @param again the values when it was run again
      */
     public record Shift(
             Change change,
+            Finding finding,
             String scenario,
             String measurement,
             String unit,
             double before,
             double lowest,
             double highest,
-            double after,
+            @Nullable Double after,
             List<Double> again) {
 
         /** Copies the list. */
@@ -112,13 +141,18 @@ public final class QualificationComparison {
             again = List.copyOf(again);
         }
 
-        /** Returns how it is now, divided by how it was. */
+        /** Returns how it is now, divided by how it was; 0 if it is missing. */
         double ratio() {
-            return after / before;
+            return after == null ? 0 : after / before;
         }
     }
 
+    /** What says what is usual, the latest last. */
     private final List<Qualification> before;
+
+    /** What shows a drift, the latest last. */
+    private final List<Qualification> longBefore;
+
     private final Qualification latest;
     private final Qualification after;
     private final List<Qualification> again;
@@ -126,19 +160,24 @@ public final class QualificationComparison {
     private final List<Fact> facts = new ArrayList<>();
     private final List<Turn> turns = new ArrayList<>();
     private final List<Shift> shifts = new ArrayList<>();
+    private int comparedVerdicts;
     private int compared;
     private int notEachTime;
     private int drawnAnew;
+    private int otherUnits;
+    private int tooFewSamples;
+    private int usuallyNothing;
 
     /**
      * Compares.
      *
      * @param before the earlier runs, at least one, the latest last
      * @param after the run that is judged
+     * @param last how many of the earlier runs say what is usual, see {@link #last}
      * @param tolerance by which share a measurement may be worse or better than before, see {@link #tolerance}
      */
-    public QualificationComparison(List<Qualification> before, Qualification after, double tolerance) {
-        this(before, after, List.of(), tolerance);
+    public QualificationComparison(List<Qualification> before, Qualification after, int last, double tolerance) {
+        this(before, after, List.of(), last, tolerance);
     }
 
     /**
@@ -147,17 +186,23 @@ public final class QualificationComparison {
      * @param before the earlier runs, at least one, the latest last
      * @param after the run that is judged
      * @param again what came of the same scenarios then, each time
+     * @param last how many of the earlier runs say what is usual, see {@link #last}
      * @param tolerance by which share a measurement may be worse or better than before, see {@link #tolerance}
      */
     public QualificationComparison(
-            List<Qualification> before, Qualification after, List<Qualification> again, double tolerance) {
-        this.before = List.copyOf(before);
+            List<Qualification> before, Qualification after, List<Qualification> again, int last, double tolerance) {
+        this.before = latest(before, last);
+        this.longBefore = latest(before, DRIFT * last);
         this.latest = before.getLast();
         this.after = after;
         this.again = List.copyOf(again);
         this.tolerance = tolerance;
         compareFacts();
         compareScenarios();
+    }
+
+    private static List<Qualification> latest(List<Qualification> runs, int most) {
+        return List.copyOf(runs.subList(Math.max(0, runs.size() - most), runs.size()));
     }
 
     /**
@@ -171,6 +216,20 @@ public final class QualificationComparison {
             throw new IllegalArgumentException("--tolerance is 0 to " + MOST_TOLERANCE + " percent, not " + percent);
         }
         return percent / 100;
+    }
+
+    /**
+     * Checks how many earlier runs say what is usual.
+     *
+     * @param runs of {@code --last}, 1 to {@value #MOST_RUNS}
+     * @return the same
+     * @throws IllegalArgumentException if it is another one; the message names the option
+     */
+    public static int last(int runs) {
+        if (runs < 1 || runs > MOST_RUNS) {
+            throw new IllegalArgumentException("--last is 1 to " + MOST_RUNS + " runs, not " + runs);
+        }
+        return runs;
     }
 
     private void compareFacts() {
@@ -196,7 +255,10 @@ public final class QualificationComparison {
             if (!isBad(now.verdict())) {
                 failedAgain(name);
             }
-            now.measurements().forEach((measurement, value) -> shift(name, measurement, value));
+            now.measurements().values().forEach(measurement -> shift(name, measurement));
+            if (now.verdict().equals(PASSED)) {
+                missing(name, now);
+            }
         });
         turns.sort(Comparator.comparing(Turn::change));
         shifts.sort(Comparator.comparing(Shift::change)
@@ -239,6 +301,10 @@ public final class QualificationComparison {
     private void turn(String name, @Nullable Scenario then, @Nullable Scenario now) {
         String was = verdict(then);
         String is = verdict(now);
+        // Where it was skipped both times, nothing was judged that could be compared.
+        if (then != null && now != null && !(was.equals(SKIPPED) && is.equals(SKIPPED))) {
+            comparedVerdicts++;
+        }
         if ((then == null || now == null) && name.startsWith(CELLS) && areDrawnAnew()) {
             drawnAnew++;
         } else if (!was.equals(is)) {
@@ -267,45 +333,128 @@ public final class QualificationComparison {
         return passes && !was.equals(NOT_THERE) ? Change.BETTER : Change.OTHER;
     }
 
-    /** Medians and rates: of single times, tails and extremes one run says nothing of the next. */
-    private void shift(String scenario, String name, Measurement now) {
-        boolean rate = now.unit().endsWith("/s");
-        if (!rate && !name.endsWith("p50") || !(now.value() > 0)) {
+    private void shift(String scenario, Measurement now) {
+        if (now.better() == Better.NEITHER) {
             return;
         }
-        List<Double> values = values(before, scenario, name, now.unit());
+        List<Measurement> earlier = measured(before, scenario, now.name());
+        List<Double> values = values(earlier, now.unit());
         if (values.isEmpty()) {
+            otherUnits += earlier.isEmpty() ? 0 : 1;
+            return;
+        }
+        // What is known of the fewest samples says how steady it is; files of earlier builds say nothing of samples.
+        Usual usual = new Usual(
+                now.of(Stream.concat(Stream.of(now), earlier.stream())
+                        .mapToLong(Measurement::samples)
+                        .min()
+                        .orElse(0)),
+                tolerance);
+        if (!usual.canJudgeBy(values)) {
+            usuallyNothing++;
             return;
         }
         compared++;
-        Spread then = Spread.of(values);
-        Change change = change(then, now.value(), rate);
-        List<Double> repeated = change == Change.WORSE ? values(again, scenario, name, now.unit()) : List.of();
-        if (repeated.stream().anyMatch(value -> change(then, value, rate) != Change.WORSE)) {
+        Change change = usual.change(values, now.value());
+        List<Double> repeated =
+                change == Change.WORSE ? values(measured(again, scenario, now.name()), now.unit()) : List.of();
+        if (repeated.stream().anyMatch(value -> usual.change(values, value) != Change.WORSE)) {
             notEachTime++;
         } else if (change != Change.OTHER) {
-            shifts.add(new Shift(
-                    change, scenario, name, now.unit(), then.median(), then.min(), then.max(), now.value(), repeated));
+            add(change, Finding.LEVEL, scenario, now, values, null, now.value(), repeated);
+        } else {
+            List<Double> all = new ArrayList<>(values(measured(longBefore, scenario, now.name()), now.unit()));
+            all.add(now.value());
+            Usual.Drift drift = usual.drift(all);
+            if (drift.change() != Change.OTHER) {
+                add(drift.change(), Finding.DRIFT, scenario, now, all, drift.oldest(), drift.newest(), List.of());
+            }
         }
     }
 
-    private static List<Double> values(List<Qualification> runs, String scenario, String name, String unit) {
+    private void add(
+            Change change,
+            Finding finding,
+            String scenario,
+            Measurement of,
+            List<Double> values,
+            @Nullable Double usual,
+            @Nullable Double now,
+            List<Double> repeated) {
+        Spread then = Spread.of(values);
+        shifts.add(new Shift(
+                change,
+                finding,
+                scenario,
+                of.name(),
+                of.unit(),
+                usual == null ? then.median() : usual,
+                then.min(),
+                then.max(),
+                now,
+                repeated));
+    }
+
+    /** What at least half of the earlier runs measured in which the scenario passed is worse if it is missing. */
+    private void missing(String scenario, Scenario now) {
+        List<Scenario> passed = in(before, scenario)
+                .filter(each -> each.verdict().equals(PASSED))
+                .toList();
+        Map<String, Measurement> known = new LinkedHashMap<>();
+        passed.forEach(each -> known.putAll(each.measurements()));
+        known.keySet().removeAll(now.measurements().keySet());
+        known.values().removeIf(each -> each.better() == Better.NEITHER);
+        known.forEach((name, then) -> {
+            List<Double> values = values(measured(before, scenario, name), then.unit());
+            if (2 * values.size() < passed.size()) {
+                return;
+            }
+            if (!canBeMeasured(then, now)) {
+                tooFewSamples++;
+                return;
+            }
+            compared++;
+            List<Double> repeated = values(measured(again, scenario, name), then.unit());
+            if (repeated.isEmpty()) {
+                add(Change.WORSE, Finding.MISSING, scenario, then, values, null, null, List.of());
+            } else {
+                notEachTime++;
+            }
+        });
+    }
+
+    /** Whether a run has the samples for a percentile, which it does not have: earlier builds reported each percentile. */
+    private static boolean canBeMeasured(Measurement then, Scenario now) {
+        Double percentile = then.percentile();
+        return percentile == null
+                || now.measurements().values().stream()
+                        .filter(each -> each.kind() == Kind.PERCENTILE && each.samples() > 0)
+                        .filter(each -> distribution(each.name()).equals(distribution(then.name())))
+                        .allMatch(each -> Measurement.supports(each.samples(), percentile));
+    }
+
+    /** Returns what a percentile is of: {@code round trip} of {@code round trip p99}. */
+    private static String distribution(String percentile) {
+        return percentile.substring(0, Math.max(0, percentile.lastIndexOf(' ')));
+    }
+
+    private static List<Measurement> measured(List<Qualification> runs, String scenario, String name) {
         return in(runs, scenario)
                 .map(each -> each.measurements().get(name))
                 .filter(Objects::nonNull)
-                .filter(each -> each.unit().equals(unit) && each.value() > 0)
+                .toList();
+    }
+
+    private static List<Double> values(List<Measurement> measured, String unit) {
+        return measured.stream()
+                .filter(each -> each.unit().equals(unit))
                 .map(Measurement::value)
                 .toList();
     }
 
-    private Change change(Spread then, double now, boolean rate) {
-        double cost = rate ? then.median() / now : now / then.median();
-        boolean below = now < then.min();
-        boolean above = now > then.max();
-        if (cost > 1 + tolerance && (rate ? below : above)) {
-            return Change.WORSE;
-        }
-        return 1 / cost > 1 + tolerance && (rate ? above : below) ? Change.BETTER : Change.OTHER;
+    /** Returns whether anything could be compared: a verdict other than skipped, or a measurement. */
+    public boolean isAnythingCompared() {
+        return comparedVerdicts + compared + turns.size() > 0;
     }
 
     /** Returns how many verdicts and measurements went a way. */
@@ -332,16 +481,20 @@ public final class QualificationComparison {
 
     /** Returns all of it in one sentence. */
     public String summary() {
+        if (!isAnythingCompared()) {
+            return "nothing was compared: the runs have no scenario in common that was not skipped";
+        }
         return String.format(
                 Locale.ROOT,
-                "%d worse, %d better (changed verdicts: %d; medians and rates beyond %s %%: %d of %d%s)",
+                "%d worse, %d better (verdicts changed: %d of %d; measurements changed: %d of %d; tolerance: %s %%%s)",
                 count(Change.WORSE),
                 count(Change.BETTER),
                 turns.size(),
-                percent(),
+                Math.max(comparedVerdicts, turns.size()),
                 shifts.size(),
                 compared,
-                notEachTime == 0 ? "" : "; worse, but not each time: " + notEachTime);
+                percent(),
+                notEachTime == 0 ? "" : "; worse, but not in every repetition: " + notEachTime);
     }
 
     private String percent() {
@@ -367,15 +520,16 @@ public final class QualificationComparison {
 
     /** Returns what a measurement was before and what it is now. */
     public String text(Shift shift) {
-        return String.format(
-                Locale.ROOT,
-                "%s%s -> %s %s (%.2f times)%s",
-                number(shift.before()),
-                before.size() == 1 ? "" : " (" + number(shift.lowest()) + " to " + number(shift.highest()) + ")",
-                number(shift.after()),
-                shift.unit(),
-                shift.ratio(),
-                shift.again().isEmpty()
+        Double now = shift.after();
+        boolean range = shift.lowest() != shift.highest() && shift.finding() != Finding.DRIFT;
+        return (shift.finding() == Finding.DRIFT ? "drifts " : "")
+                + number(shift.before())
+                + (range ? " (" + number(shift.lowest()) + " to " + number(shift.highest()) + ")" : "")
+                + (now == null
+                        ? " " + shift.unit() + " -> missing"
+                        : String.format(
+                                Locale.ROOT, " -> %s %s (%.2f times)", number(now), shift.unit(), shift.ratio()))
+                + (shift.again().isEmpty()
                         ? ""
                         : shift.again().stream()
                                 .map(QualificationComparison::number)
@@ -383,15 +537,29 @@ public final class QualificationComparison {
     }
 
     private static String number(double value) {
-        return String.format(Locale.ROOT, value < 0.1 ? "%.5f" : value < 10 ? "%.3f" : "%.1f", value);
+        return value == 0
+                ? "0"
+                : String.format(Locale.ROOT, value < 0.1 ? "%.3g" : value < 10 ? "%.3f" : "%.1f", value);
     }
 
-    /** Returns which cells were not compared; empty if all were. */
-    public String notCompared() {
-        return drawnAnew == 0
-                ? ""
-                : drawnAnew + " cells of the interoperability matrix are in one of the runs only: they were drawn anew"
-                        + " (rdma.interop.seed)";
+    /** Returns what was not compared and why, a sentence each. */
+    public List<String> notCompared() {
+        List<String> lines = new ArrayList<>();
+        if (drawnAnew > 0) {
+            lines.add(drawnAnew
+                    + " cells of the interoperability matrix are in one of the runs only: they were drawn anew"
+                    + " (rdma.interop.seed)");
+        }
+        if (otherUnits > 0) {
+            lines.add("Not compared: " + otherUnits + " measurements, which had another unit before");
+        }
+        if (usuallyNothing > 0) {
+            lines.add("Not compared: " + usuallyNothing + " measurements, which usually were 0 before");
+        }
+        if (tooFewSamples > 0) {
+            lines.add("Not compared: " + tooFewSamples + " percentiles, for which this run has too few samples");
+        }
+        return lines;
     }
 
     /** Returns the text for people. */
@@ -415,9 +583,7 @@ public final class QualificationComparison {
             shifts.forEach(shift -> lines.add(
                     "  %-6s  %s: %s %s".formatted(shift.change(), shift.scenario(), shift.measurement(), text(shift))));
         }
-        if (drawnAnew > 0) {
-            lines.add(notCompared());
-        }
+        lines.addAll(notCompared());
         lines.add(summary());
         return lines;
     }
@@ -428,6 +594,8 @@ public final class QualificationComparison {
         json.put("before", before.stream().map(run -> run.file().toString()).toList());
         json.put("after", after.file().toString());
         json.put("tolerance", tolerance);
+        json.put("comparedVerdicts", comparedVerdicts);
+        json.put("comparedMeasurements", compared);
         json.put("worse", count(Change.WORSE));
         json.put("better", count(Change.BETTER));
         json.put("notEachTime", notEachTime);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Turn;
 import java.io.IOException;
@@ -57,6 +58,7 @@ class QualificationComparisonTests {
         return new QualificationComparison(
                 List.of(Qualification.read(file("before.json", ENVIRONMENT, before))),
                 Qualification.read(file("after.json", ENVIRONMENT, after)),
+                14,
                 0.2);
     }
 
@@ -123,20 +125,20 @@ class QualificationComparisonTests {
                 scenario("Interoperability: rping, c", "failed"));
 
         QualificationComparison comparison =
-                new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(after), 0.2);
+                new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(after), 14, 0.2);
 
         assertThat(comparison.turns()).isEmpty();
         assertThat(comparison.facts()).isEmpty();
         assertThat(comparison.lines())
                 .contains("2 cells of the interoperability matrix are in one of the runs only:"
                         + " they were drawn anew (rdma.interop.seed)");
-        assertThat(new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(before), 0.2)
+        assertThat(new QualificationComparison(List.of(Qualification.read(before)), Qualification.read(before), 14, 0.2)
                         .lines())
                 .noneMatch(line -> line.contains("drawn anew"));
     }
 
     @Test
-    void mediansAndRatesAreHeldAgainstTheToleranceAndNothingElseIs() throws IOException {
+    void mediansAndRatesAreHeldAgainstTheToleranceAndSingleTimesAndTailsAgainstMore() throws IOException {
         QualificationComparison comparison = compare(
                 scenario(
                         "x",
@@ -165,15 +167,20 @@ class QualificationComparisonTests {
         // The worst first.
         assertThat(comparison.shifts())
                 .containsExactly(
-                        new Shift(Change.WORSE, "x", "throughput", "Gb/s", 10, 10, 10, 4, List.of()),
-                        new Shift(Change.WORSE, "x", "round trip p50", "us", 10, 10, 10, 12.5, List.of()),
-                        new Shift(Change.BETTER, "x", "quick p50", "us", 10, 10, 10, 5, List.of()),
-                        new Shift(Change.BETTER, "x", "faster", "MiB/s", 10, 10, 10, 13, List.of()));
+                        new Shift(Change.WORSE, Finding.MISSING, "x", "gone p50", "us", 10, 10, 10, null, List.of()),
+                        new Shift(Change.WORSE, Finding.LEVEL, "x", "throughput", "Gb/s", 10, 10, 10, 4.0, List.of()),
+                        new Shift(
+                                Change.WORSE, Finding.LEVEL, "x", "round trip p50", "us", 10, 10, 10, 12.5, List.of()),
+                        new Shift(Change.BETTER, Finding.LEVEL, "x", "quick p50", "us", 10, 10, 10, 5.0, List.of()),
+                        new Shift(Change.BETTER, Finding.LEVEL, "x", "faster", "MiB/s", 10, 10, 10, 13.0, List.of()));
         assertThat(comparison.summary())
-                .isEqualTo("2 worse, 2 better (changed verdicts: 0; medians and rates beyond 20 %: 4 of 5)");
+                .isEqualTo(
+                        "3 worse, 2 better (verdicts changed: 0 of 1; measurements changed: 5 of 8; tolerance: 20 %)");
         assertThat(comparison.lines())
                 .contains("  worse   x: round trip p50 10.0 -> 12.5 us (1.25 times)")
-                .contains("  worse   x: throughput 10.0 -> 4.000 Gb/s (0.40 times)");
+                .contains("  worse   x: throughput 10.0 -> 4.000 Gb/s (0.40 times)")
+                .contains("  worse   x: gone p50 10.0 us -> missing")
+                .contains("Not compared: 1 measurements, which had another unit before");
     }
 
     /** Three runs in which a median was 10, 30 and 20 us and a rate 10, 30 and 20 Gb/s, and one more. */
@@ -190,7 +197,7 @@ class QualificationComparisonTests {
                             value("a p50", last ? median : each, "us"),
                             value("b", last ? rate : each, "Gb/s")))));
         }
-        return new QualificationComparison(runs.subList(0, 3), runs.getLast(), 0.2);
+        return new QualificationComparison(runs.subList(0, 3), runs.getLast(), 14, 0.2);
     }
 
     @Test
@@ -204,8 +211,8 @@ class QualificationComparisonTests {
         QualificationComparison worse = compareWithThree("passed", 32, 8);
         assertThat(worse.shifts())
                 .containsExactly(
-                        new Shift(Change.WORSE, "x", "b", "Gb/s", 20, 10, 30, 8, List.of()),
-                        new Shift(Change.WORSE, "x", "a p50", "us", 20, 10, 30, 32, List.of()));
+                        new Shift(Change.WORSE, Finding.LEVEL, "x", "b", "Gb/s", 20, 10, 30, 8.0, List.of()),
+                        new Shift(Change.WORSE, Finding.LEVEL, "x", "a p50", "us", 20, 10, 30, 32.0, List.of()));
         assertThat(worse.lines())
                 .contains(
                         "before: 3 runs, of which the latest is " + folder.resolve("2.json") + ", 1 scenario: 1 passed")
@@ -240,11 +247,12 @@ class QualificationComparisonTests {
                 Qualification.read(file("5.json", ENVIRONMENT, scenario("x", "passed"))));
 
         QualificationComparison comparison =
-                new QualificationComparison(runs, Qualification.read(file("6.json", ENVIRONMENT, now)), 0.2);
+                new QualificationComparison(runs, Qualification.read(file("6.json", ENVIRONMENT, now)), 14, 0.2);
 
         assertThat(comparison.turns()).as("it was not there last time either").isEmpty();
         assertThat(comparison.shifts())
-                .containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 50, List.of()));
+                .containsExactly(
+                        new Shift(Change.WORSE, Finding.LEVEL, "x", "a p50", "us", 10, 10, 10, 50.0, List.of()));
         assertThat(runs.getFirst().only(Set.of("x")).scenarios()).isEmpty();
     }
 
@@ -262,6 +270,7 @@ class QualificationComparisonTests {
                         file("1.json", ENVIRONMENT, scenario("x", before, value("a p50", 10, "us"))))),
                 Qualification.read(file("2.json", ENVIRONMENT, scenario("x", after, value("a p50", 20, "us")))),
                 runs,
+                14,
                 0.2);
     }
 
@@ -272,7 +281,8 @@ class QualificationComparisonTests {
     @Test
     void whatIsRunAgainIsWorseOnlyIfItIsEachTime() throws IOException {
         assertThat(runAgain(again(19), again(13)).shifts())
-                .containsExactly(new Shift(Change.WORSE, "x", "a p50", "us", 10, 10, 10, 20, List.of(19.0, 13.0)));
+                .containsExactly(new Shift(
+                        Change.WORSE, Finding.LEVEL, "x", "a p50", "us", 10, 10, 10, 20.0, List.of(19.0, 13.0)));
         assertThat(runAgain(again(19), again(13)).lines())
                 .contains("  worse   x: a p50 10.0 -> 20.0 us (2.00 times), again 19.0, 13.0");
 
@@ -280,8 +290,8 @@ class QualificationComparisonTests {
         assertThat(settled.shifts()).isEmpty();
         assertThat(settled.count(Change.WORSE)).isZero();
         assertThat(settled.summary())
-                .isEqualTo("0 worse, 0 better (changed verdicts: 0; medians and rates beyond 20 %: 0 of 1;"
-                        + " worse, but not each time: 1)");
+                .isEqualTo("0 worse, 0 better (verdicts changed: 0 of 1; measurements changed: 0 of 1; tolerance: 20 %;"
+                        + " worse, but not in every repetition: 1)");
         assertThat(settled.json()).containsEntry("notEachTime", 1);
         assertThat(runAgain(again(5)).shifts()).as("not better by that").isEmpty();
         assertThat(runAgain(scenario("y", "passed")).shifts())
@@ -333,7 +343,7 @@ class QualificationComparisonTests {
                         "  worse   passed -> skipped  x: a null because",
                         "Measurements",
                         "  worse   x: a p50 1.000 -> 2.000 us (2.00 times)",
-                        "2 worse, 0 better (changed verdicts: 1; medians and rates beyond 20 %: 1 of 1)");
+                        "2 worse, 0 better (verdicts changed: 1 of 1; measurements changed: 1 of 1; tolerance: 20 %)");
         assertThat(err.toString()).contains("2 worse, 0 better");
 
         StringWriter json = new StringWriter();

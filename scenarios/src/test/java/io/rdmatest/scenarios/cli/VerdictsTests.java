@@ -202,6 +202,8 @@ class VerdictsTests {
                         "12 undecided",
                         "13 contradicted",
                         "14 worse",
+                        "15 nothing compared",
+                        "16 nothing judged",
                         "130 interrupted");
     }
 }
