@@ -4,9 +4,9 @@ package io.rdmatest.fabric;
 public final class FabricConfiguration {
 
     /**
-     * The fabric: a name ({@code auto}), looked up in the folder {@code fabrics} or {@code fabric-config/fabrics} of the
-     * working directory and its parents and then among the bundled ones, or the path of a YAML file. Default
-     * {@value #DEFAULT_FABRIC}.
+     * The fabric: the name of a bundled one ({@code auto}); another name, looked up in the folder {@code fabrics} or
+     * {@code fabric-config/fabrics} of the working directory and its parents, up to the root of the project; or the path of a
+     * YAML file. Default {@value #DEFAULT_FABRIC}.
      */
     public static final String FABRIC = "rdma.fabric";
 

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -30,35 +31,54 @@ final class FabricFiles {
     private FabricFiles() {}
 
     static Fabric find(String nameOrPath) {
+        return find(nameOrPath, YamlFiles.workingDirectory());
+    }
+
+    static Fabric find(String nameOrPath, Path from) {
         if (nameOrPath.isBlank()) {
-            throw new FabricException(FabricConfiguration.FABRIC + " is empty; " + hint());
+            throw new FabricException(FabricConfiguration.FABRIC + " is empty; " + hint(from));
         }
         if (nameOrPath.contains("/") || nameOrPath.endsWith(SUFFIX) || nameOrPath.endsWith(".yml")) {
-            return read(path(nameOrPath), nameOrPath);
+            return read(path(nameOrPath), nameOrPath, from);
         }
-        for (Path folder : folders()) {
-            Path file = folder.resolve(nameOrPath + SUFFIX);
-            if (Files.isRegularFile(file)) {
-                return read(file, file.toString());
-            }
-        }
+        Optional<Path> file = folders(from)
+                .map(folder -> folder.resolve(nameOrPath + SUFFIX))
+                .filter(Files::isRegularFile)
+                .findFirst();
         String bundled = bundled().get(nameOrPath);
-        if (bundled == null) {
-            throw new FabricException("no fabric named '" + nameOrPath + "'; " + hint());
+        if (bundled != null) {
+            // In this repository the bundled ones are files, too.
+            file.filter(own -> !text(own, own.toString()).equals(bundled)).ifPresent(own -> {
+                throw new FabricException(
+                        own + " has the name of a built-in fabric and other content, and no file takes the"
+                                + " place of a built-in fabric; rename it, or select it by its path (-D"
+                                + FabricConfiguration.FABRIC + "=" + own + ")");
+            });
+            return FabricReader.read("bundled:" + nameOrPath + SUFFIX, bundled);
         }
-        return FabricReader.read("bundled:" + nameOrPath + SUFFIX, bundled);
+        if (file.isEmpty()) {
+            throw new FabricException("no fabric named '" + nameOrPath + "'; " + hint(from));
+        }
+        try {
+            Path own = YamlFiles.requireOwn(file.get(), from);
+            return read(own, own.toString(), from);
+        } catch (IllegalArgumentException e) {
+            throw new FabricException(e.getMessage());
+        }
     }
 
     static List<String> names() {
+        return names(YamlFiles.workingDirectory());
+    }
+
+    private static List<String> names(Path from) {
         TreeSet<String> names = new TreeSet<>(bundled().keySet());
-        for (Path folder : folders()) {
-            names.addAll(stems(list(folder)));
-        }
+        folders(from).forEach(folder -> names.addAll(stems(list(folder))));
         return List.copyOf(names);
     }
 
-    private static String hint() {
-        return "available: " + String.join(", ", names()) + ", or the path of a YAML file (-D"
+    private static String hint(Path from) {
+        return "available: " + String.join(", ", names(from)) + ", or the path of a YAML file (-D"
                 + FabricConfiguration.FABRIC + "=lab/rack-42.yaml)";
     }
 
@@ -67,16 +87,23 @@ final class FabricFiles {
             return YamlFiles.locate(text);
         } catch (InvalidPathException e) {
             throw new FabricException("'" + text + "' is not a path: " + e.getReason());
+        } catch (IllegalArgumentException e) {
+            throw new FabricException(e.getMessage());
         }
     }
 
-    private static Fabric read(Path file, String shown) {
+    private static Fabric read(Path file, String shown, Path from) {
         if (!Files.exists(file)) {
-            throw new FabricException(
-                    "no fabric file '" + shown + "' (looked from " + workingDirectory() + " upwards); " + hint());
+            List<Path> looked = YamlFiles.upwards(from);
+            throw new FabricException("no fabric file '" + shown + "' (looked in " + looked.getFirst()
+                    + (looked.size() == 1 ? "" : " and upwards to " + looked.getLast()) + "); " + hint(from));
         }
+        return FabricReader.read(shown, text(file, shown));
+    }
+
+    private static String text(Path file, String shown) {
         try {
-            return FabricReader.read(shown, Files.readString(file));
+            return Files.readString(file);
         } catch (CharacterCodingException e) {
             throw new FabricException(shown + ": not text in UTF-8");
         } catch (IOException e) {
@@ -84,23 +111,10 @@ final class FabricFiles {
         }
     }
 
-    private static Path workingDirectory() {
-        return Path.of("").toAbsolutePath();
-    }
-
-    private static List<Path> folders() {
-        return upwards()
+    private static Stream<Path> folders(Path from) {
+        return YamlFiles.upwards(from).stream()
                 .flatMap(up -> FOLDERS.stream().map(up::resolve))
-                .filter(Files::isDirectory)
-                .toList();
-    }
-
-    private static Stream<Path> upwards() {
-        Stream.Builder<Path> folders = Stream.builder();
-        for (Path up = workingDirectory(); up != null; up = up.getParent()) {
-            folders.add(up);
-        }
-        return folders.build();
+                .filter(Files::isDirectory);
     }
 
     private static List<Path> list(Path folder) {

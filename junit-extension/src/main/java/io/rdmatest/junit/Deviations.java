@@ -77,6 +77,8 @@ final class Deviations {
             return DeviationReader.read(name, Files.readString(path));
         } catch (InvalidPathException e) {
             throw new ExtensionConfigurationException(what + "is not a path: " + e.getReason(), e);
+        } catch (IllegalArgumentException e) {
+            throw new ExtensionConfigurationException(RdmaConfiguration.DEVIATIONS + ": " + e.getMessage(), e);
         } catch (CharacterCodingException e) {
             throw new ExtensionConfigurationException(what + "is not text in UTF-8", e);
         } catch (IOException e) {
