@@ -33,6 +33,9 @@ final class Bootstrap {
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final String SEND = "rdmatest-agent: send";
 
+    /** A line of the script that no program prints of its own accord. */
+    private static final String OF_SCRIPT = "start_the_agent() {";
+
     private final Path jar;
     private final long length;
     private final String sha256;
@@ -104,16 +107,28 @@ final class Bootstrap {
         return (exports + script).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Sends the jar if that is what a line asks for. */
-    boolean answer(String line, OutputStream out) throws IOException {
-        if (!line.equals(SEND)) {
-            return false;
+    /**
+     * Tells whether a line is one of the script: then the command has a terminal, which writes what it reads, or does not run
+     * the words that follow it.
+     */
+    static boolean isEcho(String line) {
+        return line.strip().endsWith(OF_SCRIPT);
+    }
+
+    /**
+     * Sends the jar if that is what a line asks for.
+     *
+     * @return what else the line says, with which a shell may have begun it; may be empty
+     */
+    String answer(String line, OutputStream out) throws IOException {
+        if (!line.endsWith(SEND)) {
+            return line;
         }
         try (InputStream in = Files.newInputStream(jar)) {
             in.transferTo(out);
         }
         out.flush();
-        return true;
+        return line.substring(0, line.length() - SEND.length());
     }
 
     /** Says in words what an exit status means, where it means something. */

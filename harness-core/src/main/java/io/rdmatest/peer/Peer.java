@@ -170,6 +170,7 @@ public final class Peer implements AutoCloseable {
             throw e.getCause() instanceof PeerLostException loss ? loss.again() : new IllegalStateException(e);
         } catch (TimeoutException e) {
             close();
+            noteUnfinished();
             throw loss(Reason.SILENT, "did not say hello within " + settings.start());
         } catch (InterruptedException e) {
             close();
@@ -243,8 +244,15 @@ public final class Peer implements AutoCloseable {
 
         @Override
         public void banner(String line) throws IOException {
-            if (bootstrap == null || !bootstrap.answer(line, process.getOutputStream())) {
+            if (bootstrap == null) {
                 note(line);
+            } else if (Bootstrap.isEcho(line)) {
+                wire.end(
+                        Reason.GARBAGE,
+                        "sends the script for its shell back: the launch command gives it a terminal, or does not run the"
+                                + " words that follow it; leave out ssh -t, kubectl exec -t and srun --pty");
+            } else {
+                note(bootstrap.answer(line, process.getOutputStream()));
             }
         }
 
@@ -321,6 +329,7 @@ public final class Peer implements AutoCloseable {
         join(logReader, SHORTLY);
         closePipes();
         String when = hello.isDone() ? "" : " before its agent said hello";
+        noteUnfinished();
         String words = ending.words();
         if (byItself) {
             int exit = process.exitValue();
@@ -446,7 +455,18 @@ public final class Peer implements AutoCloseable {
         }
     }
 
+    /** A prompt has no end of a line. */
+    private void noteUnfinished() {
+        String unfinished = wire.unfinished();
+        if (!hello.isDone() && !unfinished.isBlank()) {
+            note(unfinished);
+        }
+    }
+
     private void note(String line) {
+        if (line.isEmpty()) {
+            return;
+        }
         synchronized (log) {
             if (log.size() == LOG_LINES) {
                 String ignored = log.removeFirst();

@@ -35,6 +35,9 @@ final class Wire {
     /** The version of the messages. To be raised with every change that an older side does not understand. */
     static final int VERSION = 1;
 
+    /** What a hello begins with. Whatever is on the way to the agent may have begun the line, as a shell's greeting does. */
+    private static final String HELLO = "{\"type\":\"hello\"";
+
     private static final int LONGEST_LINE = 64 << 20;
     private static final int LONGEST_BANNER = 1 << 20;
     private static final int QUOTED = 200;
@@ -86,6 +89,9 @@ final class Wire {
     private volatile long heartbeatMillis;
     private volatile boolean greeted;
     private volatile boolean stopped;
+
+    /** What came since the last end of a line; its methods are synchronized. */
+    private volatile ByteArrayOutputStream unfinished = new ByteArrayOutputStream();
 
     /** Nothing is written after this; it is never sent. */
     private static final PeerMessage LAST = new PeerMessage.Bye("last");
@@ -173,7 +179,13 @@ final class Wire {
         return !reader.isAlive() && !writer.isAlive() && !watch.isAlive();
     }
 
-    private void end(PeerLostException.Reason reason, String words) {
+    /** Returns what came since the last end of a line; may be empty. */
+    String unfinished() {
+        return unfinished.toString(StandardCharsets.UTF_8);
+    }
+
+    /** Ends the channel, unless it has ended. */
+    void end(PeerLostException.Reason reason, String words) {
         if (ended.compareAndSet(false, true)) {
             finish();
             listener.ended(new Ending(reason, words));
@@ -208,7 +220,7 @@ final class Wire {
         int skipped = 0;
         try (in) {
             while (!ended.get()) {
-                String line = readLine();
+                String line = readLine(greeted ? LONGEST_LINE : LONGEST_BANNER);
                 if (line == null) {
                     end(PeerLostException.Reason.ENDED, "closed the channel");
                     return;
@@ -233,37 +245,44 @@ final class Wire {
         }
     }
 
-    /** Returns the next line; null at the end, also in the middle of a line. */
-    private @Nullable String readLine() throws IOException {
+    /** Returns the next line, or as much of it as is allowed before the hello; null at the end, also in the middle of a line. */
+    private @Nullable String readLine(int longest) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
+        unfinished = line;
         while (true) {
             int next = in.read();
             if (next < 0) {
-                if (line.size() > 0 && !greeted) {
-                    listener.banner(line.toString(StandardCharsets.UTF_8));
-                }
                 return null;
             }
             if (next == '\n') {
+                unfinished = new ByteArrayOutputStream();
                 return line.toString(StandardCharsets.UTF_8);
             }
-            if (line.size() == LONGEST_LINE) {
+            line.write(next);
+            if (line.size() > longest) {
+                if (!greeted) {
+                    return line.toString(StandardCharsets.UTF_8);
+                }
                 throw new IOException("a line is longer than " + LONGEST_LINE + " bytes");
             }
-            line.write(next);
         }
     }
 
-    /** Tells whether a line is the hello; everything before it is a banner of whatever is on the way to the agent. */
-    private boolean hello(String line) {
-        JsonNode tree;
-        try {
-            tree = line.startsWith("{") ? MAPPER.readTree(line) : null;
-        } catch (JsonProcessingException e) {
+    /** Tells whether a line has the hello; everything before it is a banner of whatever is on the way to the agent. */
+    private boolean hello(String line) throws IOException {
+        int start = line.indexOf(HELLO);
+        if (start < 0) {
             return false;
         }
-        if (tree == null || !tree.path("type").asText().equals("hello")) {
-            return false;
+        if (start > 0) {
+            listener.banner(line.substring(0, start));
+        }
+        JsonNode tree;
+        try {
+            tree = MAPPER.readTree(line.substring(start));
+        } catch (JsonProcessingException e) {
+            end(PeerLostException.Reason.GARBAGE, "said a hello that can't be read: " + quote(line.substring(start)));
+            return true;
         }
         int version = tree.path("version").asInt(0);
         if (version != VERSION) {

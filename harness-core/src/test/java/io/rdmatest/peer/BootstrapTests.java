@@ -132,6 +132,32 @@ class BootstrapTests {
         }
     }
 
+    /** As a shell does that greets at login. */
+    @Test
+    void aGreetingWithoutTheEndOfALineDoesNoHarm() throws Exception {
+        for (String[] files : new String[][] {new String[0], withOtherFiles()}) {
+            String[] launch = Stream.concat(
+                            Stream.of(files), Stream.of("sh", "-c", "printf 'Welcome '; exec \"$@\"", "x"))
+                    .toArray(String[]::new);
+            try (Peer peer = launch(launch)) {
+                works(peer);
+
+                assertThat(peer.log()).contains("Welcome ");
+            }
+        }
+    }
+
+    @Test
+    void aTerminalIsToldAtOnce() {
+        long began = System.nanoTime();
+        // What a terminal does with what it reads.
+        PeerLostException loss = lost("sh", "-c", "cat; sleep 60");
+
+        assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
+        assertThat(loss).hasMessageContaining("leave out ssh -t, kubectl exec -t and srun --pty");
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(30));
+    }
+
     @Test
     void withoutALaunchCommandItIsAProcessOfThisHost() throws Exception {
         try (Peer peer = Peer.launch("b", List.of(), jar, PeerSettings.defaults(), FailureTypes.core())) {

@@ -340,6 +340,46 @@ class PeerTests {
         }
     }
 
+    /** A greeting, or the escape sequence of a window's title. */
+    @Test
+    void aBannerWithoutTheEndOfALineIsSkippedAndKept() throws Exception {
+        try (Peer peer = shell("printf 'Hello {you}\\n\\033]0;b\\007Welcome '; exec \"$@\"")) {
+            result(start(peer, "echo", 0));
+
+            assertThat(peer.log()).containsSequence("Hello {you}", "\033]0;b\007Welcome ");
+        }
+    }
+
+    @Test
+    void aHelloThatCannotBeReadIsNotWaitedFor() {
+        PeerLostException loss = lost(() -> shell("echo 'Welcome {\"type\":\"hello\",\"vers'; exec sleep 60"));
+
+        assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
+        assertThat(loss).hasMessageContaining("said a hello that can't be read: \"{\"type\":\"hello\",\"vers\"");
+        assertThat(loss.log()).contains("Welcome ");
+        nothingIsLeft();
+    }
+
+    @Test
+    void aPromptIsShownToWhoeverWaitedForTheHello() {
+        PeerSettings settings = SETTINGS.withStart(Duration.ofSeconds(1));
+        PeerLostException loss = lost(() -> Peer.start(
+                node, List.of("sh", "-c", "printf 'Password: '; exec sleep 60"), settings, FailureTypes.core()));
+
+        assertThat(loss.reason()).isEqualTo(Reason.SILENT);
+        assertThat(loss).hasMessageContaining("did not say hello within").hasMessageContaining("Password: ");
+        nothingIsLeft();
+    }
+
+    @Test
+    void aLineWithoutEndIsGarbage() {
+        PeerLostException loss = lost(() -> shell("yes | tr -d '\\n'"));
+
+        assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
+        assertThat(loss).hasMessageContaining("characters and never hello, which began with \"yyyy");
+        nothingIsLeft();
+    }
+
     @Test
     void aBannerWithoutEndIsGarbage() {
         PeerLostException loss = lost(() -> shell("exec yes and so on"));

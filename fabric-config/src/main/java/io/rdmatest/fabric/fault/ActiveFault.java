@@ -2,6 +2,7 @@ package io.rdmatest.fabric.fault;
 
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.peer.PosixShell;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,6 +17,9 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +33,7 @@ public final class ActiveFault implements AutoCloseable {
 
     private static final String LINE = "rdmatest-fault ";
     private static final int LAST_LINES = 5;
+    private static final int LONGEST_LINE = 4096;
 
     /**
      * How long a node has for any one step; the way there may ask many before it says yes, and be emulated. The shell takes up
@@ -52,6 +57,7 @@ public final class ActiveFault implements AutoCloseable {
     private final List<String> said = new ArrayList<>();
 
     private final Deque<String> noise = new ArrayDeque<>();
+    private final StringBuilder unfinished = new StringBuilder();
     private boolean ended;
     private boolean closed;
     private long began;
@@ -94,9 +100,8 @@ public final class ActiveFault implements AutoCloseable {
         ActiveFault fault = new ActiveFault(node, what, most, kind.equals("network"));
         fault.reader.start();
         try {
-            // Numbers, a device's name, netem's words or an address: nothing that a shell would read as anything else.
-            fault.write("kind=" + kind + " device='" + node.device().replace("'", "") + "' port=" + node.port()
-                    + " most=" + most.toSeconds() + " with='" + with + "'\n" + script());
+            fault.write("kind=" + kind + " device=" + PosixShell.quote(node.device()) + " port=" + node.port()
+                    + " most=" + most.toSeconds() + " with=" + PosixShell.quote(with) + "\n" + script());
             fault.await("ready", STEP);
             synchronized (fault) {
                 fault.began = System.nanoTime();
@@ -133,17 +138,14 @@ public final class ActiveFault implements AutoCloseable {
     private void read() {
         try (BufferedReader lines =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            for (int next = lines.read(); next >= 0; next = lines.read()) {
                 synchronized (this) {
-                    if (line.startsWith(LINE)) {
-                        said.add(line.substring(LINE.length()));
-                    } else {
-                        noise.add(line);
-                        if (noise.size() > LAST_LINES) {
-                            noise.remove();
-                        }
+                    if (next == '\n') {
+                        hear(unfinished.toString());
+                        unfinished.setLength(0);
+                    } else if (unfinished.length() < LONGEST_LINE) {
+                        unfinished.append((char) next);
                     }
-                    notifyAll();
                 }
             }
         } catch (IOException e) {
@@ -152,9 +154,35 @@ public final class ActiveFault implements AutoCloseable {
             }
         }
         synchronized (this) {
+            if (!unfinished.isEmpty()) {
+                hear(unfinished.toString());
+                unfinished.setLength(0);
+            }
             ended = true;
             notifyAll();
         }
+    }
+
+    private synchronized void hear(String line) {
+        // The shell may have begun the line with words of its own.
+        int start = line.indexOf(LINE);
+        if (start >= 0) {
+            said.add(line.substring(start + LINE.length()));
+        }
+        if (start != 0) {
+            noise.add(start < 0 ? line : line.substring(0, start));
+            if (noise.size() > LAST_LINES) {
+                noise.remove();
+            }
+        }
+        notifyAll();
+    }
+
+    /** A prompt has no end of a line. */
+    private String noise() {
+        return Stream.concat(noise.stream(), Stream.of(unfinished.toString()))
+                .filter(Predicate.not(String::isBlank))
+                .collect(Collectors.joining(" / "));
     }
 
     /** Returns the node. */
@@ -297,7 +325,7 @@ public final class ActiveFault implements AutoCloseable {
                     throw new FabricException(where() + ": the node "
                             + (ended ? "ended" : "did not go on within " + timeout.toSeconds() + " s")
                             + " before it said '" + word + "'"
-                            + (noise.isEmpty() ? "" : ", and wrote: " + String.join(" / ", noise))
+                            + (noise().isEmpty() ? "" : ", and wrote: " + noise())
                             + "; it makes everything good after " + most.toSeconds() + " s at the latest");
                 }
                 try {

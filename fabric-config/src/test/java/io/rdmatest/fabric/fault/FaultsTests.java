@@ -81,7 +81,11 @@ class FaultsTests {
 
     /** A node whose shell says that the time is over as soon as it has begun. */
     private Fabric hasty() throws IOException {
-        String shell = "while read -r line && [ \"$line\" != go ]; do"
+        return hasty("");
+    }
+
+    private Fabric hasty(String first) throws IOException {
+        String shell = first + "while read -r line && [ \"$line\" != go ]; do"
                 + " [ \"$line\" != '}' ] || echo rdmatest-fault ready eth0; done;"
                 + " for word in applied removed 'statistics at the end'; do echo rdmatest-fault $word; done; cat";
         return fabric("  - { name: a }\n  - { name: b, launch: [sh, -c, '" + shell.replace("'", "''") + "', --] }\n");
@@ -104,6 +108,25 @@ class FaultsTests {
         ActiveFault awaited = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);
         awaited.awaitEnd();
         awaited.close();
+    }
+
+    @Test
+    void aGreetingWithoutTheEndOfALineDoesNoHarm() throws IOException {
+        Fabric fabric = hasty("printf 'Welcome '; ");
+
+        ActiveFault down = Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE);
+        await().until(() -> !down.statistics().isEmpty());
+        down.close();
+    }
+
+    @Test
+    void aPromptIsToldWithTheFailure() throws IOException {
+        Fabric fabric = fabric("  - { name: a }\n  - { name: b, launch: [sh, -c, 'printf \"Password: \"', --] }\n");
+
+        assertThatThrownBy(() -> Faults.on(fabric).linkDown(fabric.nodeNamed("b"), MINUTE))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("and wrote: ")
+                .hasMessageContaining("Password: ");
     }
 
     @Test

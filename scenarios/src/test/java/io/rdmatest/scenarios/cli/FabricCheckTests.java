@@ -200,6 +200,13 @@ class FabricCheckTests {
     }
 
     @Test
+    void aGreetingWithoutTheEndOfALineDoesNoHarm() throws Exception {
+        JsonNode node = nodeB("[sh, -c, 'printf \"Welcome \"; exec \"$@\"', x]", "    java: same\n");
+        assertThat(problems(node)).noneMatch(problem -> problem.contains("launch command"));
+        assertThat(node.get("host").get("kernel").asText()).startsWith("Linux ");
+    }
+
+    @Test
     void aJavaThatIsTooOldIsNamedWithItsVersion() throws Exception {
         Path java = script(
                 "java-17",
