@@ -63,7 +63,9 @@ final class DeviceResolver {
                         List.copyOf(ports.keySet()),
                         seen,
                         this::interfaceAddress,
-                        DeviceResolver::isPresent));
+                        (port, gid) ->
+                                presence(Objects.requireNonNull(ports.get(port)).device(), gid),
+                        this::interfaceIndex));
         SeenPort port = ports.get(choice.port());
         return found(port, choice.gid(), scoped(choice.address(), choice.gid()));
     }
@@ -92,14 +94,69 @@ final class DeviceResolver {
                 seen.add(device.name() + " (" + device.driver() + ", " + e.getMessage() + ")");
             }
         }
+        RdmaDevice.unusable().forEach((name, why) -> seen.add(name + " (" + why + ")"));
     }
 
-    private static boolean isPresent(GidEntry gid) {
+    /**
+     * A device may be shared by network namespaces, and its table has the GIDs of all of them. The index and even the name of
+     * an interface may be that of another one here; only the addresses tell.
+     */
+    static PortSelector.Presence presence(RdmaDevice device, GidEntry gid) {
         try {
-            NetworkInterface network =
-                    gid.interfaceIndex() > 0 ? NetworkInterface.getByIndex(gid.interfaceIndex()) : null;
-            return network != null
-                    && network.inetAddresses().anyMatch(found -> Gid.of(found).equals(gid.gid()));
+            if (NetworkInterface.networkInterfaces()
+                    .filter(network -> !gid.gid().isLinkLocal() || network.getIndex() == gid.interfaceIndex())
+                    .flatMap(NetworkInterface::inetAddresses)
+                    .anyMatch(found -> Gid.of(found).equals(gid.gid()))) {
+                return PortSelector.Presence.ADDRESS;
+            }
+            return gid.gid().isLinkLocal() && isMadeOfInterface(device, gid)
+                    ? PortSelector.Presence.INTERFACE
+                    : PortSelector.Presence.ELSEWHERE;
+        } catch (SocketException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Tells whether the interface of a GID is here; Java does not know those without any address. */
+    private static boolean isMadeOfInterface(RdmaDevice device, GidEntry gid) throws SocketException {
+        for (String name : device.networkInterfaces(gid.port(), List.of(gid))) {
+            NetworkInterface network = NetworkInterface.getByName(name);
+            byte[] hardware = network == null ? null : network.getHardwareAddress();
+            if (hardware != null
+                    ? Gid.ofHardware(hardware).equals(gid.gid())
+                    : interfaces().contains(name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The names of the network interfaces in this namespace, up or down (proc(5)). */
+    private static List<String> interfaces() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/net/dev"))) {
+            // Each after two lines of headings; the name itself may have no colon (but for an alias, which is not
+            // listed).
+            return lines.skip(2)
+                    .map(line -> line.substring(0, line.indexOf(':')).strip())
+                    .toList();
+        } catch (IOException | UncheckedIOException e) {
+            return List.of();
+        }
+    }
+
+    private int interfaceIndex(String scope) {
+        try {
+            NetworkInterface network = scope.matches("\\d{1,9}")
+                    ? NetworkInterface.getByIndex(Integer.parseInt(scope))
+                    : NetworkInterface.getByName(scope);
+            if (network == null) {
+                throw new FabricException(
+                        "the address " + node.addressText() + " of node " + node.name() + " of fabric "
+                                + node.fabric() + " names the network interface " + scope
+                                + ", which this host does not have; seen: "
+                                + String.join(", ", interfaces()));
+            }
+            return network.getIndex();
         } catch (SocketException e) {
             throw new UncheckedIOException(e);
         }
@@ -107,18 +164,15 @@ final class DeviceResolver {
 
     /** A link-local address means something on this host only with its interface. */
     private InetAddress scoped(InetAddress address, GidEntry gid) {
-        if (node.address() == null
-                && address instanceof Inet6Address six
-                && six.isLinkLocalAddress()
-                && six.getScopeId() == 0
-                && gid.interfaceIndex() > 0) {
-            try {
-                return Inet6Address.getByAddress(null, six.getAddress(), gid.interfaceIndex());
-            } catch (UnknownHostException e) {
-                throw new IllegalStateException(e);
-            }
+        if (!(address instanceof Inet6Address six) || !six.isLinkLocalAddress() || six.getScopeId() != 0) {
+            return address;
         }
-        return address;
+        int index = node.scope().isEmpty() ? gid.interfaceIndex() : interfaceIndex(node.scope());
+        try {
+            return index > 0 ? Inet6Address.getByAddress(null, six.getAddress(), index) : address;
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private Optional<InetAddress> interfaceAddress(PortSelector.Port port) {

@@ -2,8 +2,10 @@ package io.rdmatest.fabric;
 
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
 import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.util.Collections;
 import java.util.Map;
@@ -65,6 +67,19 @@ public final class FabricDevice {
     /** Returns the IP address that rdma_cm reaches the port at; a link-local one has its interface as scope. */
     public InetAddress address() {
         return address;
+    }
+
+    /**
+     * Tells whether a GID of the port can be used from here. A device may be shared by several network namespaces, whose
+     * addresses are all in its table.
+     *
+     * @param entry an entry of the port's GID table
+     * @return false if its network interface is in another network namespace; always true for InfiniBand and iWARP
+     */
+    public boolean isUsable(GidEntry entry) {
+        return portAttributes.linkLayer() == LinkLayer.INFINIBAND
+                || device.transport() == Transport.IWARP
+                || DeviceResolver.presence(device, entry) != PortSelector.Presence.ELSEWHERE;
     }
 
     /**

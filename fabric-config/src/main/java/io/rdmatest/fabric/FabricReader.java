@@ -2,6 +2,7 @@ package io.rdmatest.fabric;
 
 import io.rdmatest.fabric.yaml.CheckedYaml;
 import io.rdmatest.verbs.DeviceCapability;
+import io.rdmatest.verbs.Gid;
 import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.nio.file.Path;
@@ -44,9 +45,18 @@ final class FabricReader extends CheckedYaml {
             Stream.of(Thresholds.Percentile.values()).map(Object::toString).toList();
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
+    /** Up to the length of a host's name with its domain (RFC 1035, section 2.3.4). */
+    private static final Pattern NODE_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,252}");
+
     private static final Pattern DEVICE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,62}");
     private static final Pattern DEVICE_AND_PORT = Pattern.compile("([A-Za-z0-9][A-Za-z0-9._:-]*)/(\\d{1,3})");
     private static final Pattern FOUR_NUMBERS = Pattern.compile("\\d+\\.\\d+\\.\\d+\\.\\d+");
+    /** An IPv4 address, also at the end of an IPv6 address. */
+    private static final Pattern DOTTED = Pattern.compile("(\\d+\\.){3}\\d+$");
+
+    private static final Pattern LEADING_ZERO = Pattern.compile("\\b0+(?=\\d)");
+    /** The name of a network interface has at most 15 bytes (IFNAMSIZ). */
+    private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._-]{1,15}");
     /** A path may have a space in it, a command of the PATH hardly ever. */
     private static final Pattern SEVERAL_WORDS = Pattern.compile("[^/\\s]+\\s+\\S.*");
 
@@ -71,8 +81,13 @@ final class FabricReader extends CheckedYaml {
     }
 
     private final Map<String, Integer> nameLines = new HashMap<>();
-    private final Map<InetAddress, Integer> addressLines = new HashMap<>();
+    private final Map<NodeAddress, Integer> addressLines = new HashMap<>();
     private String fabric = "";
+
+    /** An address as the file has it. What a scope stands for is known on the node alone. */
+    private record NodeAddress(@Nullable InetAddress address, String scope) {
+        static final NodeAddress NONE = new NodeAddress(null, "");
+    }
 
     private FabricReader(String source) {
         super(source);
@@ -100,7 +115,7 @@ final class FabricReader extends CheckedYaml {
         List<Node> nodes = List.of();
         Fabric.Terms terms = Fabric.Terms.NONE;
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
-                mapping(root, "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
+                mapping(withoutExtensions(root), "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
         if (keys != null) {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
             // Before the nodes, wherever it stands: what the fabric promises, each of its nodes does.
@@ -116,6 +131,16 @@ final class FabricReader extends CheckedYaml {
         }
         failOnProblems();
         return new Fabric(fabric, source, nodes, terms);
+    }
+
+    /** The keys {@code x-…} hold what aliases in the file refer to. */
+    private static org.snakeyaml.engine.v2.nodes.Node withoutExtensions(org.snakeyaml.engine.v2.nodes.Node root) {
+        if (root instanceof MappingNode mapping) {
+            mapping.setValue(mapping.getValue().stream()
+                    .filter(entry -> !text(entry.getKeyNode()).startsWith("x-"))
+                    .toList());
+        }
+        return root;
     }
 
     private List<Node> nodes(org.snakeyaml.engine.v2.nodes.Node value, Promises promises) {
@@ -190,6 +215,7 @@ final class FabricReader extends CheckedYaml {
                 first.port(),
                 first.gid(),
                 first.address(),
+                first.scope(),
                 launch,
                 first.promises(),
                 rails,
@@ -198,7 +224,7 @@ final class FabricReader extends CheckedYaml {
     }
 
     private String uniqueName(org.snakeyaml.engine.v2.nodes.Node value) {
-        String name = name(value, "name");
+        String name = name(value, "name", NODE_NAME, 253);
         Integer first = name.isEmpty() ? null : nameLines.putIfAbsent(name, line(value));
         if (first != null) {
             problem(
@@ -213,7 +239,7 @@ final class FabricReader extends CheckedYaml {
         String device = Node.AUTO;
         int port = 0;
         GidSelector gid = GidSelector.AUTO;
-        InetAddress address = null;
+        NodeAddress address = NodeAddress.NONE;
         for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
             org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
             switch (entry.getKey()) {
@@ -226,7 +252,7 @@ final class FabricReader extends CheckedYaml {
                 }
             }
         }
-        return new Rail(rail, device, port, gid, address, promises);
+        return new Rail(rail, device, port, gid, address.address(), address.scope(), promises);
     }
 
     private String deviceName(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -359,34 +385,18 @@ final class FabricReader extends CheckedYaml {
         return others;
     }
 
-    private @Nullable InetAddress address(org.snakeyaml.engine.v2.nodes.Node value) {
+    private NodeAddress address(org.snakeyaml.engine.v2.nodes.Node value) {
         String text = text(value);
         if (text.equals("auto")) {
-            return null;
+            return NodeAddress.NONE;
         }
-        if (text.indexOf('/') > 0 && isAddress(text.substring(0, text.indexOf('/')))) {
-            problem(
-                    value,
-                    "address " + shown(value) + " has a prefix length; write the address alone: "
-                            + text.substring(0, text.indexOf('/')));
-            return null;
+        String wrong = mistake(text);
+        if (!wrong.isEmpty()) {
+            problem(value, "address " + shown(value) + " " + wrong);
+            return NodeAddress.NONE;
         }
-        if (!isAddress(text)) {
-            problem(
-                    value,
-                    "address " + shown(value)
-                            + " is not an IP address; allowed: auto, IPv4 such as 192.0.2.11, IPv6 such as 2001:db8::11");
-            return null;
-        }
-        InetAddress address = InetAddress.ofLiteral(text);
-        if (address.isAnyLocalAddress() || address.isMulticastAddress()) {
-            problem(
-                    value,
-                    "address " + shown(value) + " is "
-                            + (address.isMulticastAddress() ? "a multicast group" : "every address of a host")
-                            + "; a node has one that peers connect to, such as 192.0.2.11");
-            return null;
-        }
+        String[] parts = text.split("%", 2);
+        NodeAddress address = new NodeAddress(InetAddress.ofLiteral(parts[0]), parts.length == 1 ? "" : parts[1]);
         Integer first = addressLines.putIfAbsent(address, line(value));
         if (first != null) {
             problem(
@@ -395,6 +405,35 @@ final class FabricReader extends CheckedYaml {
                             + "; each node and rail has an address of its own");
         }
         return address;
+    }
+
+    /** Says what is wrong with an address; empty if nothing is. */
+    private static String mistake(String text) {
+        int slash = text.indexOf('/');
+        if (slash > 0 && isAddress(text.substring(0, slash))) {
+            return "has a prefix length; write the address alone: " + text.substring(0, slash);
+        }
+        String[] parts = text.split("%", 2);
+        if (!isAddress(parts[0])) {
+            return "is not an IP address; allowed: auto, IPv4 such as 192.0.2.11, IPv6 such as 2001:db8::11";
+        }
+        Matcher dotted = DOTTED.matcher(parts[0]);
+        if (dotted.find() && LEADING_ZERO.matcher(dotted.group()).find()) {
+            String without = LEADING_ZERO.matcher(dotted.group()).replaceAll("");
+            return "has a number with a leading zero, which some programs read as octal; write "
+                    + parts[0].substring(0, dotted.start()) + without + " if the number is decimal";
+        }
+        InetAddress address = InetAddress.ofLiteral(parts[0]);
+        if (address.isAnyLocalAddress() || address.isMulticastAddress()) {
+            return "is " + (address.isMulticastAddress() ? "a multicast group" : "every address of a host")
+                    + "; a node has one that peers connect to, such as 192.0.2.11";
+        }
+        if (parts.length > 1 && !Gid.of(address).isLinkLocal()) {
+            return "has a scope, and only link-local IPv6 addresses have one; write " + parts[0];
+        }
+        return parts.length == 1 || SCOPE.matcher(parts[1]).matches()
+                ? ""
+                : "has a scope that is not the name or the index of a network interface; write it as in fe80::11%eth0";
     }
 
     /** Only literals: what a name resolves to differs between hosts. Four numbers: Java also takes 10.1 for 10.0.0.1. */
@@ -580,12 +619,16 @@ final class FabricReader extends CheckedYaml {
     }
 
     private String name(org.snakeyaml.engine.v2.nodes.Node value, String key) {
+        return name(value, key, NAME, 63);
+    }
+
+    private String name(org.snakeyaml.engine.v2.nodes.Node value, String key, Pattern form, int longest) {
         String text = text(value);
-        if (!NAME.matcher(text).matches()) {
+        if (!form.matcher(text).matches()) {
             problem(
                     value,
-                    key + " " + shown(value)
-                            + " is not a name: 1 to 63 letters, digits, '.', '_', '-', beginning with a letter or digit");
+                    key + " " + shown(value) + " is not a name: 1 to " + longest
+                            + " letters, digits, '.', '_', '-', beginning with a letter or digit");
             return "";
         }
         return text;

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at; null for the address of the selected GID
+ * @param scope the network interface on the node that a link-local address is on, by name or index; empty if it is not said
  * @param launch the command that gives a stdin and a stdout to a JVM on that node; empty for this host
  * @param promises what the device has to be able to do
  * @param rails the devices of a node that has several, by the name of the rail and in the file's order; empty for a node
@@ -34,6 +35,7 @@ public record Node(
         int port,
         GidSelector gid,
         @Nullable InetAddress address,
+        String scope,
         List<String> launch,
         Promises promises,
         Map<String, Rail> rails,
@@ -52,6 +54,7 @@ public record Node(
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(gid, "gid");
+        Objects.requireNonNull(scope, "scope");
         Objects.requireNonNull(promises, "promises");
         Objects.requireNonNull(java, "java");
         launch = List.copyOf(launch);
@@ -72,7 +75,7 @@ public record Node(
             @Nullable InetAddress address,
             List<String> launch,
             Promises promises) {
-        this(fabric, name, device, port, gid, address, launch, promises, Map.of(), DEFAULT_JAVA, Map.of());
+        this(fabric, name, device, port, gid, address, "", launch, promises, Map.of(), DEFAULT_JAVA, Map.of());
     }
 
     /** Creates a node that promises nothing. */
@@ -112,6 +115,7 @@ public record Node(
                 found.port(),
                 found.gid(),
                 found.address(),
+                found.scope(),
                 launch,
                 found.promises(),
                 rails,
@@ -133,7 +137,18 @@ public record Node(
         Map<String, Rail> alone = new LinkedHashMap<>(rails);
         alone.keySet().retainAll(Set.of(rail));
         return new Node(
-                fabric, name, on.device, on.port, on.gid, on.address, launch, on.promises, alone, java, environment);
+                fabric,
+                name,
+                on.device,
+                on.port,
+                on.gid,
+                on.address,
+                on.scope,
+                launch,
+                on.promises,
+                alone,
+                java,
+                environment);
     }
 
     /**
@@ -144,7 +159,12 @@ public record Node(
      * @return a node that is otherwise the same
      */
     public Node onPort(String device, int port) {
-        return new Node(fabric, name, device, port, gid, address, launch, promises, rails, java, environment);
+        return new Node(fabric, name, device, port, gid, address, scope, launch, promises, rails, java, environment);
+    }
+
+    /** Returns the text of the node's address with its scope; {@code auto} if the file does not say it. */
+    String addressText() {
+        return address == null ? AUTO : address.getHostAddress() + (scope.isEmpty() ? "" : "%" + scope);
     }
 
     /**

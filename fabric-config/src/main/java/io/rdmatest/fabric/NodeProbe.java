@@ -75,6 +75,8 @@ final class NodeProbe {
     private final Map<String, Integer> mtus = new HashMap<>();
     private final Map<String, List<String>> interfaces = new HashMap<>();
     private final Map<String, List<InetAddress>> addresses = new LinkedHashMap<>();
+    private final Map<String, Integer> links = new LinkedHashMap<>();
+    private final Map<GidEntry, String> interfacesOfGids = new HashMap<>();
     private boolean answered;
 
     private NodeProbe(Node node) {
@@ -130,8 +132,9 @@ final class NodeProbe {
     private void judge(LaunchedCommand.Answer answer, Duration timeout) {
         List<String> lines = answer.out()
                 .lines()
-                .filter(line -> line.startsWith(LINE))
-                .map(line -> line.substring(LINE.length()))
+                // The shell may have begun the line with words of its own.
+                .filter(line -> line.contains(LINE))
+                .map(line -> line.substring(line.indexOf(LINE) + LINE.length()))
                 .toList();
         answered = lines.contains("end");
         if (!answered) {
@@ -275,7 +278,7 @@ final class NodeProbe {
         host.put("kernel", value(lines, "kernel "));
         // In the script's order: a GID follows its port.
         for (String line : lines) {
-            String[] words = line.split(" ", 6);
+            String[] words = line.split(" ", 7);
             switch (words[0]) {
                 case "device" -> {
                     drivers.put(words[1], words[2]);
@@ -302,6 +305,7 @@ final class NodeProbe {
                     interfaces
                             .computeIfAbsent(words[1] + "/" + words[2], port -> new ArrayList<>())
                             .add(words[3]);
+                case "link" -> links.put(words[1], Integer.parseInt(words[2]));
                 case "address" ->
                     addresses
                             .computeIfAbsent(words[1], name -> new ArrayList<>())
@@ -321,12 +325,17 @@ final class NodeProbe {
     private void gid(String[] words) {
         String port = words[1] + "/" + words[2];
         boolean roce = ports.getLast().hasAddressesAsGids();
-        GidType type = words[5].equals("RoCE v2")
+        GidType type = words[6].equals("RoCE v2")
                 ? GidType.ROCE_V2
-                : !words[5].contains("RoCE v1") ? GidType.UNKNOWN : roce ? GidType.ROCE_V1 : GidType.IB;
-        gids.getOrDefault(port, new ArrayList<>())
-                .add(new GidEntry(
-                        Gid.parse(words[4]), Integer.parseInt(words[3]), Integer.parseInt(words[2]), type, 0));
+                : !words[6].contains("RoCE v1") ? GidType.UNKNOWN : roce ? GidType.ROCE_V1 : GidType.IB;
+        GidEntry entry = new GidEntry(
+                Gid.parse(words[4]),
+                Integer.parseInt(words[3]),
+                Integer.parseInt(words[2]),
+                type,
+                links.getOrDefault(words[5], 0));
+        gids.getOrDefault(port, new ArrayList<>()).add(entry);
+        interfacesOfGids.put(entry, words[5]);
     }
 
     private static <E extends Enum<E>> E named(E[] values, String name, E otherwise) {
@@ -342,6 +351,28 @@ final class NodeProbe {
                         .min(Comparator.comparingInt(address -> PortSelector.familyRank(Gid.of(address)))))
                 .flatMap(Optional::stream)
                 .findFirst();
+    }
+
+    private PortSelector.Presence presence(GidEntry entry) {
+        String name = interfacesOfGids.getOrDefault(entry, "");
+        InetAddress address = entry.gid().toInetAddress();
+        boolean present = entry.gid().isLinkLocal() && addresses.containsKey(name)
+                ? addresses.get(name).contains(address)
+                : mayHave(address);
+        return present
+                ? PortSelector.Presence.ADDRESS
+                : entry.gid().isLinkLocal() && links.containsKey(name)
+                        ? PortSelector.Presence.INTERFACE
+                        : PortSelector.Presence.ELSEWHERE;
+    }
+
+    private int interfaceIndex(Node on, String scope) {
+        Integer index = scope.matches("\\d{1,9}") ? Integer.valueOf(scope) : links.get(scope);
+        if (links.isEmpty() || links.containsValue(index)) {
+            return index == null ? 0 : index;
+        }
+        throw new FabricException("the address " + on.addressText() + " names the network interface " + scope
+                + ", which is not there; seen: " + String.join(", ", links.keySet()));
     }
 
     /** Without ip(8) nobody knows. */
@@ -376,7 +407,8 @@ final class NodeProbe {
                         usable,
                         seen,
                         this::interfaceAddress,
-                        gid -> mayHave(gid.gid().toInetAddress())));
+                        (port, gid) -> presence(gid),
+                        scope -> interfaceIndex(on, scope)));
         InetAddress address = on.address();
         if (!choice.port().hasAddressesAsGids() && address != null && !mayHave(address)) {
             throw new FabricException("address " + address.getHostAddress()

@@ -6,13 +6,17 @@ import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortState;
 import io.rdmatest.verbs.Transport;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 
 /** Chooses the port and GID of a node among those that its host has, wherever the host was looked at from. */
@@ -61,8 +65,9 @@ final class PortSelector {
      * @param ports its ports
      * @param seen its ports and the devices that can't be used, for the messages
      * @param interfaceAddress finds the IP address of a port whose GIDs are none, by its network interface
-     * @param isPresent tells whether the interface of a link-local GID has it as an address: the kernel makes one of the
-     *     interface's hardware address for each port, also where the interface has another or none
+     * @param presence tells whether a GID of RoCE is an address in the host's network namespace
+     * @param interfaceIndex finds the index of the network interface that a scope names; 0 if that can't be told; throws a
+     *     {@link FabricException} if there is no such interface
      */
     record Host(
             String where,
@@ -70,11 +75,28 @@ final class PortSelector {
             List<Port> ports,
             List<String> seen,
             Function<Port, Optional<InetAddress>> interfaceAddress,
-            Predicate<GidEntry> isPresent) {}
+            BiFunction<Port, GidEntry, Presence> presence,
+            ToIntFunction<String> interfaceIndex) {}
+
+    /** What a GID of RoCE is to the network namespace that the device is used from. */
+    enum Presence {
+        /** A network interface has it as its address. */
+        ADDRESS,
+        /**
+         * It is none of the addresses, but its network interface is there. The kernel makes such a link-local GID of the
+         * interface's hardware address for each port.
+         */
+        INTERFACE,
+        /** Its network interface is in another namespace: nobody here can bind to it. */
+        ELSEWHERE
+    }
 
     private final Node node;
     private final Host host;
     private final String who;
+    private final Map<Seen, Presence> presences = new HashMap<>();
+
+    private record Seen(Port port, GidEntry entry) {}
 
     private PortSelector(Node node, Host host) {
         this.node = node;
@@ -148,7 +170,9 @@ final class PortSelector {
                 reasons.add(port.name() + " has "
                         + (port.gids().isEmpty()
                                 ? "none"
-                                : port.gids().stream().map(PortSelector::text).collect(Collectors.joining(", "))));
+                                : port.gids().stream()
+                                        .map(entry -> text(port, entry))
+                                        .collect(Collectors.joining(", "))));
             }
         }
         Optional<Choice> best = choices.stream().min(Comparator.comparingInt(this::reachRank));
@@ -156,12 +180,15 @@ final class PortSelector {
             return best.get();
         }
         throw new FabricException("no GID for " + who + ", gid " + node.gid()
-                + (node.address() == null ? "" : ", address " + node.address().getHostAddress()) + "; "
+                + (node.address() == null ? "" : ", address " + node.addressText()) + "; "
                 + String.join("; ", reasons));
     }
 
-    private static String text(GidEntry entry) {
-        return "{index: " + entry.index() + ", type: " + entry.type() + ", " + entry.gid() + "}";
+    private String text(Port port, GidEntry entry) {
+        return "{index: " + entry.index() + ", type: " + entry.type() + ", " + entry.gid() + "}"
+                + (presence(port, entry) == Presence.ELSEWHERE
+                        ? ", whose network interface is not in this network namespace"
+                        : "");
     }
 
     private Optional<GidEntry> gid(Port port) {
@@ -174,7 +201,9 @@ final class PortSelector {
                         || (wanted.family() == GidSelector.Family.IPV4)
                                 == entry.gid().isIpv4Mapped())
                 .filter(entry -> matchesAddress(port, entry))
-                .min(Comparator.comparing((GidEntry entry) -> isNoAddress(port, entry))
+                .filter(entry -> presence(port, entry) != Presence.ELSEWHERE)
+                .min(Comparator.comparing((GidEntry entry) -> presence(port, entry))
+                        .thenComparing(entry -> port.hasAddressesAsGids() && isLinkLocal(entry.gid()))
                         .thenComparingInt(entry -> typeRank(entry.type()))
                         .thenComparingInt(entry -> familyRank(entry.gid()))
                         .thenComparingInt(GidEntry::index));
@@ -182,21 +211,28 @@ final class PortSelector {
 
     private boolean matchesAddress(Port port, GidEntry entry) {
         InetAddress address = node.address();
-        return address == null || !port.hasAddressesAsGids() || entry.gid().equals(Gid.of(address));
+        if (address == null || !port.hasAddressesAsGids()) {
+            return true;
+        }
+        int scope = !node.scope().isEmpty()
+                ? host.interfaceIndex().applyAsInt(node.scope())
+                : address instanceof Inet6Address six && six.isLinkLocalAddress() ? six.getScopeId() : 0;
+        return entry.gid().equals(Gid.of(address))
+                && (scope == 0 || entry.interfaceIndex() == 0 || entry.interfaceIndex() == scope);
     }
 
     private int reachRank(Choice choice) {
-        if (!Gid.of(choice.address()).isLinkLocal()) {
+        if (!choice.address().isLinkLocalAddress()) {
             return 0;
         }
-        return isNoAddress(choice.port(), choice.gid()) ? 2 : 1;
+        return presence(choice.port(), choice.gid()) == Presence.ADDRESS ? 1 : 2;
     }
 
-    /** Tells whether nothing can be bound to what the GID stands for. */
-    private boolean isNoAddress(Port port, GidEntry entry) {
+    private Presence presence(Port port, GidEntry entry) {
         return port.hasAddressesAsGids()
-                && entry.gid().isLinkLocal()
-                && !host.isPresent().test(entry);
+                ? presences.computeIfAbsent(
+                        new Seen(port, entry), seen -> host.presence().apply(port, entry))
+                : Presence.ADDRESS;
     }
 
     private static int typeRank(GidType type) {
@@ -207,8 +243,13 @@ final class PortSelector {
         };
     }
 
+    /** IPv4 before IPv6, and last what reaches one link only: 169.254.0.0/16 (RFC 3927) and fe80::/10. */
     static int familyRank(Gid gid) {
-        return gid.isIpv4Mapped() ? 0 : gid.isLinkLocal() ? 2 : 1;
+        return (gid.isIpv4Mapped() ? 0 : 1) + (isLinkLocal(gid) ? 2 : 0);
+    }
+
+    private static boolean isLinkLocal(Gid gid) {
+        return gid.toInetAddress().isLinkLocalAddress();
     }
 
     private Optional<InetAddress> address(Port port, GidEntry gid) {

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at on this rail; null for the address of the selected GID
+ * @param scope the network interface on the node that a link-local address is on, by name or index; empty if it is not said
  * @param promises what the device has to be able to do
  */
 public record Rail(
@@ -21,6 +22,7 @@ public record Rail(
         int port,
         GidSelector gid,
         @Nullable InetAddress address,
+        String scope,
         Promises promises) {
 
     /** Checks the port. */
@@ -28,6 +30,7 @@ public record Rail(
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(device, "device");
         Objects.requireNonNull(gid, "gid");
+        Objects.requireNonNull(scope, "scope");
         Objects.requireNonNull(promises, "promises");
         if (port < 0 || port > 255) {
             throw new IllegalArgumentException("port " + port + " is not in 1 … 255 (0: the first active port)");

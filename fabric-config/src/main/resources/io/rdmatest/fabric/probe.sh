@@ -34,6 +34,12 @@ for library in librdmacm.so.1 libibverbs.so.1; do
     [ -n "$found" ] && say library "$library"
 done
 
+# Those of this network namespace; the folder /sys/class/net may show another one. As in "2: eth0@if5: <BROADCAST,MULTICAST,UP>".
+ip -o link show 2>/dev/null </dev/null | while read -r number interface rest; do
+    interface=${interface%%@*}
+    say link "${interface%:}" "${number%:}"
+done
+
 for device in /sys/class/infiniband/*; do
     [ -d "$device/ports" ] || continue
     name=${device##*/}
@@ -85,7 +91,9 @@ for device in /sys/class/infiniband/*; do
             [ "$value" = 0000:0000:0000:0000:0000:0000:0000:0000 ] && continue
             type=unknown
             { read -r type <"$port/gid_attrs/types/${gid##*/}"; } 2>/dev/null
-            say gid "$name" "$number" "${gid##*/}" "$value" "$type"
+            interface=-
+            { read -r interface <"$port/gid_attrs/ndevs/${gid##*/}"; } 2>/dev/null
+            say gid "$name" "$number" "${gid##*/}" "$value" "${interface:--}" "$type"
         done
     done
 done

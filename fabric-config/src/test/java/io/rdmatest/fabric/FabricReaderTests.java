@@ -70,6 +70,81 @@ class FabricReaderTests {
             Stream.of(DeviceCapability.values()).map(DeviceCapability::toString).toList());
 
     @Test
+    void mergesWhatAliasesName() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: rails
+                x-common: &common
+                  java: /usr/lib/jvm/jdk-25/bin/java
+                  rails: &rails
+                    rail0: { device: rocep1s0f0 }
+                    rail1: { device: rocep2s0f0 }
+                x-tools: &tools { java: /opt/java, environment: { LD_LIBRARY_PATH: /opt/lib } }
+                nodes:
+                  - name: a
+                    rails: *rails
+                  - name: b
+                    <<: *common
+                    launch: [ssh, b]
+                  - name: c
+                    java: java-25
+                    launch: [ssh, c]
+                    <<: [*tools, *common]
+                """);
+        assertThat(fabric.nodes())
+                .allSatisfy(node -> assertThat(node.rails().keySet()).containsExactly("rail0", "rail1"));
+        assertThat(fabric.nodes())
+                .extracting(Node::java)
+                .containsExactly("java", "/usr/lib/jvm/jdk-25/bin/java", "java-25");
+        assertThat(fabric.nodeNamed("c").environment()).containsOnlyKeys("LD_LIBRARY_PATH");
+    }
+
+    @Test
+    void refusesMergesOfWhatIsNoMapping() {
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", "fabric: x\nnodes: [{ name: a, <<: [3] }]\n"))
+                .isInstanceOf(FabricException.class)
+                .hasMessage("f.yaml:2:25: << merges mappings, such as <<: *name, not '3'");
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", "fabric: x\nnodes: [&a { name: a, <<: *a }]\n"))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("an alias stands within what it names");
+    }
+
+    /** What a scope names is known on the node alone. */
+    @Test
+    void readsLinkLocalAddressesWithTheirInterface() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: unnumbered
+                nodes:
+                  - name: a
+                    rails:
+                      rail0: { device: mlx5_0, address: "fe80::1%2" }
+                      rail1: { device: mlx5_1, address: "fe80::1%3" }
+                  - name: b
+                    launch: [ssh, b]
+                    rails:
+                      rail0: { device: mlx5_0, address: "FE90::2%no-such-here" }
+                      rail1: { device: mlx5_1, address: "fe80::2" }
+                """);
+        assertThat(fabric.nodes().getLast().rails().values())
+                .extracting(Rail::scope)
+                .containsExactly("no-such-here", "");
+        Node second = fabric.local().onRail("rail1");
+        assertThat(second.address()).isEqualTo(InetAddress.ofLiteral("fe80::1"));
+        assertThat(second.scope()).isEqualTo("3");
+        assertThat(second.addressText()).isEqualTo("fe80:0:0:0:0:0:0:1%3");
+    }
+
+    @Test
+    void aNodeMayHaveTheWholeNameOfItsHost() {
+        String longest = "n".repeat(63) + "." + "o".repeat(63) + "." + "d".repeat(63) + "." + "e".repeat(61);
+        assertThat(FabricReader.read("f.yaml", "fabric: x\nnodes: [{ name: " + longest + " }]\n")
+                        .local()
+                        .name())
+                .hasSize(253);
+        assertThatThrownBy(() -> FabricReader.read("f.yaml", "fabric: x\nnodes: [{ name: " + longest + "x }]\n"))
+                .hasMessageContaining("is not a name: 1 to 253 letters");
+    }
+
+    @Test
     void readsPromises() {
         Fabric fabric = FabricReader.read("lab.yaml", """
                 fabric: lab

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,7 +31,7 @@ class NodeProbeTests {
             rate mlx5_0 1 200 Gb/sec (2X HDR)
             interface mlx5_0 1 ib0
             interface mlx5_0 1 ib0.8001
-            gid mlx5_0 1 0 fe80:0000:0000:0000:0002:c903:0001:0002 IB/RoCE v1
+            gid mlx5_0 1 0 fe80:0000:0000:0000:0002:c903:0001:0002 - IB/RoCE v1
             """;
 
     private static final String IWARP = """
@@ -38,7 +39,7 @@ class NodeProbeTests {
             port siw0 1 Ethernet 4: ACTIVE
             rate siw0 1 2.5 Gb/sec (1X SDR)
             interface siw0 1 eth0
-            gid siw0 1 0 5254:0077:0001:0000:0000:0000:0000:0000 IB/RoCE v1
+            gid siw0 1 0 5254:0077:0001:0000:0000:0000:0000:0000 - IB/RoCE v1
             """;
 
     @TempDir
@@ -58,8 +59,13 @@ class NodeProbeTests {
                 Node.AUTO,
                 0,
                 GidSelector.AUTO,
-                address == null ? null : InetAddress.ofLiteral(address),
-                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"));
+                address == null ? null : InetAddress.ofLiteral(address.replaceFirst("%.*", "")),
+                address == null ? "" : address.replaceFirst("[^%]*%?", ""),
+                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"),
+                Promises.NONE,
+                Map.of(),
+                Node.DEFAULT_JAVA,
+                Map.of());
         NodeProbe probe = NodeProbe.ask(node, Duration.ofSeconds(30), () -> false);
         assertThat(probe.problems()).isEmpty();
         return probe.place("", node);
@@ -99,5 +105,44 @@ class NodeProbeTests {
         assertThatThrownBy(() -> place("192.0.2.2", IWARP, INTERFACES))
                 .isInstanceOf(FabricException.class)
                 .hasMessageContaining("address 192.0.2.2 is on no network interface there");
+    }
+
+    private static final String ROCE = """
+            link eth0 2
+            link eth1 3
+            device rxe0 rdma_rxe 1
+            port rxe0 1 Ethernet 4: ACTIVE
+            rate rxe0 1 2.5 Gb/sec (1X SDR)
+            gid rxe0 1 0 fe80:0000:0000:0000:5054:00ff:fe77:0001 eth0 RoCE v2
+            gid rxe0 1 1 0000:0000:0000:0000:0000:ffff:cb00:7107 eth7 RoCE v2
+            gid rxe0 1 2 0000:0000:0000:0000:0000:ffff:a9fe:0304 eth0 RoCE v2
+            gid rxe0 1 3 0000:0000:0000:0000:0000:ffff:c000:0201 eth0 RoCE v2
+            gid rxe0 1 4 fe80:0000:0000:0000:5054:00ff:fe77:0001 eth1 RoCE v2
+            """;
+
+    /** As the selection on this host does: not what is in another network namespace, nor what reaches one link only. */
+    @Test
+    void aGidIsChosenWhoseAddressIsThere() throws Exception {
+        assertThat(place(null, ROCE, INTERFACES, "address eth0 169.254.3.4\n").gidIndex())
+                .isEqualTo(3);
+        assertThat(place(null, ROCE, "address eth0 169.254.3.4\n").gidIndex()).isEqualTo(2);
+        assertThat(place(null, ROCE, "address lo ::1\n").gidIndex()).isZero();
+        assertThatThrownBy(() -> place("203.0.113.7", ROCE, INTERFACES))
+                .hasMessageContaining("whose network interface is not in this network namespace");
+    }
+
+    @Test
+    void aScopeIsAnInterfaceOfThatHost() throws Exception {
+        String both = "address eth1 fe80::5054:ff:fe77:1\n";
+
+        assertThat(place("fe80::5054:ff:fe77:1%eth1", ROCE, INTERFACES, both).gidIndex())
+                .isEqualTo(4);
+        assertThat(place("fe80::5054:ff:fe77:1%2", ROCE, INTERFACES, both).gidIndex())
+                .isZero();
+        assertThatThrownBy(() -> place("fe80::5054:ff:fe77:1%rdma1", ROCE, INTERFACES, both))
+                .isInstanceOf(FabricException.class)
+                .hasMessage(
+                        "the address fe80:0:0:0:5054:ff:fe77:1%rdma1 names the network interface rdma1, which is not"
+                                + " there; seen: eth0, eth1");
     }
 }

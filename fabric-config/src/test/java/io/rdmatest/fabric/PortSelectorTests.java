@@ -12,7 +12,9 @@ import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -55,6 +57,18 @@ class PortSelectorTests {
         return new Node("lab", "a", device, 0, gid, address == null ? null : InetAddress.ofLiteral(address), List.of());
     }
 
+    /** The address of an interface in another network namespace. */
+    private static final String ELSEWHERE = "::ffff:203.0.113.7";
+
+    private static PortSelector.Presence presence(GidEntry gid) {
+        if (gid.gid().equals(Gid.parse(ELSEWHERE))) {
+            return PortSelector.Presence.ELSEWHERE;
+        }
+        return gid.gid().isLinkLocal() && !gid.gid().equals(Gid.parse(STABLE))
+                ? PortSelector.Presence.INTERFACE
+                : PortSelector.Presence.ADDRESS;
+    }
+
     /** Chooses among ports of which only one link-local address is there, and whose interfaces have these addresses. */
     private static PortSelector.Choice select(Node node, Set<String> addresses, PortSelector.Port... ports) {
         return PortSelector.select(
@@ -68,7 +82,8 @@ class PortSelectorTests {
                                 .filter(text -> text.startsWith(port.device() + " "))
                                 .map(text -> InetAddress.ofLiteral(text.replaceFirst(".* ", "")))
                                 .findFirst(),
-                        gid -> gid.gid().equals(Gid.parse(STABLE))));
+                        (port, gid) -> presence(gid),
+                        scope -> Integer.parseInt(scope.replace("eth", "10"))));
     }
 
     private static String chosen(PortSelector.Port... ports) {
@@ -102,6 +117,85 @@ class PortSelectorTests {
         assertThat(chosen(roce("a", OF_THE_KERNEL, STABLE))).isEqualTo("a " + STABLE);
         assertThat(chosen(roce("a", STABLE, OF_THE_KERNEL))).isEqualTo("a " + STABLE);
         assertThat(chosen(roce("a", OF_THE_KERNEL, STABLE, "2001:db8::1"))).isEqualTo("a 2001:db8::1");
+    }
+
+    @Test
+    void whatReachesOneLinkOnlyIsAfterEveryOtherAddress() {
+        assertThat(chosen(roce("a", "::ffff:169.254.3.4", "::ffff:192.0.2.1"))).isEqualTo("a ::ffff:192.0.2.1");
+        assertThat(chosen(roce("a", STABLE, "::ffff:169.254.3.4", "2001:db8::1")))
+                .isEqualTo("a 2001:db8::1");
+        assertThat(chosen(roce("a", STABLE, "::ffff:169.254.3.4"))).isEqualTo("a ::ffff:169.254.3.4");
+        assertThat(chosen(roce("a", "::ffff:169.254.3.4"), roce("b", "::ffff:192.0.2.1")))
+                .isEqualTo("b ::ffff:192.0.2.1");
+        // Its type matters less.
+        PortSelector.Port both = new PortSelector.Port(
+                "a",
+                "test",
+                Transport.IB,
+                1,
+                PortState.ACTIVE,
+                LinkLayer.ETHERNET,
+                List.of(
+                        new GidEntry(Gid.parse("::ffff:169.254.3.4"), 0, 1, GidType.ROCE_V2, 0),
+                        new GidEntry(Gid.parse("::ffff:192.0.2.1"), 1, 1, GidType.ROCE_V1, 0)));
+        assertThat(chosen(both)).isEqualTo("a ::ffff:192.0.2.1");
+        assertThat(select(
+                                node("a", new GidSelector(OptionalInt.empty(), GidSelector.Type.ROCE_V2, null), null),
+                                Set.of(),
+                                both)
+                        .gid()
+                        .index())
+                .isZero();
+        // Of InfiniBand and iWARP, the addresses of the interface are ranked in the same way.
+        assertThat(PortSelector.familyRank(Gid.parse("::ffff:169.254.3.4")))
+                .isGreaterThan(PortSelector.familyRank(Gid.parse("2001:db8::1")));
+    }
+
+    @Test
+    void anInterfaceInAnotherNetworkNamespaceIsNeverUsed() {
+        assertThat(chosen(roce("a", ELSEWHERE, OF_THE_KERNEL))).isEqualTo("a " + OF_THE_KERNEL);
+        assertThat(chosen(roce("a", ELSEWHERE), roce("b", OF_THE_KERNEL))).isEqualTo("b " + OF_THE_KERNEL);
+        String reason = "{index: 0, type: RoCE v2, " + ELSEWHERE
+                + "}, whose network interface is not in this network namespace";
+        assertThatThrownBy(() -> chosen(roce("a", ELSEWHERE)))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("no GID for node a of fabric lab, gid auto; a/1 has " + reason);
+        assertThatThrownBy(() -> select(node("a", GidSelector.ofIndex(0), null), Set.of(), roce("a", ELSEWHERE)))
+                .hasMessageContaining(reason);
+        assertThatThrownBy(() -> select(node("a", GidSelector.AUTO, "203.0.113.7"), Set.of(), roce("a", ELSEWHERE)))
+                .hasMessageContaining("address 203.0.113.7; a/1 has " + reason);
+    }
+
+    @Test
+    void aScopeSelectsTheInterfaceOfALinkLocalAddress() {
+        PortSelector.Port port = new PortSelector.Port(
+                "a",
+                "test",
+                Transport.IB,
+                1,
+                PortState.ACTIVE,
+                LinkLayer.ETHERNET,
+                List.of(
+                        new GidEntry(Gid.parse(STABLE), 0, 1, GidType.ROCE_V2, 102),
+                        new GidEntry(Gid.parse(STABLE), 1, 1, GidType.ROCE_V2, 103)));
+        for (String scope : List.of("eth3", "103", "eth2", "102")) {
+            Node node = new Node(
+                    "lab",
+                    "a",
+                    "a",
+                    0,
+                    GidSelector.AUTO,
+                    InetAddress.ofLiteral(STABLE),
+                    scope,
+                    List.of(),
+                    Promises.NONE,
+                    Map.of(),
+                    Node.DEFAULT_JAVA,
+                    Map.of());
+            assertThat(select(node, Set.of(), port).gid().interfaceIndex())
+                    .as(scope)
+                    .isEqualTo(scope.endsWith("3") ? 103 : 102);
+        }
     }
 
     @Test

@@ -22,6 +22,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
@@ -291,6 +292,27 @@ public final class DeviceContext extends VerbsObject {
         } finally {
             end();
         }
+    }
+
+    /**
+     * Finds an entry again that was read earlier: the kernel moves a GID to another index when its address is removed and added
+     * again.
+     *
+     * @param known the entry as it was
+     * @return the entry as it is now, of the same port, GID, type and network interface
+     * @throws RdmaException if the table no longer has it; the message lists what it has
+     */
+    public GidEntry current(GidEntry known) {
+        List<GidEntry> table = gidTable(known.port());
+        return table.stream()
+                .filter(entry -> entry.gid().equals(known.gid())
+                        && entry.type() == known.type()
+                        && entry.interfaceIndex() == known.interfaceIndex())
+                .min(Comparator.comparing(entry -> entry.index() != known.index()))
+                .orElseThrow(() ->
+                        new RdmaException("port " + known.port() + " of " + deviceName() + " no longer has the GID "
+                                + known.gid() + " (" + known.type() + "), which was at index " + known.index()
+                                + ": its address was removed, or its network interface; it has " + table));
     }
 
     /**

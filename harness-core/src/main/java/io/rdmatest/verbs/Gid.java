@@ -50,6 +50,27 @@ public final class Gid {
     }
 
     /**
+     * Makes the link-local GID that the kernel gives to each RoCE port: of the modified EUI-64 of its network interface's
+     * hardware address (RFC 4291, appendix A).
+     *
+     * @param hardwareAddress of the network interface; 6 bytes for Ethernet
+     * @return the GID; all zeros for a hardware address of another length, for which there is none
+     */
+    public static Gid ofHardware(byte[] hardwareAddress) {
+        byte[] bytes = new byte[LENGTH];
+        if (hardwareAddress.length == 6) {
+            bytes[0] = (byte) 0xfe;
+            bytes[1] = (byte) 0x80;
+            System.arraycopy(hardwareAddress, 0, bytes, 8, 3);
+            bytes[8] ^= 2;
+            bytes[11] = (byte) 0xff;
+            bytes[12] = (byte) 0xfe;
+            System.arraycopy(hardwareAddress, 3, bytes, 13, 3);
+        }
+        return new Gid(bytes);
+    }
+
+    /**
      * Reads a GID from its text.
      *
      * @param text in the notation of IPv6 addresses, for example {@code fe80::1} or {@code ::ffff:192.0.2.1}

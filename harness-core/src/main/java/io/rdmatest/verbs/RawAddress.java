@@ -23,6 +23,20 @@ public record RawAddress(Gid gid, int gidIndex, int port, int qpNumber, int psn,
     }
 
     /**
+     * Reads the address of a queue pair from its port, with a GID that was read earlier.
+     *
+     * @param queuePair the queue pair
+     * @param gid the GID; used at the index that it has now
+     * @param psn the first packet sequence number to send, 24 bits
+     * @return the address, to be given to the peer
+     * @throws io.rdmatest.RdmaException if the port no longer has the GID
+     */
+    public static RawAddress of(QueuePair queuePair, GidEntry gid, int psn) {
+        GidEntry current = queuePair.protectionDomain().context().current(gid);
+        return of(queuePair, current.port(), current.index(), psn);
+    }
+
+    /**
      * Reads the address of a queue pair from its port.
      *
      * @param queuePair the queue pair

@@ -256,6 +256,20 @@ public final class RawConnection {
     }
 
     /**
+     * Connects two queue pairs of this JVM with each other, both over a GID that was read earlier.
+     *
+     * @param a the one, in RESET
+     * @param b the other, in RESET
+     * @param gid the GID; used at the index that it has now
+     * @param parameters how the connection behaves
+     * @throws io.rdmatest.RdmaException if the port no longer has the GID
+     */
+    public static void connect(QueuePair a, QueuePair b, GidEntry gid, Parameters parameters) {
+        GidEntry current = a.protectionDomain().context().current(gid);
+        connect(a, b, current.port(), current.index(), parameters);
+    }
+
+    /**
      * Connects two queue pairs of this JVM with each other, both over the same port and GID index.
      *
      * @param a the one, in RESET

@@ -32,6 +32,7 @@ import java.util.stream.Collectors;
 public final class RdmaDevice {
 
     private static final Path SYSFS = Path.of("/sys/class/infiniband");
+    private static final Path VERBS = Path.of("/sys/class/infiniband_verbs");
 
     private static final int CMD_GET = 1;
     private static final int CMD_STAT_GET = 17;
@@ -80,7 +81,44 @@ public final class RdmaDevice {
                         missing(name, devices.stream().map(RdmaDevice::name).toList()));
     }
 
+    /**
+     * Names the devices that the kernel has and {@link #list} leaves out, as libibverbs does without a word.
+     *
+     * @return why each can't be used and what to do, by the name of the device; empty if there is none
+     */
+    public static Map<String, String> unusable() {
+        Map<String, String> reasons = new TreeMap<>();
+        String[] names = SYSFS.toFile().list();
+        if (names != null) {
+            List<String> usable = list().stream().map(RdmaDevice::name).toList();
+            for (String name : names) {
+                if (!usable.contains(name)) {
+                    reasons.put(name, reason(name));
+                }
+            }
+        }
+        return reasons;
+    }
+
+    private static String reason(String name) {
+        String[] files = VERBS.toFile().list();
+        for (String file : files == null ? new String[0] : files) {
+            if (text(VERBS.resolve(file).resolve("ibdev")).filter(name::equals).isPresent()) {
+                Path device = Path.of("/dev/infiniband", file);
+                return Files.exists(device)
+                        ? "libibverbs has no provider for its driver: install rdma-core's ibverbs-providers"
+                        : "there is no file " + device + ": udev makes it, and a container gets it by --device "
+                                + device;
+            }
+        }
+        return "the kernel gives user space no access to it: modprobe ib_uverbs";
+    }
+
     private static RdmaException missing(String name, List<String> present) {
+        String reason = unusable().get(name);
+        if (reason != null) {
+            return new RdmaException("RDMA device '" + name + "' can't be used: " + reason);
+        }
         return new RdmaException("no RDMA device named '" + name + "'; "
                 + (present.isEmpty()
                         ? "this host has none ('rdma link show' lists them)"
@@ -207,10 +245,12 @@ public final class RdmaDevice {
 
     /** Reads an attribute of the device; empty where there is none, or nothing in it. */
     private Optional<String> read(String attribute) {
+        return text(SYSFS.resolve(name).resolve(attribute));
+    }
+
+    private static Optional<String> text(Path attribute) {
         try {
-            return Optional.of(Files.readString(SYSFS.resolve(name).resolve(attribute))
-                            .strip())
-                    .filter(text -> !text.isEmpty());
+            return Optional.of(Files.readString(attribute).strip()).filter(text -> !text.isEmpty());
         } catch (IOException e) {
             return Optional.empty();
         }

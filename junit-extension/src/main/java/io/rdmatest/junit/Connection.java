@@ -280,8 +280,7 @@ public final class Connection implements AutoCloseable {
         RawConnection.connect(
                 clientSide.queuePair(),
                 serverSide.queuePair(),
-                device.port(),
-                device.gid().index(),
+                device.gid(),
                 rawParameters(options, domain.context().attributes()));
         client = clientSide;
         server = serverSide;

@@ -15,6 +15,7 @@ import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
+import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -357,6 +358,13 @@ final class Diagnosis {
     }
 
     private Stream<String> ports() {
+        return Stream.concat(
+                portsOfTest(),
+                RdmaDevice.unusable().entrySet().stream()
+                        .map(device -> device.getKey() + " can't be used: " + device.getValue()));
+    }
+
+    private Stream<String> portsOfTest() {
         if (counters == null) {
             return Stream.of("no device");
         }

@@ -189,12 +189,12 @@ final class RunDevice {
         return devices;
     }
 
-    /** Returns this device with each GID of its port that is in use. */
+    /** Returns this device with each GID of its port that is in use in this network namespace. */
     List<FabricDevice> withEachGid() {
         FabricDevice base = require();
         List<FabricDevice> devices = new ArrayList<>();
         for (GidEntry entry : context().gidTable(base.port())) {
-            if (!entry.gid().isZero()) {
+            if (!entry.gid().isZero() && base.isUsable(entry)) {
                 Node node = base.node();
                 GidSelector index = new GidSelector(OptionalInt.of(entry.index()), null, null);
                 devices.add(new Node(

@@ -12,6 +12,7 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.role.NodeFacts;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.Place;
@@ -19,11 +20,11 @@ import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.GidEntry;
-import io.rdmatest.verbs.GidType;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
@@ -245,8 +246,10 @@ public class ConnectionScenarios {
     @ValueSource(strings = {"IPv4", "IPv6"})
     void raw(String family, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).bringUp(BringUp.RAW);
-        GidEntry gid = gid(family, stage.client());
-        GidEntry serverGid = gid(family, stage.server());
+        List<GidEntry> gids =
+                gids(family, stage.client().facts(), stage.server().facts());
+        GidEntry gid = gids.getFirst();
+        GidEntry serverGid = gids.getLast();
         report.parameter("GID", gid.gid());
         report.parameter("GID index", gid.index());
         report.parameter("GID type", gid.type());
@@ -262,13 +265,19 @@ public class ConnectionScenarios {
     }
 
     /** Each node has a table of its own, and an index in one says nothing about the other. */
-    private static GidEntry gid(String family, Place place) {
-        return place.facts().gids().stream()
-                .filter(entry -> !entry.gid().isZero() && entry.type() != GidType.ROCE_V1)
-                .filter(entry -> entry.gid().isIpv4Mapped() == family.equals("IPv4"))
-                .findFirst()
-                .orElseThrow(() -> SkipReason.UNSUPPORTED_BY_DEVICE.skip("the device of node %s has no %s GID among %s"
-                        .formatted(place.name(), family, place.facts().gids())));
+    private static List<GidEntry> gids(String family, NodeFacts client, NodeFacts server) {
+        List<GidEntry> gids = client.gidsWith(server, family.equals("IPv4"));
+        if (gids.isEmpty()) {
+            throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
+                    "there are no %s GIDs of the networks of %s and %s that reach each other; the nodes have %s and %s"
+                            .formatted(
+                                    family,
+                                    client.address().getHostAddress(),
+                                    server.address().getHostAddress(),
+                                    client.gids(),
+                                    server.gids()));
+        }
+        return gids;
     }
 
     private static UcmatoseOptions options(ScenarioSettings settings) {

@@ -1,12 +1,16 @@
 package io.rdmatest.fabric.yaml;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
@@ -31,6 +35,8 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  * problem of the file before it gives up. For the project's own modules; no API for others.
  */
 public abstract class CheckedYaml {
+
+    private static final String MERGE = "<<";
 
     private record Problem(int line, int column, String text) {}
 
@@ -82,7 +88,9 @@ public abstract class CheckedYaml {
             // What its class Compose does, in a package that snakeyaml-engine's module does not export.
             Optional<Node> root = new Composer(settings, new ShallowParser(settings, new StreamReader(settings, text)))
                     .getSingleNode();
-            return root.orElseThrow(() -> failure(List.of(source + ":1:1: the file is empty; " + empty)));
+            Node top = root.orElseThrow(() -> failure(List.of(source + ":1:1: the file is empty; " + empty)));
+            merge(top, Collections.newSetFromMap(new IdentityHashMap<>()), new ArrayList<>());
+            return top;
         } catch (MarkedYamlEngineException e) {
             Optional<Mark> mark = e.getProblemMark().or(e::getContextMark);
             throw failure(List.of(at(mark) + "not YAML: " + because(e.getProblem())));
@@ -90,6 +98,49 @@ public abstract class CheckedYaml {
             throw failure(List.of(
                     source + ":1:1: not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " ")));
         }
+    }
+
+    /** Puts the keys of what {@code <<} names into each mapping that has it: its own keys come first, as YAML 1.1 says. */
+    private void merge(Node node, Set<Node> done, List<Node> within) {
+        if (within.stream().anyMatch(outer -> outer == node)) {
+            problem(node, "an alias stands within what it names");
+            failOnProblems();
+        }
+        if (!done.add(node)) {
+            return;
+        }
+        within.add(node);
+        if (node instanceof SequenceNode sequence) {
+            sequence.getValue().forEach(item -> merge(item, done, within));
+        } else if (node instanceof MappingNode mapping) {
+            mapping.getValue().forEach(entry -> merge(entry.getValueNode(), done, within));
+            mapping.setValue(merged(mapping));
+        }
+        within.removeLast();
+    }
+
+    private List<NodeTuple> merged(MappingNode mapping) {
+        List<NodeTuple> entries = new ArrayList<>();
+        List<NodeTuple> others = new ArrayList<>();
+        for (NodeTuple entry : mapping.getValue()) {
+            if (!text(entry.getKeyNode()).equals(MERGE)) {
+                entries.add(entry);
+                continue;
+            }
+            List<? extends Node> named =
+                    entry.getValueNode() instanceof SequenceNode list ? list.getValue() : List.of(entry.getValueNode());
+            for (Node each : named) {
+                if (each instanceof MappingNode other) {
+                    others.addAll(other.getValue());
+                } else {
+                    problem(each, MERGE + " merges mappings, such as <<: *name, not " + shown(each));
+                }
+            }
+        }
+        Set<String> keys = new HashSet<>();
+        entries.forEach(entry -> keys.add(text(entry.getKeyNode())));
+        others.stream().filter(entry -> keys.add(text(entry.getKeyNode()))).forEach(entries::add);
+        return entries;
     }
 
     /** Ends at a depth that no file of the project has: the composer calls itself for each level, until its stack is full. */

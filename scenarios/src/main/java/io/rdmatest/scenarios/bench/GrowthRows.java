@@ -138,12 +138,7 @@ public final class GrowthRows {
                             attributes.completionQueue(queue).build()));
                     QueuePair partner = resources.own(domain.createQueuePair(
                             attributes.completionQueue(partners).build()));
-                    RawConnection.connect(
-                            writer,
-                            partner,
-                            context.device().port(),
-                            context.device().gid().index(),
-                            RawConnection.Parameters.DEFAULT);
+                    RawConnection.connect(writer, partner, context.device().gid(), RawConnection.Parameters.DEFAULT);
                     writers.add(writer);
                 }
             } catch (RuntimeException | Error e) {

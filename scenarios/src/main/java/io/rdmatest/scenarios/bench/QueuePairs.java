@@ -46,8 +46,7 @@ final class QueuePairs implements AutoCloseable {
             RawConnection.connect(
                     client.queuePair(),
                     server.queuePair(),
-                    device.port(),
-                    device.gid().index(),
+                    device.gid(),
                     RawConnection.Parameters.DEFAULT
                             .withMtu(Mtu.ofBytes(parameters.mtuBytes()))
                             .withReadAtomic(reads, reads));

@@ -54,7 +54,8 @@ final class DevicesCommand extends ReportingCommand {
     @Override
     Outcome execute() {
         List<RdmaDevice> devices = only == null ? RdmaDevice.list() : List.of(RdmaDevice.byName(only));
-        if (devices.isEmpty()) {
+        Map<String, String> unusable = only == null ? RdmaDevice.unusable() : Map.of();
+        if (devices.isEmpty() && unusable.isEmpty()) {
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
                     "this host has no RDMA device: load the driver of the adapter, or make a soft-RoCE device as root"
@@ -66,6 +67,10 @@ final class DevicesCommand extends ReportingCommand {
         for (RdmaDevice device : devices) {
             described.add(describe(device, chosen, lines));
         }
+        unusable.forEach((name, why) -> {
+            lines.add(name + ": can't be used: " + why);
+            described.add(Map.of("name", name, "error", why));
+        });
         lines.add(chosen.text());
         Map<String, Object> fields = new LinkedHashMap<>();
         fields.put("devices", described);

@@ -11,6 +11,7 @@ import io.rdmatest.verbs.Gid;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Addresses as they stand on a command line, read as {@code -f} says. */
@@ -18,6 +19,9 @@ final class AddressTexts {
 
     /** For figures nobody is asked: this only bounds what a busy host takes to load the libraries. */
     private static final Duration FIGURES = Duration.ofMinutes(1);
+
+    /** fe80::/10. */
+    private static final Pattern LINK_LOCAL = Pattern.compile("[fF][eE][89abAB][0-9a-fA-F]:");
 
     private AddressTexts() {}
 
@@ -110,7 +114,7 @@ final class AddressTexts {
     /** Java writes the interface behind every IPv6 address of this host; the library takes it behind link-local ones. */
     static String withoutScope(String address) {
         int scope = address.indexOf('%');
-        return scope < 0 || address.startsWith("fe80:") ? address : address.substring(0, scope);
+        return scope < 0 || LINK_LOCAL.matcher(address).lookingAt() ? address : address.substring(0, scope);
     }
 
     private static boolean areFigures(String address, Hints hints) {

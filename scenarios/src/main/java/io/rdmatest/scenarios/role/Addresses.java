@@ -7,6 +7,7 @@ import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.InterfaceAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
@@ -92,6 +93,22 @@ public final class Addresses {
                     .filter(address -> !address.isLinkLocalAddress())
                     .findFirst()
                     .map(Addresses::withoutScope);
+        } catch (SocketException e) {
+            throw new IllegalStateException("Can't list the addresses of " + own.getHostAddress(), e);
+        }
+    }
+
+    /** Returns the length of the network prefix of an address of this host, in bits; 0 if it is not known. */
+    static int prefixBits(InetAddress own) {
+        try {
+            NetworkInterface network = NetworkInterface.getByInetAddress(own);
+            return network == null
+                    ? 0
+                    : network.getInterfaceAddresses().stream()
+                            .filter(each -> Gid.of(each.getAddress()).equals(Gid.of(own)))
+                            .mapToInt(InterfaceAddress::getNetworkPrefixLength)
+                            .findFirst()
+                            .orElse(0);
         } catch (SocketException e) {
             throw new IllegalStateException("Can't list the addresses of " + own.getHostAddress(), e);
         }

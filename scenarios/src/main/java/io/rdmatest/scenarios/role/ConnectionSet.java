@@ -449,11 +449,8 @@ final class ConnectionSet implements AutoCloseable {
             }
             QueuePair queuePair = connection.queuePair();
             pool.made(queuePair);
-            RawAddress local = RawAddress.of(
-                    queuePair,
-                    gid.port(),
-                    gid.index(),
-                    ThreadLocalRandom.current().nextInt(1 << 24));
+            RawAddress local =
+                    RawAddress.of(queuePair, gid, ThreadLocalRandom.current().nextInt(1 << 24));
             RawConnection.init(queuePair, local, parameters);
             pool.postReceives(queuePair, i);
             context.tell(RawBringUp.encode(local, own(connection).encode()));

@@ -2,8 +2,10 @@ package io.rdmatest.scenarios.role;
 
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Promises;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +26,7 @@ record PlacedNode(
         GidSelector.@Nullable Type gidType,
         GidSelector.@Nullable Family gidFamily,
         @Nullable InetAddress address,
+        String scope,
         @Nullable InetAddress peer) {
 
     static PlacedNode of(Node node, @Nullable InetAddress peer) {
@@ -37,6 +40,7 @@ record PlacedNode(
                 node.gid().type(),
                 node.gid().family(),
                 node.address(),
+                node.scope(),
                 peer);
     }
 
@@ -48,6 +52,11 @@ record PlacedNode(
                 port,
                 new GidSelector(gidIndex == null ? OptionalInt.empty() : OptionalInt.of(gidIndex), gidType, gidFamily),
                 address,
-                List.of());
+                scope,
+                List.of(),
+                Promises.NONE,
+                Map.of(),
+                Node.DEFAULT_JAVA,
+                Map.of());
     }
 }

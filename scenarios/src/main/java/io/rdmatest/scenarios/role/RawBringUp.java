@@ -32,7 +32,7 @@ final class RawBringUp {
             RcLink.Preparation preparation) {
         QueuePair queuePair = link.queuePair();
         int psn = ThreadLocalRandom.current().nextInt(1 << 24);
-        RawAddress local = RawAddress.of(queuePair, gid.port(), gid.index(), psn);
+        RawAddress local = RawAddress.of(queuePair, gid, psn);
         RawConnection.Parameters parameters = PARAMETERS.withReadAtomic(spec.depth(), spec.depth());
         RawConnection.init(queuePair, local, parameters);
         byte[] data = preparation.prepare(link);

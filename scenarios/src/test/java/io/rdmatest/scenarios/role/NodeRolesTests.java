@@ -142,6 +142,7 @@ class NodeRolesTests {
                 0,
                 GidSelector.AUTO,
                 null,
+                "",
                 List.of("env", "WHATEVER=launches"),
                 Promises.NONE,
                 Map.of(),

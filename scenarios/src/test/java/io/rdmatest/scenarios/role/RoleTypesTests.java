@@ -10,6 +10,7 @@ import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Promises;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
@@ -225,6 +226,29 @@ class RoleTypesTests {
                 assertThat(read.peer()).isEqualTo(peer);
             }
         }
+    }
+
+    /** Its own interface is known there alone. */
+    @Test
+    void theScopeOfANodesAddressIsSentAsItIs() throws Exception {
+        Node node = new Node(
+                "lab",
+                "b",
+                "auto",
+                0,
+                GidSelector.AUTO,
+                InetAddress.ofLiteral("fe80::12"),
+                "no-such-here",
+                List.of("ssh", "b"),
+                Promises.NONE,
+                Map.of(),
+                Node.DEFAULT_JAVA,
+                Map.of());
+
+        PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(node, null)), PlacedNode.class);
+
+        assertThat(read.toNode().scope()).isEqualTo("no-such-here");
+        assertThat(read.toNode().address()).isEqualTo(node.address());
     }
 
     // ---- failures ----
