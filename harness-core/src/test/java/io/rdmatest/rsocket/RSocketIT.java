@@ -41,6 +41,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -181,6 +182,7 @@ class RSocketIT {
     // With soft-RoCE the kernel holds one of some such connections for 50 s when it is closed. That one is enough.
     @Test
     @Timeout(value = 150, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    @Tag("slow")
     void closesWhileThePeerSends() throws Exception {
         Duration took = Duration.ZERO;
         for (int round = 0; round < 50 && took.compareTo(NOT_HELD) < 0; round++) {

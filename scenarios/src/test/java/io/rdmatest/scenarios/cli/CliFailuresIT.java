@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +44,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * How the commands end when something is wrong: within their deadlines, each cause with its own exit status and one sentence,
  * and with nothing left behind.
  */
+@Tag("slow")
 @ExclusiveDevice
 @IgnoreCounters
 @RdmaTest(timeout = "300 s")
