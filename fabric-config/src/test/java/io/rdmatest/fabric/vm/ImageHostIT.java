@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnabledIf(
         value = "hasPrograms",
         disabledReason = "this host lacks dpkg-deb, busybox, rdma or depmod, which make an image")
-class ImageTests {
+class ImageHostIT {
 
     @TempDir
     private Path work;
@@ -35,7 +35,7 @@ class ImageTests {
     private Host host;
 
     static boolean hasPrograms() {
-        return List.of("dpkg-deb", "busybox", "rdma", "depmod").stream().allMatch(ImageTests::isThere);
+        return List.of("dpkg-deb", "busybox", "rdma", "depmod").stream().allMatch(ImageHostIT::isThere);
     }
 
     private static boolean isThere(String program) {

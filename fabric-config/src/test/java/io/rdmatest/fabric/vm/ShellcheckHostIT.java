@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * {@code set -e} and are called where it does not hold: in a condition, or before {@code ||} and {@code &&}.
  */
 @EnabledIf(value = "isThere", disabledReason = "there is no program shellcheck on the PATH")
-class ShellcheckTests {
+class ShellcheckHostIT {
 
     private static final Path PROJECT = Scripts.HOME.getParent().getParent();
 
