@@ -21,6 +21,10 @@ complain() {
     exit "$HOST_NOT_READY"
 }
 
+# Without it, a lock that nobody holds would look like one that somebody holds.
+command -v flock >/dev/null \
+    || complain "there is no program flock on the PATH; run as root: $(install_command "$(package_of program:flock)")"
+
 # Prints the home of a JDK that is new enough.
 find_jdk() {
     # In a shell of its own, for it ends the shell where it finds none, having said so.
