@@ -545,7 +545,8 @@ final class FabricReader extends CheckedYaml {
             }
         }
         org.snakeyaml.engine.v2.nodes.Node throughput = keys.get("throughput");
-        return new Thresholds(roundTrip, throughput == null ? 0 : gigabits(throughput, "throughput"));
+        return new Thresholds(
+                roundTrip, throughput == null ? null : Rate.ofGigabitsPerSecond(gigabits(throughput, "throughput")));
     }
 
     private Duration duration(org.snakeyaml.engine.v2.nodes.Node value, String what) {
@@ -601,10 +602,13 @@ final class FabricReader extends CheckedYaml {
                 lossless == null ? inherited.lossless() : flag(lossless, "lossless"));
     }
 
+    /** Reads a rate in Gb/s, or with its unit; 0 if it is none. */
     private double gigabits(org.snakeyaml.engine.v2.nodes.Node value, String what) {
         boolean number = value.getTag().equals(Tag.INT) || value.getTag().equals(Tag.FLOAT);
         try {
-            double rate = number ? Double.parseDouble(text(value)) : 0;
+            double rate = number
+                    ? Double.parseDouble(text(value))
+                    : Rate.parse(text(value)).map(Rate::gigabitsPerSecond).orElse(0.0);
             if (rate > 0 && rate <= Promises.HIGHEST_RATE) {
                 return rate;
             }
@@ -614,7 +618,7 @@ final class FabricReader extends CheckedYaml {
         problem(
                 value,
                 what + " " + shown(value) + " is out of range; allowed: Gb/s, more than 0 and at most "
-                        + (int) Promises.HIGHEST_RATE);
+                        + (int) Promises.HIGHEST_RATE + ", or a number with b/s, kb/s, Mb/s, Gb/s or Tb/s");
         return 0;
     }
 

@@ -4,17 +4,19 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How fast a fabric has to be, as its file says.
  *
  * @param roundTrip the most that the percentiles of a round trip may take; may be empty
- * @param throughput the least throughput of a stream in Gb/s; 0 if none is demanded
+ * @param throughput the least throughput of a stream; null if none is demanded
  */
-public record Thresholds(Map<Percentile, Duration> roundTrip, double throughput) {
+public record Thresholds(
+        Map<Percentile, Duration> roundTrip, @Nullable Rate throughput) {
 
     /** Demands nothing. */
-    public static final Thresholds NONE = new Thresholds(Map.of(), 0);
+    public static final Thresholds NONE = new Thresholds(Map.of(), null);
 
     /** A percentile of a distribution; {@link #toString()} is its name in fabric files and reports. */
     public enum Percentile {

@@ -187,10 +187,11 @@ class FabricMistakesTests {
                         "{ type: RoCEv2, index: 3 }",
                         "lab.yaml:10:33: gid has index and also type; an index stands alone"),
                 new Mistake(
-                        "a rate with its unit",
+                        "a rate in bytes",
                         "rate: 100",
-                        "rate: 100Gb/s",
-                        "lab.yaml:4:9: rate '100Gb/s' is out of range; allowed: Gb/s, more than 0 and at most 10000"),
+                        "rate: 100 GB/s",
+                        "lab.yaml:4:9: rate '100 GB/s' is out of range; allowed: Gb/s, more than 0 and at most 10000"
+                                + ", or a number with b/s, kb/s, Mb/s, Gb/s or Tb/s"),
                 new Mistake(
                         "the MTU of Ethernet",
                         "rate: 100",
@@ -386,6 +387,8 @@ class FabricMistakesTests {
                 "launch: [kubectl, exec, -i, pod-0, --]\n    java: java\n    environment: { A: 1, b_2: true, C: '' }\n  - name: c",
                 "launch: [on-node, b]\n    java: same\n  - name: c",
                 "rails: { r0: { device: mlx5_0, port: 1 }, r1: { device: mlx5_0, port: 2, gid: { type: IB } } }",
+                "promises: { rate: 2500 Mb/s }",
+                "promises: { rate: 0.4Tb/s }",
                 "promises: { mtu: 256, rate: 0.5, gid-type: IB, lossless: false, capabilities: [] }",
             })
     void bothAcceptEveryForm(String lines) {

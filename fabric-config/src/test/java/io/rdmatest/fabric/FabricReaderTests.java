@@ -191,7 +191,7 @@ class FabricReaderTests {
                                 Duration.ofMillis(2),
                                 Thresholds.Percentile.MAX,
                                 Duration.ofSeconds(1)),
-                        90));
+                        Rate.ofGigabitsPerSecond(90)));
         // With another device in the place of the local one, the fabric's terms are the same.
         assertThat(fabric.withDevice("rxe0").thresholds()).isEqualTo(fabric.thresholds());
         assertThat(fabric.withDevice("rxe0").faultsAllowed()).isTrue();
@@ -201,6 +201,19 @@ class FabricReaderTests {
         assertThat(silent.microvms()).isZero();
         assertThat(silent.thresholds()).isEqualTo(Thresholds.NONE);
         assertThat(silent.rails()).isEmpty();
+    }
+
+    /** A bare number is Gb/s, as it always was. */
+    @Test
+    void aRateMayHaveAUnit() {
+        for (String rate : List.of("90", "90.0", "90 Gb/s", "90Gb/s", "'90 Gb/s'", "90000 Mb/s", "0.09 Tb/s")) {
+            Fabric fabric = FabricReader.read(
+                    "lab.yaml",
+                    "fabric: lab\nthresholds: { throughput: %s }\npromises: { rate: %s }\nnodes: [{ name: a }]\n"
+                            .formatted(rate, rate));
+            assertThat(fabric.thresholds().throughput()).as(rate).isEqualTo(Rate.ofGigabitsPerSecond(90));
+            assertThat(fabric.nodes().getFirst().promises().rate()).as(rate).isEqualTo(90);
+        }
     }
 
     @Test
@@ -342,10 +355,12 @@ class FabricReaderTests {
                 node("promises: { capabilities: [xrc, xrc] }", "f.yaml:4:37: capability 'xrc' is promised twice"),
                 node(
                         "promises: { rate: fast }",
-                        "f.yaml:4:23: rate 'fast' is out of range; allowed: Gb/s, more than 0 and at most 10000"),
+                        "f.yaml:4:23: rate 'fast' is out of range; allowed: Gb/s, more than 0 and at most 10000"
+                                + ", or a number with b/s, kb/s, Mb/s, Gb/s or Tb/s"),
                 node(
                         "promises: { rate: 0 }",
-                        "f.yaml:4:23: rate '0' is out of range; allowed: Gb/s, more than 0 and at most 10000"),
+                        "f.yaml:4:23: rate '0' is out of range; allowed: Gb/s, more than 0 and at most 10000"
+                                + ", or a number with b/s, kb/s, Mb/s, Gb/s or Tb/s"),
                 node(
                         "promises: { mtu: 1500 }",
                         "f.yaml:4:22: mtu '1500' is unknown; allowed: 256, 512, 1024, 2048, 4096"),

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.fabric.Rate;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
@@ -86,25 +87,25 @@ public class ThresholdScenarios {
     @ResourceLock(RdmaTest.RSOCKET_LOCK)
     @DisplayName("throughput of a stream, 1 MiB")
     void throughput(Nodes nodes, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        double demanded = nodes.thresholds().throughput();
-        if (demanded == 0) {
+        Rate demanded = nodes.thresholds().throughput();
+        if (demanded == null) {
             throw SkipReason.NOT_SELECTED.skip("the fabric " + nodes.fabric() + " has no thresholds: throughput");
         }
         StreamRow row = StreamRow.bandwidth(STREAM_SIZE, settings.streamScale());
         stream(StreamRow.bandwidth(STREAM_SIZE, settings.streamScale() / 10), "warm-up", stage, report, settings);
-        double gigabits = stream(row, row.name(), stage, report, settings);
+        Rate measured = stream(row, row.name(), stage, report, settings);
         report.parameter("size", STREAM_SIZE);
         report.parameter("transfers", row.transfers());
-        report.measurement(Measurement.rate("throughput", gigabits, "Gb/s").of(row.transfers()));
-        report.measurement(Measurement.limit("demanded: throughput", demanded, "Gb/s"));
-        if (!(gigabits >= demanded)) {
-            throw new AssertionError("A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s Gb/s"
-                    .formatted(nodes.fabric(), gigabits, demanded));
+        report.measurement(
+                Measurement.rate("throughput", measured.gigabitsPerSecond(), "Gb/s").of(row.transfers()));
+        report.measurement(Measurement.limit("demanded: throughput", demanded.gigabitsPerSecond(), "Gb/s"));
+        if (measured.compareTo(demanded) < 0) {
+            throw new AssertionError("A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s"
+                    .formatted(nodes.fabric(), measured.gigabitsPerSecond(), demanded));
         }
     }
 
-    private static double stream(
-            StreamRow row, String step, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    private static Rate stream(StreamRow row, String step, Stage stage, RdmaReport report, ScenarioSettings settings) {
         RstreamOptions options = StreamScenarios.common(
                 RstreamOptions.defaults()
                         .withSizeBytes(row.size())
@@ -114,6 +115,6 @@ public class ThresholdScenarios {
         var results = report.step(
                 step, () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
         StreamRoles.Timing timing = results.client().timings().getFirst();
-        return timing.row().gigabitsPerSecond(timing.nanos());
+        return Rate.ofGigabitsPerSecond(timing.row().gigabitsPerSecond(timing.nanos()));
     }
 }
