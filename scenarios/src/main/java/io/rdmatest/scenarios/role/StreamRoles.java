@@ -230,10 +230,15 @@ public final class StreamRoles {
         }
 
         Result serve() {
+            Throwable ended = null;
             try {
                 acceptAll();
-            } finally {
-                joinAll();
+            } catch (RuntimeException | Error e) {
+                ended = e;
+            }
+            joinAll();
+            if (ended != null) {
+                throw because(ended);
             }
             boolean endless = options.clients() == 0;
             List<String> sentences = new ArrayList<>();
@@ -259,6 +264,10 @@ public final class StreamRoles {
                     return;
                 }
                 context.checkCancelled();
+                if (options.clients() != 0 && hasFailed()) {
+                    // No further connection may come because of it.
+                    return;
+                }
                 StreamLink link = listener.accept(SLICE, series.getFirst());
                 if (link == null) {
                     if (accepted == 0 && Waits.remaining(deadline).isZero()) {
@@ -316,6 +325,10 @@ public final class StreamRoles {
             return workers.stream().filter(worker -> worker.thread.isAlive()).count();
         }
 
+        private boolean hasFailed() {
+            return !failures.isEmpty() || workers.stream().anyMatch(worker -> worker.failure != null);
+        }
+
         /** Keeps the results of the workers that ended, in the order of their connections, and forgets the workers. */
         private void reap() {
             while (!workers.isEmpty() && !workers.getFirst().thread.isAlive()) {
@@ -361,6 +374,21 @@ public final class StreamRoles {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+
+        /** Returns why no more connections were accepted: a connection that failed before says more than one that did not come. */
+        private RuntimeException because(Throwable ended) {
+            if (options.clients() != 0
+                    && failures.stream().anyMatch(each -> !(each instanceof RoleCancelledException))) {
+                failures.removeIf(RoleCancelledException.class::isInstance);
+                failures.add(ended);
+                return combined();
+            }
+            failures.forEach(ended::addSuppressed);
+            if (ended instanceof Error error) {
+                throw error;
+            }
+            return (RuntimeException) ended;
         }
 
         private RuntimeException combined() {
