@@ -82,6 +82,19 @@ public final class Payload {
         }
     }
 
+    /** Tells whether every byte of a message is as {@link #fill} writes it. */
+    static boolean isIntact(MemorySegment buffer, long message) {
+        long size = buffer.byteSize();
+        long start = start(message);
+        for (long done = 0; done < size; done += PERIOD) {
+            long length = Math.min(PERIOD, size - done);
+            if (MemorySegment.mismatch(TABLE, start, start + length, buffer, done, done + length) >= 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Returns the byte at an offset of a message. */
     public static byte at(long message, long offset) {
         return TABLE.get(ValueLayout.JAVA_BYTE, start(message) + offset % PERIOD);

@@ -40,6 +40,12 @@ final class Progress {
     /** How long after the peer's goodbye its acknowledgements may still come: they go another way. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
+    /**
+     * How long bytes of a message may come after its last one: as long as a lost packet takes to be sent again a few times. The
+     * peer waits for an answer meanwhile, and longer than this.
+     */
+    private static final Duration PLACEMENT = Duration.ofSeconds(2);
+
     private static final BooleanSupplier NEVER = () -> false;
 
     private final RoleContext context;
@@ -241,6 +247,17 @@ final class Progress {
                 throw lost(what);
             }
         }
+    }
+
+    /**
+     * Waits until memory is as it has to be after an RDMA WRITE whose last byte was seen. The InfiniBand specification does not
+     * order the bytes of one message, and packets that took several paths are placed as they arrive.
+     *
+     * @param intact tells whether all bytes are as they have to be
+     * @return false if they are not, although the peer ended the connection or the time is over: they never will be
+     */
+    boolean awaitPlacement(BooleanSupplier intact) {
+        return Placement.await(intact, ended, context, PLACEMENT.compareTo(timeout) < 0 ? PLACEMENT : timeout);
     }
 
     /** The work request id of the taken receive, without {@link #RECEIVE}. */
