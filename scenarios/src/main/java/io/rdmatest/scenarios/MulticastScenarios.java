@@ -24,7 +24,9 @@ import io.rdmatest.verbs.LinkLayer;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -284,10 +286,58 @@ public class MulticastScenarios {
     }
 
     /** Tells the roles of a scenario what to do, in turn. */
-    private record Cast(NodeRoles roles, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    private record Cast(
+            NodeRoles roles,
+            Stage stage,
+            RdmaReport report,
+            ScenarioSettings settings,
+            Map<String, List<Running<?>>> probes) {
 
         private Cast {
             DeviceNeeds.of(stage).capability(DeviceCapability.MULTICAST);
+        }
+
+        private Cast(NodeRoles roles, Stage stage, RdmaReport report, ScenarioSettings settings) {
+            this(roles, stage, report, settings, new LinkedHashMap<>());
+        }
+
+        /**
+         * Between two nodes, waits until the group delivers: until then the switches between them may lose its messages. Members
+         * that stay until the end keep it so, whoever else joins and leaves.
+         */
+        private void probe(MckeyOptions options) {
+            String group = options.groupText();
+            boolean within = stage.server().name().equals(stage.client().name());
+            if (within || options.messages() == 0 || probes.containsKey(group)) {
+                return;
+            }
+            MckeyOptions one = timed(options)
+                    .withQueuePairs(1)
+                    .withMessages(1)
+                    .withSenders(1)
+                    .withSendOnly(false);
+            report.step("wait until " + group + " delivers", () -> {
+                Running<Boolean> receiver =
+                        roles.start("probe receiver", stage.server(), new MulticastRoles.ProbeReceiver(one));
+                String ignored = receiver.hear("joining the group", patience());
+                Running<Long> sender = roles.start("probe sender", stage.client(), new MulticastRoles.ProbeSender(one));
+                ignored = sender.hear("joining the group", patience());
+                ignored = receiver.hear("the first message of the group", patience());
+                sender.tell("heard");
+                report.measurement(
+                        "probes until " + group + " delivered",
+                        Long.parseLong(sender.hear("the end of the probes", patience())),
+                        "messages");
+                probes.put(group, List.of(receiver, sender));
+            });
+        }
+
+        private void endProbes() {
+            probes.values().forEach(each -> {
+                each.forEach(probe -> probe.tell("end"));
+                each.forEach(probe -> probe.join(patience()));
+            });
+            probes.clear();
         }
 
         private MckeyOptions timed(MckeyOptions options) {
@@ -302,6 +352,7 @@ public class MulticastScenarios {
         }
 
         private Running<Received> receiver(String name, MckeyOptions options) {
+            probe(options);
             return report.step(name + " joins " + options.groupText(), () -> {
                 Running<Received> receiver =
                         roles.start(name, stage.server(), new MulticastRoles.Receiver(timed(options), true));
@@ -344,6 +395,7 @@ public class MulticastScenarios {
                     .toList();
             senders.forEach(sender -> sender.tell("end"));
             senders.forEach(sender -> sender.join(patience()));
+            endProbes();
             results.forEach(result -> report.bytesVerified(result.bytesVerified()));
             report.measurement(Measurement.count(
                     "messages",

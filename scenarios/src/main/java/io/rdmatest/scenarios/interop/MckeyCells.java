@@ -88,7 +88,11 @@ final class MckeyCells implements CellSource {
                     .withQueuePairs(queuePairs)
                     .withMessages(messages)
                     .withSizeBytes(size)
-                    .withSettle(Duration.ZERO)
+                    // Between nodes, the switches need the time that the program gives them, too.
+                    .withSettle(
+                            context.ours().equals(context.theirs())
+                                    ? Duration.ZERO
+                                    : MckeyOptions.defaults().settle())
                     .withTimeout(context.step())
                     // Our receiver is there first, and the C programs take several steps before a message comes.
                     .withSenderTimeout(context.step().multipliedBy(3));

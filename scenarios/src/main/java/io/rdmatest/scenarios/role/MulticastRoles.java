@@ -58,6 +58,9 @@ public final class MulticastRoles {
     /** When the next order comes is up to the scenario, which ends a role that it has no more use for. */
     private static final Duration DIRECTION = Duration.ofMinutes(10);
 
+    /** How long a probe is waited for before another one is sent. */
+    private static final Duration PROBE_INTERVAL = Duration.ofMillis(100);
+
     /** Messages of a queue pair that are on their way at once. */
     private static final int BATCH = 64;
 
@@ -254,6 +257,89 @@ public final class MulticastRoles {
                         return;
                     }
                 }
+            }
+        }
+    }
+
+    // ---- does the group reach the other node? ----
+
+    /**
+     * Joins a group and sends one message again and again until it is told "heard". A switch that learns groups from reports of
+     * members, or that a subnet manager has yet to program, loses the first messages of a good fabric.
+     *
+     * <p>It says "joined …", and how many messages it took. It stays a member until "end", so that the switches keep what they
+     * learned.
+     *
+     * @param options the group; one message of one queue pair is sent each time
+     */
+    public record ProbeSender(MckeyOptions options) implements Role<Long> {
+
+        /**
+         * Sends probes.
+         *
+         * @throws ScenarioException if the group, the size or another option is not supported here
+         */
+        @Override
+        public Long run(RoleContext context) {
+            try (Member member = new Member(context, options)) {
+                member.createSendQueues();
+                member.join();
+                try (AddressHandle handle =
+                        member.domain().createAddressHandle(member.membership().address())) {
+                    member.prepareSends(handle);
+                    context.tell(member.joined());
+                    long sent = 0;
+                    do {
+                        member.send(0, false);
+                        sent++;
+                    } while (!isHeard(context));
+                    context.tell(Long.toString(sent));
+                    String[] ignored = order(context, options);
+                    return sent;
+                }
+            }
+        }
+
+        /** The receiver has a deadline, and its failure ends this role. */
+        private static boolean isHeard(RoleContext context) {
+            try {
+                String ignored = context.hear("arrival of a probe", PROBE_INTERVAL);
+                return true;
+            } catch (RdmaTimeoutException e) {
+                return false;
+            }
+        }
+    }
+
+    /**
+     * Joins a group, and says "heard" when the first message comes. It stays a member until "end".
+     *
+     * @param options the group, and how long to wait for the first message
+     */
+    public record ProbeReceiver(MckeyOptions options) implements Role<Boolean> {
+
+        /**
+         * Waits for a probe.
+         *
+         * @throws ScenarioException if none came in time, or the group or another option is not supported here
+         */
+        @Override
+        public Boolean run(RoleContext context) {
+            try (Member member = new Member(context, options)) {
+                member.createReceiveQueues();
+                member.join();
+                context.tell(member.joined());
+                if (!member.awaitMessage(options.timeout())) {
+                    throw new ScenarioException(
+                            Reason.PEER_ABSENT,
+                            "The group %s did not deliver: none of the messages that were sent within %d ms came. Look whether the switches forward it: IGMP or MLD snooping with a querier, or the subnet manager"
+                                    .formatted(
+                                            options.groupText(),
+                                            options.timeout().toMillis()));
+                }
+                context.tell("heard");
+                String[] ignored = order(context, options);
+                return true;
             }
         }
     }

@@ -125,6 +125,8 @@ final class RoleTypes {
         add("udaddy-client", UdaddyRoles.Client.class, UdaddyRoles.Result.class);
         add("mckey-sender", MulticastRoles.Sender.class, MulticastRoles.Sent.class);
         add("mckey-receiver", MulticastRoles.Receiver.class, MulticastRoles.Received.class);
+        add("multicast-probe-sender", MulticastRoles.ProbeSender.class, Long.class);
+        add("multicast-probe-receiver", MulticastRoles.ProbeReceiver.class, Boolean.class);
         add("rstream-server", StreamRoles.Server.class, StreamRoles.Result.class);
         add("rstream-client", StreamRoles.Client.class, StreamRoles.Result.class);
         add("rma-stream-server", RmaStreamRoles.Server.class, RmaStreamRoles.Result.class);
