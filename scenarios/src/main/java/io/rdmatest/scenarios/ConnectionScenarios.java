@@ -12,6 +12,7 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.role.LocalRoles.Pair;
 import io.rdmatest.scenarios.role.NodeFacts;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -20,11 +21,14 @@ import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.scenarios.role.UcmatoseOptions;
 import io.rdmatest.scenarios.role.UcmatoseRoles;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.Transport;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
@@ -42,6 +46,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 public class ConnectionScenarios {
 
     private static final Duration SCENARIO = Duration.ofSeconds(55);
+    private static final int TYPE_OF_SERVICE = 0x20;
+    private static final int ACK_TIMEOUT = 17;
 
     @ParameterizedTest(name = "{0} connections without data, {1}")
     @CsvSource({
@@ -152,16 +158,41 @@ public class ConnectionScenarios {
     @EnumSource(
             value = BringUp.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void typeOfService(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        report.parameter("type of service", 0x20);
-        run(options(settings).withTypeOfService(0x20).withBringUp(bringUp), stage, report);
+    void typeOfService(
+            BringUp bringUp, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+        report.parameter("type of service", TYPE_OF_SERVICE);
+        var results = run(options(settings).withTypeOfService(TYPE_OF_SERVICE).withBringUp(bringUp), stage, report);
+        // In an InfiniBand subnet, its manager makes a service level of it.
+        if (device.portAttributes().linkLayer() == LinkLayer.ETHERNET
+                && device.device().transport() != Transport.IWARP) {
+            requireEach(
+                    "traffic class of the queue pair",
+                    TYPE_OF_SERVICE,
+                    results.client(),
+                    UcmatoseRoles.Attributes::trafficClass);
+        }
     }
 
     @ParameterizedTest(name = "ACK timeout, {0}")
     @EnumSource(BringUp.class)
     void ackTimeout(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        report.parameter("ACK timeout exponent", 17);
-        run(options(settings).withAckTimeoutExponent(17).withBringUp(bringUp), stage, report);
+        report.parameter("ACK timeout exponent", ACK_TIMEOUT);
+        var results = run(options(settings).withAckTimeoutExponent(ACK_TIMEOUT).withBringUp(bringUp), stage, report);
+        for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
+            requireEach(
+                    "ACK timeout exponent of the queue pair", ACK_TIMEOUT, side, UcmatoseRoles.Attributes::ackTimeout);
+        }
+    }
+
+    /** An option is set where the queue pair has it: that the call succeeded says nothing. */
+    static void requireEach(
+            String what, int expected, UcmatoseRoles.Result side, ToIntFunction<UcmatoseRoles.Attributes> attribute) {
+        List<Integer> values =
+                side.attributes().stream().map(attribute::applyAsInt).toList();
+        if (values.isEmpty() || values.stream().anyMatch(value -> value != expected)) {
+            throw new AssertionError(
+                    "The %s is %s at each connection, %d was asked for".formatted(what, values, expected));
+        }
     }
 
     @Test
@@ -284,12 +315,14 @@ public class ConnectionScenarios {
         return UcmatoseOptions.defaults().withPort(0).withTimeout(settings.stepTimeout());
     }
 
-    private static void run(UcmatoseOptions options, Stage stage, RdmaReport report) {
-        run(options, options, stage, report);
+    private static Pair<UcmatoseRoles.Result, UcmatoseRoles.Result> run(
+            UcmatoseOptions options, Stage stage, RdmaReport report) {
+        return run(options, options, stage, report);
     }
 
     /** Runs both sides with options that differ in addresses only. */
-    private static void run(UcmatoseOptions ofServer, UcmatoseOptions options, Stage stage, RdmaReport report) {
+    private static Pair<UcmatoseRoles.Result, UcmatoseRoles.Result> run(
+            UcmatoseOptions ofServer, UcmatoseOptions options, Stage stage, RdmaReport report) {
         DeviceNeeds.of(stage).bringUp(options.bringUp());
         report.parameter("connections", options.connections());
         report.parameter("messages", options.messages());
@@ -314,6 +347,7 @@ public class ConnectionScenarios {
         step(report, "resolve route", results.client(), UcmatoseRoles.Times::route);
         step(report, "connect", results.client(), UcmatoseRoles.Times::connect);
         step(report, "disconnect", results.server(), UcmatoseRoles.Times::disconnect);
+        return results;
     }
 
     /** Reports the mean of a step, and of many connections how it is distributed. */

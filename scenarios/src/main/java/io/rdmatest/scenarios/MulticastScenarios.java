@@ -324,10 +324,11 @@ public class MulticastScenarios {
                 ignored = sender.hear("joining the group", patience());
                 ignored = receiver.hear("the first message of the group", patience());
                 sender.tell("heard");
-                report.measurement(
+                report.measurement(Measurement.count(
                         "probes until " + group + " delivered",
                         Long.parseLong(sender.hear("the end of the probes", patience())),
-                        "messages");
+                        "messages",
+                        Measurement.Better.NEITHER));
                 probes.put(group, List.of(receiver, sender));
             });
         }

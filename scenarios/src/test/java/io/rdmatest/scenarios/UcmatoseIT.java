@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Both sides of ucmatose with many connections, and everything that can be wrong between them. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -82,6 +83,27 @@ class UcmatoseIT {
             assertThat(result.bytesVerified()).isEqualTo((long) connections * messages * size);
         }
         assertThat(results.server().times()).allMatch(times -> times.disconnect() > 0);
+    }
+
+    /** The call that sets an option may succeed and change nothing. */
+    @ParameterizedTest
+    @EnumSource(BringUp.class)
+    void optionsOfAConnectionAreSeenAtItsQueuePair(BringUp bringUp) {
+        UcmatoseOptions options = options()
+                .withConnections(2)
+                .withMessages(1)
+                .withBringUp(bringUp)
+                .withTypeOfService(bringUp == BringUp.RAW ? null : 0x48)
+                .withAckTimeoutExponent(19);
+
+        var results = LocalRoles.runPair(
+                device, new UcmatoseRoles.Server(options), new UcmatoseRoles.Client(options), SCENARIO);
+
+        assertThat(results.client().attributes()).hasSize(2).allSatisfy(attributes -> {
+            assertThat(attributes.ackTimeout()).isEqualTo(19);
+            assertThat(attributes.trafficClass()).isEqualTo(bringUp == BringUp.RAW ? 0 : 0x48);
+        });
+        assertThat(results.server().attributes()).hasSize(2).allMatch(attributes -> attributes.ackTimeout() == 19);
     }
 
     @Test

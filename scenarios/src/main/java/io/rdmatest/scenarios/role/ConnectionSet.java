@@ -9,6 +9,7 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
@@ -16,6 +17,7 @@ import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
 import java.lang.foreign.MemorySegment;
@@ -72,6 +74,7 @@ final class ConnectionSet implements AutoCloseable {
     private final List<Connection> connections = new ArrayList<>();
     private final Map<CmId, Connection> byId = new IdentityHashMap<>();
     private final Map<DeviceContext, ConnectionPool> pools = new IdentityHashMap<>();
+    private final List<UcmatoseRoles.Attributes> attributes = new ArrayList<>();
     private final Deque<AutoCloseable> last = new ArrayDeque<>();
     private @Nullable EventChannel channel;
     private @Nullable CmId listener;
@@ -422,6 +425,12 @@ final class ConnectionSet implements AutoCloseable {
 
     private void up(Connection connection) {
         connection.connect = connection.lap();
+        if (options.typeOfService() != null || options.ackTimeoutExponent() != null) {
+            QueuePairModification queried = connection.queuePair().query();
+            AddressHandleAttributes vector = queried.addressVector();
+            attributes.add(
+                    new UcmatoseRoles.Attributes(vector == null ? -1 : vector.trafficClass(), queried.timeout()));
+        }
         connection.up = true;
         established++;
     }
@@ -895,6 +904,7 @@ final class ConnectionSet implements AutoCloseable {
                 bytesReceived,
                 bytesVerified,
                 unverified,
+                attributes,
                 surplus,
                 setUp,
                 transfer,

@@ -32,6 +32,14 @@ public final class UcmatoseRoles {
     public record Times(long resolve, long route, long connect, long disconnect) {}
 
     /**
+     * What ibv_query_qp(3) says of a connected queue pair.
+     *
+     * @param trafficClass the traffic class of its address vector, 0 to 255; -1 if it has none
+     * @param ackTimeout the exponent of its ACK timeout, 0 to 31
+     */
+    public record Attributes(int trafficClass, int ackTimeout) {}
+
+    /**
      * The results of one side.
      *
      * @param times one for each connection
@@ -40,6 +48,8 @@ public final class UcmatoseRoles {
      * @param bytesReceived bytes that arrived
      * @param bytesVerified bytes of them that were compared
      * @param unverified why payload that arrived was not compared; empty if all was, or there was none
+     * @param attributes what the device says of each queue pair once it is connected; empty unless the options set the type of
+     *     service or the ACK timeout
      * @param surplus connection requests beyond the number of connections, which the server rejected
      * @param setUpNanos until all connections stood, at the server from the first request
      * @param transferNanos for all messages of both directions
@@ -52,6 +62,7 @@ public final class UcmatoseRoles {
             long bytesReceived,
             long bytesVerified,
             String unverified,
+            List<Attributes> attributes,
             int surplus,
             long setUpNanos,
             long transferNanos,
@@ -60,6 +71,7 @@ public final class UcmatoseRoles {
         /** Keeps the list. */
         public Result {
             times = List.copyOf(times);
+            attributes = List.copyOf(attributes);
         }
 
         private Result tornDown(long nanos) {
@@ -70,6 +82,7 @@ public final class UcmatoseRoles {
                     bytesReceived,
                     bytesVerified,
                     unverified,
+                    attributes,
                     surplus,
                     setUpNanos,
                     transferNanos,
