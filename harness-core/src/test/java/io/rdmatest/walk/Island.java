@@ -989,6 +989,10 @@ final class Island {
             case 2 -> {
                 byte[] bytes = new byte[walker.one(0, 4, 15, 17)];
                 walker.no("Gid.of(" + bytes.length + " bytes)", () -> Gid.of(bytes), IllegalArgumentException.class);
+                byte[] hardware = new byte[walker.one(0, 6, 20)];
+                walker.random.nextBytes(hardware);
+                Gid made = walker.ok("Gid.ofHardware(" + hardware.length + " bytes)", () -> Gid.ofHardware(hardware));
+                walker.requireEqual(made.bytes()[0], (byte) (hardware.length == 6 ? 0xfe : 0), "first byte");
             }
             case 3 -> {
                 int value = walker.one(-1, 1 << 24, Integer.MIN_VALUE);
@@ -1096,9 +1100,11 @@ final class Island {
                 int port = walker.one(2, 255);
                 walker.no("port(" + port + ")", () -> context.port(port), RdmaException.class);
             }
-            case 4 ->
+            case 4 -> {
                 walker.requireEqual(
                         walker.ok("gid(1, " + gid.index() + ")", () -> context.gid(1, gid.index())), gid.gid(), "gid");
+                walker.requireEqual(walker.ok("current(" + gid + ")", () -> context.current(gid)), gid, "entry");
+            }
             case 5 -> {
                 int index = walker.one(-1, 250, 100_000);
                 walker.no("gid(1, " + index + ")", () -> context.gid(1, index), RdmaException.class);
@@ -1106,6 +1112,8 @@ final class Island {
             case 6 -> {
                 if (walker.chance(5)) {
                     List<RdmaDevice> devices = walker.ok("RdmaDevice.list()", RdmaDevice::list);
+                    walker.requireEqual(
+                            walker.ok("RdmaDevice.unusable()", RdmaDevice::unusable), Map.of(), "unusable devices");
                     Looks.random(walker, walker.pick(devices));
                     RdmaDevice device = walker.pick(devices);
                     walker.ok("hardwareCounters(" + device + ")", () -> device.hardwareCounters(gid.port()));
