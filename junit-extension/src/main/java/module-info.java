@@ -13,6 +13,7 @@ module io.rdmatest.junit {
     requires transitive org.junit.jupiter.api;
     requires transitive org.junit.jupiter.params;
     requires transitive HdrHistogram;
+    requires java.management;
     requires org.snakeyaml.engine;
 
     exports io.rdmatest.junit;

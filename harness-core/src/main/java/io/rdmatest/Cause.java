@@ -1,6 +1,7 @@
 package io.rdmatest;
 
 import java.util.Locale;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -321,6 +322,7 @@ public enum Cause {
             case Carrier carrier -> carrier.rdmaCause();
             case OutOfMemoryError e -> OUT_OF_MEMORY;
             case InterruptedException e -> INTERRUPTED;
+            case TimeoutException e -> TIME_LIMIT;
             default -> null;
         };
     }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
@@ -18,32 +19,61 @@ record Configuration(ExtensionContext context) {
         return new Configuration(context);
     }
 
-    /** Returns the bound of the nearest annotation that sets one, else of the configuration. */
-    Duration timeout() {
+    /** Returns the bound of the nearest annotation that sets one, JUnit's own included, else of the configuration. */
+    TimeLimit.Limit timeout() {
         Optional<ExtensionContext> current = Optional.of(context);
         while (current.isPresent()) {
-            Optional<String> annotated = current.get().getElement().flatMap(Configuration::timeoutOn);
+            Optional<TimeLimit.Limit> annotated = current.get().getElement().flatMap(Configuration::limitOn);
             if (annotated.isPresent()) {
-                try {
-                    return Quantity.duration(annotated.get());
-                } catch (IllegalArgumentException e) {
-                    throw new ExtensionConfigurationException(
-                            "@RdmaTest(timeout) on "
-                                    + current.get().getElement().get() + ": " + e.getMessage(),
-                            e);
-                }
+                return annotated.get();
             }
             current = current.get().getParent();
         }
-        return value(RdmaConfiguration.TIMEOUT)
-                .map(text -> {
-                    try {
-                        return Quantity.duration(text);
-                    } catch (IllegalArgumentException e) {
-                        throw new ExtensionConfigurationException(RdmaConfiguration.TIMEOUT + ": " + e.getMessage(), e);
-                    }
-                })
-                .orElse(DEFAULT_TIMEOUT);
+        return new TimeLimit.Limit(
+                value(RdmaConfiguration.TIMEOUT)
+                        .map(text -> duration(text, RdmaConfiguration.TIMEOUT))
+                        .orElse(DEFAULT_TIMEOUT),
+                RdmaConfiguration.TIMEOUT);
+    }
+
+    /**
+     * Returns the bound of a lifecycle method: that of a @Timeout on it, else that of the test or class. JUnit's @Timeout on a
+     * class is for its tests.
+     */
+    TimeLimit.Limit timeout(AnnotatedElement method) {
+        return junitLimit(method).orElseGet(this::timeout);
+    }
+
+    private static Optional<TimeLimit.Limit> limitOn(AnnotatedElement element) {
+        return timeoutOn(element)
+                .map(text ->
+                        new TimeLimit.Limit(duration(text, "@RdmaTest(timeout) on " + element), "@RdmaTest(timeout)"))
+                .or(() -> junitLimit(element));
+    }
+
+    private static Optional<TimeLimit.Limit> junitLimit(AnnotatedElement element) {
+        return AnnotationSupport.findAnnotation(element, Timeout.class)
+                .map(timeout -> new TimeLimit.Limit(
+                        Duration.of(timeout.value(), timeout.unit().toChronoUnit()), "@Timeout"));
+    }
+
+    private static Duration duration(String text, String source) {
+        try {
+            return Quantity.duration(text);
+        } catch (IllegalArgumentException e) {
+            throw new ExtensionConfigurationException(source + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Tells whether limits are off: by JUnit's mode of timeouts or, unless that is set, in a debugger. */
+    boolean timeoutsOff() {
+        return switch (context.getConfigurationParameter(Timeout.TIMEOUT_MODE_PROPERTY_NAME)
+                .map(mode -> mode.strip().toLowerCase(Locale.ROOT))
+                .orElse("disabled_on_debug")) {
+            case "disabled" -> true;
+            case "disabled_on_debug" -> TimeLimit.isDebugged();
+            default -> false;
+        };
     }
 
     private static Optional<String> timeoutOn(AnnotatedElement element) {
@@ -88,11 +118,11 @@ record Configuration(ExtensionContext context) {
     }
 
     private String counters() {
-        return choice(RdmaConfiguration.COUNTERS, "fail", "report", "off");
+        return choice(RdmaConfiguration.COUNTERS, "report", "fail", "off");
     }
 
     private String audit() {
-        return choice(RdmaConfiguration.AUDIT, "kernel", "ledger", "off");
+        return choice(RdmaConfiguration.AUDIT, "ledger", "kernel", "off");
     }
 
     /** Returns the chosen one of some words, the first unless one is chosen. */

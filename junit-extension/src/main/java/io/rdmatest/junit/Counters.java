@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.FabricDevice;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +13,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
-import org.opentest4j.AssertionFailedError;
 
 /** What a port's counters were when a test began. */
 final class Counters {
@@ -85,7 +85,7 @@ final class Counters {
     /**
      * Publishes which counters grew, and fails if one of them must not have.
      *
-     * @throws AssertionFailedError if an error counter grew while no other test ran, and the test was not told to ignore it
+     * @throws FabricError if an error counter grew while no other test ran, and the test was not told to ignore it
      */
     void judge(ExtensionContext context) {
         judge(context, "", device.toString(), driver(), before, now());
@@ -109,20 +109,31 @@ final class Counters {
         }
         context.publishReportEntry(ReportKeys.COUNTERS, where.isEmpty() ? words(growth) : where + ": " + words(growth));
         // Counters are the device's: whose packets they counted can't be told while tests overlap.
-        if (Configuration.of(context).countersFail()
+        boolean lossless = promisesLossless(context);
+        if ((Configuration.of(context).countersFail() || lossless)
                 && Life.of(context).isAlone()
                 && context.getExecutionException().isEmpty()) {
             Map<String, Long> unexpected = unexpected(growth, driver, context);
             if (!unexpected.isEmpty()) {
-                throw new AssertionFailedError("error counters of " + device + " grew during "
-                        + context.getDisplayName() + ": " + words(unexpected)
-                        + "; if the test provokes that, annotate it with @IgnoreCounters("
-                        + unexpected.keySet().stream()
-                                .map(name -> '"' + name + '"')
-                                .collect(Collectors.joining(", ", unexpected.size() == 1 ? "" : "{", ""))
-                        + (unexpected.size() == 1 ? ")" : "})"));
+                throw new FabricError(
+                        lossless ? Cause.PROMISE_BROKEN : Cause.COUNTERS,
+                        (lossless ? "the fabric file promises a lossless network, but " : "") + "error counters of "
+                                + device + " grew during "
+                                + context.getDisplayName() + ": " + words(unexpected)
+                                + "; if the test provokes that, annotate it with @IgnoreCounters("
+                                + unexpected.keySet().stream()
+                                        .map(name -> '"' + name + '"')
+                                        .collect(Collectors.joining(", ", unexpected.size() == 1 ? "" : "{", ""))
+                                + (unexpected.size() == 1 ? ")" : "})"));
             }
         }
+    }
+
+    /** A network that loses nothing gives no cause to repeat anything, whatever else the run thinks of counters. */
+    private static boolean promisesLossless(ExtensionContext context) {
+        RunDevice device = RunDevice.of(context);
+        return device.failure().isEmpty()
+                && RequirementCondition.promises(device).lossless();
     }
 
     private static SortedMap<String, Long> suspicious(Map<String, Long> before, Map<String, Long> now, String driver) {

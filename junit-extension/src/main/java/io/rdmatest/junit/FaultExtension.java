@@ -82,7 +82,7 @@ final class FaultExtension extends RequirementCondition<Fault> implements AfterE
         RunDevice device = RunDevice.of(context);
         Fabric fabric = device.fabric();
         NetworkFault fault = read(wanted, context);
-        Duration time = time(Configuration.of(context).timeout());
+        Duration time = time(Configuration.of(context).timeout().duration());
         for (Node node : nodes(wanted, fabric, context)) {
             injected.faults.push(Faults.on(fabric).network(met(node, device.require()), fault, time));
             context.publishReportEntry(

@@ -10,6 +10,7 @@ import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -69,6 +71,32 @@ final class KernelAudit {
     /** Contexts without a thread that turned out to be another process's. */
     private static final Set<Key> FOREIGN = ConcurrentHashMap.newKeySet();
 
+    /** The kernel's number of the first PID namespace, PROC_PID_INIT_INO. */
+    private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
+
+    static final String BLIND =
+            RdmaConfiguration.AUDIT + "=kernel has no effect: this process runs in a PID namespace of its own, as in a"
+                    + " container, where the kernel does not say which process an object belongs to."
+                    + " Tests are checked by the ledger only.";
+
+    private static final boolean OWNERS_ARE_TOLD = ownersAreTold(Path.of("/proc/self/ns/pid"));
+    private static final AtomicBoolean WARNED = new AtomicBoolean();
+
+    /**
+     * Tells whether the kernel's list says whose its objects are. In a PID namespace of its own, a process sees the objects of
+     * processes outside of it without their process.
+     *
+     * @param namespace the link that names the process's PID namespace
+     */
+    static boolean ownersAreTold(Path namespace) {
+        try {
+            return Files.readSymbolicLink(namespace).toString().equals(FIRST_PID_NAMESPACE);
+        } catch (IOException | UnsupportedOperationException e) {
+            // A kernel without PID namespaces.
+            return true;
+        }
+    }
+
     private record Key(Kind kind, String device, long number) {
         static Key of(KernelResource resource) {
             return new Key(resource.kind(), resource.device(), resource.number());
@@ -98,9 +126,15 @@ final class KernelAudit {
     /**
      * Looks at what there is.
      *
-     * @return null where the kernel has no RDMA subsystem to ask
+     * @return null where the kernel has no RDMA subsystem to ask, or does not say whose its objects are
      */
     static @Nullable KernelAudit begin() {
+        if (!OWNERS_ARE_TOLD) {
+            if (WARNED.compareAndSet(false, true)) {
+                System.err.println(BLIND);
+            }
+            return null;
+        }
         try {
             Set<Key> before = KernelResource.list().stream().map(Key::of).collect(Collectors.toSet());
             return new KernelAudit(before, picture(Ledger.live()), nativeThreadId());

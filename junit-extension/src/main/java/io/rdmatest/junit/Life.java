@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
@@ -47,6 +48,7 @@ final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResou
     /** The lives of classes and tests that have begun and not ended, in all runs of this JVM; guarded by itself. */
     private static final Set<Life> UNDER_WAY = identitySet();
 
+    private final ExtensionContext context;
     private final String name;
     private final @Nullable Life enclosing;
     private final boolean audited;
@@ -65,8 +67,9 @@ final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResou
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private final Map<Object, Object> byKey = new HashMap<>();
 
-    private Life(String name, @Nullable Life enclosing, boolean audited) {
-        this.name = name;
+    private Life(ExtensionContext context, @Nullable Life enclosing, boolean audited) {
+        this.context = context;
+        this.name = context.getDisplayName();
         this.enclosing = enclosing;
         this.audited = audited;
         this.owner = Ledger.Owner.of(name, enclosing == null ? null : enclosing.owner);
@@ -108,8 +111,7 @@ final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResou
         boolean audited = enclosing != null && !Configuration.of(context).auditOff();
         Key key = new Key(context.getUniqueId());
         return context.getStore(NAMESPACE)
-                .getOrComputeIfAbsent(
-                        key, ignored -> new Life(context.getDisplayName(), enclosing, audited), Life.class);
+                .getOrComputeIfAbsent(key, ignored -> new Life(context, enclosing, audited), Life.class);
     }
 
     static Life ofRun(ExtensionContext context) {
@@ -250,7 +252,7 @@ final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResou
     private void fail(List<String> leaks, List<Throwable> failures) {
         Throwable first = null;
         for (String leak : leaks.reversed()) {
-            AssertionError error = new AssertionError(name + leak);
+            TestFaultError error = new TestFaultError(Cause.LEAK, name + leak);
             if (first != null) {
                 error.addSuppressed(first);
             }
@@ -262,6 +264,9 @@ final class Life implements AutoCloseable, ExtensionContext.Store.CloseableResou
             } else {
                 first.addSuppressed(failure);
             }
+        }
+        if (first != null) {
+            ReportKeys.publishCause(context, first);
         }
         if (first instanceof Error error) {
             throw error;

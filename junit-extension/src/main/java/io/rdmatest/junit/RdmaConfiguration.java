@@ -51,16 +51,18 @@ public final class RdmaConfiguration {
     public static final String STALE_DEVIATIONS = "rdma.deviations.stale";
 
     /**
-     * How closely a test is checked for native objects it left behind: {@value}. {@code kernel} unless set: after each test
-     * and each class the harness's own ledger, and the kernel's list of this process's objects (rdma-resource(8));
-     * {@code ledger}: the ledger only; {@code off}: not at all.
+     * How closely a test is checked for native objects it left behind: {@value}. {@code ledger} unless set: after each test
+     * and each class the harness's own ledger; {@code kernel}: also the kernel's list of this process's objects
+     * (rdma-resource(8)), unless the process is in a PID namespace of its own; {@code off}: not at all. {@code ./qualify} sets
+     * {@code kernel}.
      */
     public static final String AUDIT = "rdma.audit";
 
     /**
-     * What becomes of a test during which error counters of the device grew: {@value}. {@code fail} unless set: it fails,
-     * unless {@link IgnoreCounters @IgnoreCounters} allows it or another test ran at the same time; {@code report}: the
-     * growth is published only; {@code off}: counters are read for the diagnosis of a failure only.
+     * What happens to a test during which error counters of the device grew: {@value}. {@code report} unless set: the growth
+     * is published; {@code fail}: the test fails, unless {@link IgnoreCounters @IgnoreCounters} allows it or another test ran at
+     * the same time; {@code off}: counters are read for the diagnosis of a failure only. {@code ./qualify} sets {@code fail}.
+     * With {@code report}, a test still fails if the fabric file promises that the network is lossless.
      */
     public static final String COUNTERS = "rdma.counters";
 

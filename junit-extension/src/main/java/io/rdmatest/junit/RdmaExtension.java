@@ -12,6 +12,7 @@ import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.SharedReceiveQueue;
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.time.Duration;
@@ -28,10 +29,12 @@ import org.junit.jupiter.api.extension.DynamicTestInvocationContext;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
+import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.opentest4j.TestAbortedException;
 
 /**
@@ -66,7 +69,9 @@ public final class RdmaExtension
                 BeforeEachCallback,
                 AfterEachCallback,
                 ParameterResolver,
-                InvocationInterceptor {
+                InvocationInterceptor,
+                TestExecutionExceptionHandler,
+                LifecycleMethodExecutionExceptionHandler {
 
     private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(RdmaExtension.class);
 
@@ -142,7 +147,7 @@ public final class RdmaExtension
         }
         beginAudit(context);
         if (device.failure().isEmpty()) {
-            ProvidedFields.fillStatic(context);
+            fill("@Provided static fields of ", context, () -> ProvidedFields.fillStatic(context));
         }
     }
 
@@ -167,8 +172,34 @@ public final class RdmaExtension
         beginAudit(context);
         Watch ignored = Watch.over(context);
         Outcome.beforeEach(context);
-        ProvidedFields.fillStatic(context);
-        ProvidedFields.fillInstances(context);
+        fill("@Provided fields of ", context, () -> {
+            ProvidedFields.fillStatic(context);
+            ProvidedFields.fillInstances(context);
+        });
+    }
+
+    /** Bounds and judges what fields ask for as if the test's body did. */
+    private static void fill(String what, ExtensionContext context, Runnable work) {
+        unchecked(() -> bound(
+                () -> {
+                    work.run();
+                    return null;
+                },
+                what + context.getDisplayName(),
+                Configuration.of(context).timeout(),
+                context,
+                context.getTestMethod().isPresent()));
+    }
+
+    /** What is provisioned throws no checked exceptions. */
+    private static <T extends @Nullable Object> T unchecked(Invocation<T> work) {
+        try {
+            return work.proceed();
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void beginAudit(ExtensionContext context) {
@@ -210,9 +241,49 @@ public final class RdmaExtension
                     + site(parameter).where()
                     + " makes several tests of one: declare it with @RdmaParameterizedTest instead of @RdmaTest");
         }
-        return parameter.getParameter().getType() == RdmaReport.class
-                ? report(context)
-                : new Provision(site(parameter), context).resolve();
+        if (parameter.getParameter().getType() == RdmaReport.class) {
+            return report(context);
+        }
+        Site site = site(parameter);
+        // JUnit wraps what this throws and hands it to the handlers below, which judge it.
+        return unchecked(() -> limited(
+                () -> new Provision(site, context).resolve(),
+                "injection of " + site.where(),
+                Configuration.of(context).timeout(),
+                Watch.over(context),
+                context));
+    }
+
+    /** What interceptors have seen is judged already; what fails while parameters are injected comes here first. */
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
+        throw injected(thrown, "parameters of " + context.getDisplayName(), context, true);
+    }
+
+    @Override
+    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
+        throw injected(thrown, "parameters of @BeforeAll of " + context.getDisplayName(), context, false);
+    }
+
+    @Override
+    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
+        throw injected(thrown, "parameters of @BeforeEach of " + context.getDisplayName(), context, true);
+    }
+
+    @Override
+    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
+        throw injected(thrown, "parameters of @AfterEach of " + context.getDisplayName(), context, true);
+    }
+
+    @Override
+    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
+        throw injected(thrown, "parameters of @AfterAll of " + context.getDisplayName(), context, false);
+    }
+
+    private Throwable injected(Throwable thrown, String what, ExtensionContext context, boolean test) {
+        return thrown instanceof ParameterResolutionException && !isIdle(context)
+                ? judged(thrown, what, context, test)
+                : thrown;
     }
 
     private static Site site(ParameterContext parameter) {
@@ -230,7 +301,12 @@ public final class RdmaExtension
             ExtensionContext context)
             throws Throwable {
         beginAudit(context);
-        return run(invocation, "constructor of " + context.getDisplayName(), context, false);
+        return run(
+                invocation,
+                "constructor of " + context.getDisplayName(),
+                invocationContext.getExecutable(),
+                context,
+                false);
     }
 
     @Override
@@ -239,7 +315,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("@BeforeAll", invocationContext), context, false);
+        run(invocation, name("@BeforeAll", invocationContext), invocationContext.getExecutable(), context, false);
     }
 
     @Override
@@ -248,7 +324,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("@BeforeEach", invocationContext), context, false);
+        run(invocation, name("@BeforeEach", invocationContext), invocationContext.getExecutable(), context, false);
     }
 
     @Override
@@ -257,7 +333,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("@AfterEach", invocationContext), context, false);
+        run(invocation, name("@AfterEach", invocationContext), invocationContext.getExecutable(), context, false);
     }
 
     @Override
@@ -266,7 +342,7 @@ public final class RdmaExtension
             ReflectiveInvocationContext<Method> invocationContext,
             ExtensionContext context)
             throws Throwable {
-        run(invocation, name("@AfterAll", invocationContext), context, false);
+        run(invocation, name("@AfterAll", invocationContext), invocationContext.getExecutable(), context, false);
     }
 
     @Override
@@ -291,7 +367,8 @@ public final class RdmaExtension
     public <T> T interceptTestFactoryMethod(
             Invocation<T> invocation, ReflectiveInvocationContext<Method> invocationContext, ExtensionContext context)
             throws Throwable {
-        return run(invocation, name("test factory", invocationContext), context, true);
+        return run(
+                invocation, name("test factory", invocationContext), invocationContext.getExecutable(), context, true);
     }
 
     @Override
@@ -309,7 +386,7 @@ public final class RdmaExtension
     }
 
     private void test(Invocation<@Nullable Void> invocation, String what, ExtensionContext context) throws Throwable {
-        run(invocation, what, context, true);
+        run(invocation, what, null, context, true);
         // Once: where both register the extension, one is around the other, and would take its verdict for the test's.
         if (!isIdle(context)) {
             Outcome.passed(context);
@@ -317,35 +394,62 @@ public final class RdmaExtension
     }
 
     private <T extends @Nullable Object> T run(
-            Invocation<T> invocation, String what, ExtensionContext context, boolean body) throws Throwable {
+            Invocation<T> invocation,
+            String what,
+            @Nullable AnnotatedElement method,
+            ExtensionContext context,
+            boolean test)
+            throws Throwable {
         if (isIdle(context)) {
             return invocation.proceed();
         }
+        Configuration configuration = Configuration.of(context);
+        TimeLimit.Limit limit = method == null ? configuration.timeout() : configuration.timeout(method);
         try (CurrentContext ignored = CurrentContext.enter(context)) {
-            return bound(invocation, what, context, body);
+            return bound(invocation, what, limit, context, test);
         }
     }
 
     private static <T extends @Nullable Object> T bound(
-            Invocation<T> invocation, String what, ExtensionContext context, boolean body) throws Throwable {
-        Configuration configuration = Configuration.of(context);
-        Life life = Life.of(context);
+            Invocation<T> invocation, String what, TimeLimit.Limit limit, ExtensionContext context, boolean test)
+            throws Throwable {
+        // It begins here, before the first failure.
         Watch watch = Watch.over(context);
-        TimeLimit limit = Life.ofRun(context).provide(TimeLimit.class, TimeLimit.class, TimeLimit::new);
-        try (Ledger.Acting ignored = life.act()) {
-            return limit.bound(
-                    invocation,
-                    what,
-                    configuration.timeout(),
-                    () -> watch.expired(what),
-                    () -> Diagnosis.flush(life.live()));
-        } catch (TestAbortedException e) {
-            throw Outcome.aborted(e, context);
+        try (Ledger.Acting ignored = Life.of(context).act()) {
+            return limited(invocation, what, limit, watch, context);
         } catch (Throwable e) {
-            // A set-up that fails has not yet tested anything: it stays broken.
-            Throwable failure = watch.failed(what, e, body);
-            throw body ? Outcome.failed(failure, context) : failure;
+            throw judged(e, what, context, test);
         }
+    }
+
+    private static <T extends @Nullable Object> T limited(
+            Invocation<T> invocation, String what, TimeLimit.Limit limit, Watch watch, ExtensionContext context)
+            throws Throwable {
+        if (Configuration.of(context).timeoutsOff()) {
+            return invocation.proceed();
+        }
+        Life life = Life.of(context);
+        return Life.ofRun(context)
+                .provide(TimeLimit.class, TimeLimit.class, TimeLimit::new)
+                .bound(invocation, what, limit, () -> watch.expired(what), () -> Diagnosis.flush(life.live()));
+    }
+
+    /**
+     * Decides what a failure means, and publishes what there is to know of it.
+     *
+     * @param test whether the deviations that are known of a test apply
+     * @return what has to be thrown
+     */
+    private static Throwable judged(Throwable thrown, String what, ExtensionContext context, boolean test) {
+        if (Verdict.cause(thrown) instanceof TestAbortedException aborted) {
+            return Outcome.aborted(aborted, context);
+        }
+        Throwable failure = Watch.over(context).failed(what, thrown);
+        Throwable outcome = test ? Outcome.failed(failure, context) : failure;
+        if (!(outcome instanceof TestAbortedException)) {
+            ReportKeys.publishCause(context, outcome);
+        }
+        return outcome;
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.rdmatest.junit;
 
+import org.junit.jupiter.api.extension.ExtensionContext;
+
 /**
  * The keys of the report entries that a test publishes through JUnit, for listeners to read. One entry is one fact: the
  * first key names its kind, the others belong to it.
@@ -138,5 +140,15 @@ public final class ReportKeys {
      */
     public static final String SKIPPED = "rdma.skipped";
 
+    /**
+     * Why the test failed or is broken: the name of a {@link io.rdmatest.Cause}. Of several entries of a test the first
+     * counts.
+     */
+    public static final String CAUSE = "rdma.cause";
+
     private ReportKeys() {}
+
+    static void publishCause(ExtensionContext context, Throwable failure) {
+        context.publishReportEntry(CAUSE, Verdict.why(failure).name());
+    }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.Promises;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Inherited;
@@ -109,8 +110,10 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
             List<Lack> lacks = lacks(place, context);
             Optional<Lack> broken = lacks.stream().filter(Lack::promised).findFirst();
             if (broken.isPresent()) {
-                throw new AssertionFailedError(RunDevice.of(context).fabric() + " breaks its promise: "
-                        + broken.get().detail());
+                throw new FabricError(
+                        Cause.PROMISE_BROKEN,
+                        RunDevice.of(context).fabric() + " breaks its promise: "
+                                + broken.get().detail());
             }
             if (fail && !lacks.isEmpty()) {
                 Lack first = lacks.getFirst();

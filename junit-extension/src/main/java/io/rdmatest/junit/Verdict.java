@@ -1,62 +1,64 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
+import io.rdmatest.Cause;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Tells a fabric that broke its promise (failed) from a harness or host that is broken.
- *
- * <p>The harness has no JUnit and throws the same exceptions whoever calls it. In the body of a test a completion in error,
- * another CM event than the awaited one, and an event that did not come are what the test was there to find.
+ * Tells a fabric that broke its promise (failed) from a harness, host or test that is broken. The {@link Cause} of a failure
+ * decides, wherever in a test it happens.
  */
 final class Verdict {
 
     private Verdict() {}
 
-    /** Returns what lies below the wrapping that other threads' exceptions come in. */
+    /** Returns what lies below the wrapping that exceptions of other threads, and of injected parameters, come in. */
     static Throwable cause(Throwable thrown) {
         Throwable cause = thrown;
-        while ((cause instanceof ExecutionException || cause instanceof CompletionException)
+        while ((cause instanceof ExecutionException
+                        || cause instanceof CompletionException
+                        || cause instanceof ParameterResolutionException)
                 && cause.getCause() != null) {
             cause = cause.getCause();
         }
         return cause;
     }
 
-    private static boolean isOfFabric(Throwable cause) {
-        return cause instanceof WorkCompletionException
-                || cause instanceof UnexpectedCmEventException
-                || cause instanceof RdmaTimeoutException;
+    /** Returns what went wrong, with the exceptions of JUnit that the core does not know. */
+    static Cause why(Throwable thrown) {
+        Throwable cause = cause(thrown);
+        if (cause instanceof TestAbortedException) {
+            return Cause.NOT_APPLICABLE;
+        }
+        return cause instanceof ExtensionConfigurationException || cause instanceof ParameterResolutionException
+                ? Cause.MISCONFIGURED
+                : Cause.of(thrown);
     }
 
     /** Returns whether the fabric is to blame, as opposed to the harness, the host or the test. */
     static boolean isFabricFailure(Throwable thrown) {
-        return of(thrown) instanceof AssertionError;
-    }
-
-    /** Returns what a test body's exception has to become: itself, or an assertion error with the same message. */
-    static Throwable of(Throwable thrown) {
-        return of(thrown, UnaryOperator.identity());
+        return why(thrown).verdict() == Cause.Verdict.FAILED;
     }
 
     /**
-     * Returns what a test body's exception has to become.
+     * Returns what an exception of a test has to become: an assertion error where the fabric is to blame, else itself.
      *
      * @param thrown the exception
      * @param explain makes the message of an assertion error out of that of the harness's exception
      */
     static Throwable of(Throwable thrown, UnaryOperator<String> explain) {
         Throwable cause = cause(thrown);
-        if (isOfFabric(cause)) {
-            return new AssertionFailedError(explain.apply(String.valueOf(cause.getMessage())), thrown);
+        // What another thread of the test asserted, or why it gave up, stays as it is.
+        if (cause instanceof AssertionError || cause instanceof TestAbortedException) {
+            return cause;
         }
-        // What another thread of the test asserted, or why it gave up, keeps its colour.
-        return cause instanceof AssertionError || cause instanceof TestAbortedException ? cause : thrown;
+        return isFabricFailure(thrown)
+                ? new AssertionFailedError(explain.apply(String.valueOf(cause.getMessage())), thrown)
+                : thrown;
     }
 }

@@ -6,7 +6,6 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.MediaType;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.opentest4j.AssertionFailedError;
 
 /** What was when a test, or a class, began, and what is told of it when it fails. */
 final class Watch {
@@ -57,10 +56,9 @@ final class Watch {
     /**
      * Publishes what there is to know of a failure.
      *
-     * @param body whether it happened in the body of a test, where the fabric is on trial
      * @return what has to be thrown
      */
-    Throwable failed(String what, Throwable thrown, boolean body) {
+    Throwable failed(String what, Throwable thrown) {
         Diagnosis.Report seen = atTimeout;
         Throwable cause = Verdict.cause(thrown);
         Diagnosis.Report report = seen == null ? Diagnosis.of(what, cause, life.inSight(), counters, began) : seen;
@@ -70,10 +68,8 @@ final class Watch {
         String lines = report.lines().stream()
                 .map(line -> System.lineSeparator() + line)
                 .collect(Collectors.joining());
-        Throwable verdict = body
-                ? Verdict.of(
-                        thrown, message -> message + (report.cause().isEmpty() ? "" : ": " + report.cause()) + lines)
-                : thrown;
+        Throwable verdict = Verdict.of(
+                thrown, message -> message + (report.cause().isEmpty() ? "" : ": " + report.cause()) + lines);
         if (seen == null && verdict == cause && !report.lines().isEmpty()) {
             verdict.addSuppressed(new Note(String.join(System.lineSeparator(), report.lines())));
         }
@@ -92,7 +88,7 @@ final class Watch {
     /**
      * Publishes which counters grew, and fails if one of them must not have.
      *
-     * @throws AssertionFailedError if an error counter grew while no other test ran, and the test was not told to ignore it
+     * @throws FabricError if an error counter grew while no other test ran, and the test was not told to ignore it
      */
     void judgeCounters() {
         if (counters != null && !Configuration.of(context).countersOff()) {

@@ -2,17 +2,28 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.testkit.engine.EngineTestKit;
 
 @Isolated("it looks at the ledger as a whole")
 class AuditTests {
@@ -68,11 +79,18 @@ class AuditTests {
         List<NativeResource> before = Ledger.live();
         Run run = Run.withoutDevice(LeakingTestCase.class);
         assertThat(run.failure("aLeaks"))
-                .isInstanceOf(AssertionError.class)
+                .isInstanceOf(TestFaultError.class)
                 .hasMessageContaining("aLeaks() left 2 native objects behind: pd none/1, mr none/2")
                 .hasMessageContaining("pd none/1, created at")
                 .hasMessageContaining("mr none/2, created at")
                 .hasMessageContaining("LeakingTestCase.aLeaks(AuditTests.java:");
+        // The fabric did nothing wrong: the test is broken.
+        assertThat(Cause.of(run.failure("aLeaks"))).isEqualTo(Cause.LEAK);
+        assertThat(run.entries())
+                .containsSubsequence(
+                        Map.of(ReportKeys.CAUSE, "LEAK"),
+                        Map.of(ReportKeys.CAUSE, "DEFECT"),
+                        Map.of(ReportKeys.CAUSE, "LEAK"));
         assertThat(run.succeeded()).containsExactly("bIsNotBlamedForTheOneBefore()");
         assertThat(RELEASED).startsWith("mr none/2", "pd none/1");
         assertThat(Ledger.live()).isEqualTo(before);
@@ -85,7 +103,7 @@ class AuditTests {
         Run run = Run.withoutDevice(
                 LeakingTestCase.class, "junit.jupiter.extensions.store.close.autocloseable.enabled", "false");
         assertThat(run.failure("aLeaks"))
-                .isInstanceOf(AssertionError.class)
+                .isInstanceOf(TestFaultError.class)
                 .hasMessageContaining("aLeaks() left 2 native objects behind: pd none/1, mr none/2");
         assertThat(RELEASED).containsExactly("mr none/2", "pd none/1", "pd none/3", "cq none/4");
         assertThat(Ledger.live()).isEqualTo(before);
@@ -145,6 +163,51 @@ class AuditTests {
     void refusesAnUnknownKindOfAudit() {
         assertThat(Run.withoutDevice(ClassLeakTestCase.class, RdmaConfiguration.AUDIT, "often")
                         .failure("AuditTests$ClassLeakTestCase"))
-                .hasMessageContaining("rdma.audit: \"often\" is not one of kernel, ledger, off");
+                .hasMessageContaining("rdma.audit: \"often\" is not one of ledger, kernel, off");
+    }
+
+    /** In a container, objects of processes outside of it have no process, and would be taken for leaks. */
+    @Test
+    void theKernelIsAskedOnlyWhereItSaysWhoseItsObjectsAre(@TempDir Path folder) throws IOException {
+        Path first = Files.createSymbolicLink(folder.resolve("first"), Path.of("pid:[4026531836]"));
+        Path container = Files.createSymbolicLink(folder.resolve("container"), Path.of("pid:[4026532291]"));
+
+        assertThat(KernelAudit.ownersAreTold(first)).isTrue();
+        assertThat(KernelAudit.ownersAreTold(container)).isFalse();
+        assertThat(KernelAudit.ownersAreTold(folder.resolve("none"))).isTrue();
+    }
+
+    @RdmaTest
+    @ExtendWith(Seeing.class)
+    static class DefaultsTestCase {
+        @RdmaTest
+        void sees() {}
+    }
+
+    private static final List<Boolean> SEEN = new ArrayList<>();
+
+    private static final class Seeing implements BeforeEachCallback {
+        @Override
+        public void beforeEach(ExtensionContext context) {
+            Configuration configuration = Configuration.of(context);
+            SEEN.addAll(List.of(
+                    configuration.auditKernel(),
+                    configuration.auditOff(),
+                    configuration.countersFail(),
+                    configuration.countersOff()));
+        }
+    }
+
+    /** Another job on the device, or another pod, must not fail a stranger's tests. */
+    @Test
+    void aStrangersProjectAsksForTheLedgerAndReportsCounters() {
+        EngineTestKit.engine("junit-jupiter")
+                .configurationParameter(RdmaConfiguration.REQUIRE_DEVICE, "false")
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
+                .selectors(DiscoverySelectors.selectClass(DefaultsTestCase.class))
+                .execute()
+                .testEvents()
+                .assertStatistics(statistics -> statistics.succeeded(1));
+        assertThat(SEEN).containsExactly(false, false, false, false);
     }
 }

@@ -2,9 +2,11 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.Cause;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
+import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryRegion;
@@ -13,11 +15,15 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.opentest4j.AssertionFailedError;
 
 /** What a report says first, and what its file says at all. */
@@ -126,15 +132,15 @@ class DiagnosisIT {
         Throwable waits = run.failure("waitsForAMessage");
         assertThat(waits).isInstanceOf(AssertionFailedError.class);
         assertThat(firstLine(waits))
-                .matches(
-                        "no completion on cq \\w+/\\d+ within 300 ms; none came: the peer is silent: server qp \\w+/\\d+"
-                                + " has 1 receive outstanding, and client qp \\w+/\\d+ at the other end is in RTS and has posted"
-                                + " no send");
+                .matches("no completion on cq \\w+/\\d+ within 300 ms; none came: the peer is silent: server qp"
+                        + " \\w+/\\d+ has 1 receive outstanding, and client qp \\w+/\\d+ at the other end is in"
+                        + " RTS and has posted no send");
         assertThat(waits.getMessage().lines()).hasSize(3);
         Throwable cut = run.failure("isCutShort");
         assertThat(firstLine(cut))
                 .startsWith(
-                        "test SilentPeerTestCase.isCutShort did not finish within 1 s: the peer is silent: server qp")
+                        "test SilentPeerTestCase.isCutShort did not finish within 1 s (@RdmaTest(timeout)): the peer"
+                                + " is silent: server qp")
                 .endsWith("; it was in");
         assertThat(run.files("diagnosis.txt"))
                 .hasSize(2)
@@ -145,8 +151,8 @@ class DiagnosisIT {
                         .containsPattern("server qp \\w+/\\d+, RC, state RTS")
                         .contains("sends: 0 posted, 0 completed; receives: 1 posted, 0 completed")
                         .containsPattern(
-                                "current state \\w+, destination QP [1-9]\\d*, path MTU MTU_\\d+, send PSN \\d+, receive PSN"
-                                        + " \\d+, timeout \\d+, retry count 7, RNR retry 7")
+                                "current state \\w+, destination QP [1-9]\\d*, path MTU MTU_\\d+, send PSN \\d+,"
+                                        + " receive PSN \\d+, timeout \\d+, retry count 7, RNR retry 7")
                         .containsPattern("(?s)== ports and GIDs.*port 1: .*ACTIVE.*GidEntry")
                         .containsPattern("(?s)== counters.*sent_pkts: \\d+ -> \\d+")
                         .containsPattern("(?s)== kernel log since the test began\\R\\S")
@@ -228,5 +234,28 @@ class DiagnosisIT {
         assertThat(run.failed()).isEmpty();
         assertThat(run.entries())
                 .anySatisfy(entry -> assertThat(entry.get(ReportKeys.COUNTERS)).contains("retry_exceeded_err +1"));
+    }
+
+    /** The promise is judged by counters, whatever the run thinks of them otherwise. */
+    @Test
+    void aLosslessNetworkGivesNoCauseToRepeat(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("lossless.yaml"), """
+            fabric: lossless
+            nodes:
+              - name: here
+                device: auto
+                promises: { lossless: true }
+            """);
+        Run run = Run.of(
+                NobodyThereTestCase.class,
+                RdmaConfiguration.COUNTERS,
+                "report",
+                FabricConfiguration.FABRIC,
+                file.toString());
+        assertThat(run.failure("losesItsPeer"))
+                .hasMessageStartingWith("the fabric file promises a lossless network, but error counters of ")
+                .extracting(Cause::of)
+                .isEqualTo(Cause.PROMISE_BROKEN);
+        assertThat(run.succeeded()).singleElement().asString().startsWith("losesItOnPurpose");
     }
 }

@@ -89,7 +89,7 @@ class KernelAuditIT {
     void failsTheTestThatLeavesAnObjectInTheKernel() {
         Run run = Run.of(LeakingPastTheLedgerTestCase.class);
         assertThat(run.failure("allocates"))
-                .isInstanceOf(AssertionError.class)
+                .isInstanceOf(TestFaultError.class)
                 .hasMessageMatching(
                         "allocates\\(\\) left \\d objects? in the kernel that the harness does not know of: "
                                 + "(ctx .*; )?pd \\w+/\\d+ on ctx \\d+");
@@ -282,7 +282,7 @@ class KernelAuditIT {
         // The context that librdmacm keeps is known then, and no other is taken for it.
         assertNothingFailed(Run.of(FirstSocketTestCase.class));
         assertThat(Run.of(fixture).failure("allocates"))
-                .isInstanceOf(AssertionError.class)
+                .isInstanceOf(TestFaultError.class)
                 .hasMessageContaining("in the kernel that the harness does not know of: ")
                 .hasMessageContaining(" on ctx " + left);
     }

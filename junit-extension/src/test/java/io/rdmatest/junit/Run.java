@@ -51,7 +51,10 @@ record Run(EngineExecutionResults results) {
         // A fixture's tests run in turn, however those run that look at them.
         EngineTestKit.Builder builder = EngineTestKit.engine("junit-jupiter")
                 .outputDirectoryCreator(new Folder())
-                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false");
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
+                // As strict as this project's own builds; a stranger's project has less by default.
+                .configurationParameter(RdmaConfiguration.AUDIT, "kernel")
+                .configurationParameter(RdmaConfiguration.COUNTERS, "fail");
         for (int i = 0; i < keysAndValues.length; i += 2) {
             builder.configurationParameter(keysAndValues[i], keysAndValues[i + 1]);
         }

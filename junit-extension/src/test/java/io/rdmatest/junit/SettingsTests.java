@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -25,7 +27,7 @@ class SettingsTests {
     private static final class Seeing implements BeforeEachCallback {
         @Override
         public void beforeEach(ExtensionContext context) {
-            SEEN.add(Configuration.of(context).timeout());
+            SEEN.add(Configuration.of(context).timeout().duration());
         }
     }
 
@@ -68,6 +70,37 @@ class SettingsTests {
             @Test
             void two() {}
         }
+    }
+
+    @ExtendWith(Seeing.class)
+    @RdmaTest(timeout = "7 s")
+    @Timeout(3)
+    static class TimeoutOfJUnitTestCase {
+        @Test
+        @Timeout(value = 5, unit = TimeUnit.MINUTES)
+        void itsOwnIsNearer() {}
+    }
+
+    @ExtendWith(Seeing.class)
+    @RdmaTest
+    @Timeout(3)
+    static class OnlyTimeoutOfJUnitTestCase {
+        @Test
+        void hasThatOfItsClass() {}
+
+        @RdmaTest(timeout = "11 s")
+        void hasANearerOne() {}
+    }
+
+    /** A limit of 30 s would end a test that JUnit was told to allow five minutes. */
+    @Test
+    void aTimeoutOfJUnitCountsWhereItIsTheNearest() {
+        SEEN.clear();
+        Run.withoutDevice(TimeoutOfJUnitTestCase.class).allSucceeded(1);
+        assertThat(SEEN).containsExactly(Duration.ofMinutes(5));
+        SEEN.clear();
+        Run.withoutDevice(OnlyTimeoutOfJUnitTestCase.class);
+        assertThat(SEEN).contains(Duration.ofSeconds(3), Duration.ofSeconds(11));
     }
 
     @ParameterizedTest

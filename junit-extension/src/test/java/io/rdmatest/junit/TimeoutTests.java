@@ -2,9 +2,18 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeResource;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicTest;
@@ -12,7 +21,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.opentest4j.AssertionFailedError;
 
 class TimeoutTests {
 
@@ -76,8 +84,9 @@ class TimeoutTests {
         Run run = Run.withoutDevice(HangingTestCase.class);
         assertThat(run.succeeded()).containsExactly("isQuick()");
         assertThat(run.failure("waits"))
-                .isInstanceOf(AssertionFailedError.class)
-                .hasMessageContaining("test HangingTestCase.waits did not finish within 200 ms; it was in")
+                .isInstanceOf(TestFaultError.class)
+                .hasMessageContaining(
+                        "test HangingTestCase.waits did not finish within 200 ms (@RdmaTest(timeout)); it was in")
                 .hasMessageContaining("CountDownLatch.await")
                 .hasMessageContaining("TimeoutTests.java");
         assertThat(run.failure("waitsLess")).hasMessageContaining("within 100 ms");
@@ -95,6 +104,103 @@ class TimeoutTests {
         assertThat(run.files("diagnosis.txt")).singleElement().asString().contains("qp fake/17");
     }
 
+    /** What hangs is the test's own code: nothing was learnt about the fabric. */
+    @Test
+    void isAFaultOfTheTest() {
+        Run run = Run.withoutDevice(HangingTestCase.class);
+        assertThat(Cause.of(run.failure("waits"))).isEqualTo(Cause.TIME_LIMIT);
+        assertThat(run.entries()).contains(Map.of(ReportKeys.CAUSE, "TIME_LIMIT"));
+    }
+
+    /** A device that hangs may hang whoever looks at it, which must not cost the other tests their limits. */
+    @Test
+    void aLookThatHangsDelaysNoOtherTest() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        try (TimeLimit limit = new TimeLimit(Duration.ofSeconds(60));
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            CountDownLatch looking = new CountDownLatch(1);
+            Future<Throwable> one = threads.submit(() -> catchThrowable(() -> limit.bound(
+                    () -> never.await(20, TimeUnit.SECONDS),
+                    "one",
+                    LIMIT,
+                    () -> {
+                        looking.countDown();
+                        return await(never);
+                    },
+                    () -> {})));
+            assertThat(looking.await(20, TimeUnit.SECONDS)).isTrue();
+            long began = System.nanoTime();
+            Throwable other = catchThrowable(
+                    () -> limit.bound(() -> never.await(20, TimeUnit.SECONDS), "other", LIMIT, () -> "", () -> {}));
+            assertThat(other).hasMessageStartingWith("other did not finish within 50 ms (a test)");
+            assertThat(System.nanoTime() - began)
+                    .isLessThan(Duration.ofSeconds(10).toNanos());
+            never.countDown();
+            assertThat(one.get(20, TimeUnit.SECONDS)).hasMessageStartingWith("one did not finish");
+        }
+    }
+
+    @Test
+    void aLookThatHangsIsGivenUp() {
+        CountDownLatch never = new CountDownLatch(1);
+        try (TimeLimit limit = new TimeLimit(Duration.ofMillis(100))) {
+            assertThat(catchThrowable(() -> limit.bound(
+                            () -> never.await(20, TimeUnit.SECONDS), "one", LIMIT, () -> await(never), () -> {})))
+                    .isInstanceOf(TestFaultError.class)
+                    .hasMessageContaining("the state could not be read: no answer");
+        } finally {
+            never.countDown();
+        }
+    }
+
+    private static final TimeLimit.Limit LIMIT = new TimeLimit.Limit(Duration.ofMillis(50), "a test");
+
+    /** As a native call does, it heeds no interrupt. */
+    private static String await(CountDownLatch latch) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                boolean ignored = latch.await(60, TimeUnit.SECONDS);
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return "";
+    }
+
+    @Test
+    void jUnitCanSwitchLimitsOff() {
+        Run run = Run.withoutDevice(
+                BriefTestCase.class,
+                "junit.jupiter.execution.timeout.mode",
+                "disabled",
+                RdmaConfiguration.TIMEOUT,
+                "1 ms");
+        assertThat(run.succeeded()).containsExactly("takesLonger()");
+        assertThat(Run.withoutDevice(BriefTestCase.class, RdmaConfiguration.TIMEOUT, "1 ms")
+                        .failure("takesLonger"))
+                .hasMessageContaining("within 1 ms (rdma.timeout)");
+    }
+
+    @RdmaTest
+    static class BriefTestCase {
+        @RdmaTest
+        void takesLonger() throws InterruptedException {
+            boolean ignored = new CountDownLatch(1).await(300, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    @Test
+    void knowsADebugger() {
+        assertThat(TimeLimit.isDebugged(List.of("-Xmx1g", "-agentlib:jdwp=transport=dt_socket,server=y")))
+                .isTrue();
+        assertThat(TimeLimit.isDebugged(List.of("-Xmx1g", "-agentlib:hprof"))).isFalse();
+    }
+
     @RdmaTest
     static class SetUpTestCase {
         @BeforeEach
@@ -110,7 +216,7 @@ class TimeoutTests {
     void boundsLifecycleMethodsByTheConfiguration() {
         assertThat(Run.withoutDevice(SetUpTestCase.class, RdmaConfiguration.TIMEOUT, "150ms")
                         .failure("neverReached"))
-                .hasMessageContaining("@BeforeEach SetUpTestCase.hangs did not finish within 150 ms");
+                .hasMessageContaining("@BeforeEach SetUpTestCase.hangs did not finish within 150 ms (rdma.timeout)");
     }
 
     @Test

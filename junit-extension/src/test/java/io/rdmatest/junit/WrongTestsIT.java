@@ -70,11 +70,11 @@ class WrongTestsIT {
                 .isInstanceOf(AssertionFailedError.class)
                 .hasMessageContaining("within 500 ms");
         assertThat(run.failure("outlivesItsLimit"))
-                .isInstanceOf(AssertionFailedError.class)
-                .hasMessageContaining("did not finish within 1 s")
+                .isInstanceOf(TestFaultError.class)
+                .hasMessageContaining("did not finish within 1 s (@RdmaTest(timeout))")
                 .hasMessageContaining("is in RTS");
         assertThat(run.failure("leaks"))
-                .isInstanceOf(AssertionError.class)
+                .isInstanceOf(TestFaultError.class)
                 .hasMessageContaining("left 1 native object behind")
                 .hasMessageContaining("WrongTestsIT.java:");
         assertThat(run.succeeded()).isEmpty();

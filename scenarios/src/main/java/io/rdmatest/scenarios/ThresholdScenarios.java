@@ -1,7 +1,9 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Cause;
 import io.rdmatest.fabric.Rate;
 import io.rdmatest.fabric.Thresholds.Percentile;
+import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
@@ -59,8 +61,10 @@ public class ThresholdScenarios {
             }
         });
         if (!slow.isEmpty()) {
-            throw new AssertionError("Round trips are slower than the fabric " + nodes.fabric() + " demands: "
-                    + String.join("; ", slow));
+            throw new FabricError(
+                    Cause.THRESHOLD_MISSED,
+                    "Round trips are slower than the fabric " + nodes.fabric() + " demands: "
+                            + String.join("; ", slow));
         }
     }
 
@@ -100,8 +104,10 @@ public class ThresholdScenarios {
                 Measurement.rate("throughput", measured.gigabitsPerSecond(), "Gb/s").of(row.transfers()));
         report.measurement(Measurement.limit("demanded: throughput", demanded.gigabitsPerSecond(), "Gb/s"));
         if (measured.compareTo(demanded) < 0) {
-            throw new AssertionError("A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s"
-                    .formatted(nodes.fabric(), measured.gigabitsPerSecond(), demanded));
+            throw new FabricError(
+                    Cause.THRESHOLD_MISSED,
+                    "A stream is slower than the fabric %s demands: %.4g Gb/s, at least %s"
+                            .formatted(nodes.fabric(), measured.gigabitsPerSecond(), demanded));
         }
     }
 

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.Cause;
 import java.util.Locale;
 
 /** How a command ended, as the status of its process. */
@@ -14,10 +15,7 @@ public enum ExitStatus {
     /** An option that does not exist, or a value out of its range. */
     USAGE(2, "wrong usage"),
 
-    /**
-     * No device, library, lockable memory, permission or room for the output; also a defect of this program, whose stack trace
-     * is then shown.
-     */
+    /** No device, library, lockable memory, permission or room for the output. */
     HOST_NOT_READY(
             3, "this host cannot run it: no device, library, lockable memory, permission, or room for the output"),
 
@@ -60,6 +58,9 @@ public enum ExitStatus {
     /** Of captures: one has no RoCE packet that can be judged. */
     NOTHING_JUDGED(16, "wire: a capture has no packet that can be judged"),
 
+    /** Nothing explains the failure, or the code that uses the device is wrong. The stack trace is shown. */
+    DEFECT(70, "a defect of rdmatest: please report it with the stack trace that is shown"),
+
     /** SIGINT or SIGTERM. */
     INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");
 
@@ -69,6 +70,17 @@ public enum ExitStatus {
     ExitStatus(int code, String meaning) {
         this.code = code;
         this.meaning = meaning;
+    }
+
+    /** Returns the status that a cause leads to. */
+    static ExitStatus of(Cause cause) {
+        for (ExitStatus status : values()) {
+            if (status.code == cause.exitStatus()) {
+                return status;
+            }
+        }
+        throw new IllegalArgumentException(
+                cause + " leads to exit status " + cause.exitStatus() + ", which has no name");
     }
 
     /** Returns the status of the process, 0 to 255. */

@@ -1,15 +1,12 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.NativeLibraryException;
-import io.rdmatest.RdmaException;
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WorkCompletionException;
-import io.rdmatest.fabric.FabricException;
 import io.rdmatest.scenarios.role.RoleCancelledException;
 import io.rdmatest.scenarios.role.ScenarioException;
-import io.rdmatest.verbs.PostException;
 import java.io.EOFException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -23,10 +20,10 @@ import java.util.stream.Collectors;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Says what a failure means to whoever typed the command: an exit status, and one sentence.
+ * Says what a failure means to whoever typed the command: the exit status of its {@link Cause}, and one sentence.
  *
  * <p>A role that knows more than its failure tells, for example that the peer's limit is the size, throws a
- * {@link ScenarioException}; what is judged here is what a failure says by itself.
+ * {@link ScenarioException}, whose message is that sentence.
  */
 final class Verdicts {
 
@@ -39,149 +36,116 @@ final class Verdicts {
      */
     record Verdict(ExitStatus status, String message, boolean defect) {}
 
-    /** A device leads there, and nobody answers for the address, or for the gateway's. */
-    private static final String SILENT_HOST =
-            "no host, or no gateway to it, answers for the peer's address: check that the"
-                    + " host is up, and the address";
-
     private Verdicts() {}
 
     /** Judges a failure. */
     static Verdict of(Throwable failure) {
+        Throwable shown = unwrapped(failure);
+        if (shown instanceof TestAbortedException) {
+            return verdict(ExitStatus.UNSUPPORTED, shown);
+        }
+        if (shown instanceof RoleCancelledException) {
+            return new Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false);
+        }
+        Cause cause = cause(shown);
+        if (cause == Cause.DEFECT) {
+            return defect(shown);
+        }
+        ExitStatus status = ExitStatus.of(cause);
+        String sentence = sentence(shown, cause);
+        return sentence.isEmpty() ? verdict(status, shown) : verdict(status, sentence, shown);
+    }
+
+    private static Throwable unwrapped(Throwable failure) {
+        Throwable cause = failure;
+        while ((cause instanceof ExecutionException || cause instanceof CompletionException)
+                && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause;
+    }
+
+    /** What a program reads and writes over sockets of Java is the peer, so that their exceptions have causes here. */
+    private static Cause cause(Throwable failure) {
         return switch (failure) {
-            case ScenarioException e -> verdict(ExitStatus.valueOf(e.reason().name()), e);
-            case RoleCancelledException e ->
-                new Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false);
-            case TestAbortedException e -> verdict(ExitStatus.UNSUPPORTED, e);
-            case AssertionError e -> verdict(ExitStatus.FABRIC_FAILED, e);
-            case WorkCompletionException e -> ofCompletion(e);
+            case ConnectException e -> Cause.PEER_ABSENT;
+            case NoRouteToHostException e -> Cause.NO_ROUTE;
+            case BindException e -> Cause.HOST_NOT_READY;
+            case UnknownHostException e -> Cause.UNKNOWN_HOST;
+            case SocketTimeoutException e -> Cause.PEER_LOST;
+            case SocketException e -> Cause.PEER_LOST;
+            case EOFException e -> Cause.PEER_LOST;
+            default -> Cause.of(failure);
+        };
+    }
+
+    /** Says what a failure means whose own message says only what was seen; empty for one that says it all. */
+    private static String sentence(Throwable failure, Cause cause) {
+        return switch (failure) {
+            case WorkCompletionException e -> ofCompletion(cause);
             case UnexpectedCmEventException e -> ofEvent(e);
-            case RdmaTimeoutException e -> ofTimeout(e);
-            case NativeLibraryException e -> verdict(ExitStatus.HOST_NOT_READY, e);
-            case PostException e -> defect(e);
-            case RdmaException e -> ofErrno(e);
-            case FabricException e -> verdict(ExitStatus.HOST_NOT_READY, e);
-            case ConnectException e ->
-                verdict(ExitStatus.PEER_ABSENT, "nobody listens at the peer's address and port", e);
-            case NoRouteToHostException e -> verdict(ExitStatus.NO_ROUTE, "there is no route to the peer", e);
-            case BindException e ->
-                verdict(ExitStatus.HOST_NOT_READY, "the address is not on this host, or the port is taken", e);
-            case UnknownHostException e -> verdict(ExitStatus.NO_ROUTE, "no address is known for this host name", e);
-            case SocketTimeoutException e -> verdict(ExitStatus.PEER_LOST, "the peer stopped answering", e);
-            case SocketException e -> verdict(ExitStatus.PEER_LOST, "the peer ended the connection", e);
-            case EOFException e -> verdict(ExitStatus.PEER_LOST, "the peer ended the connection", e);
+            case RdmaTimeoutException e -> ofTimeout(cause);
+            case ConnectException e -> "nobody listens at the peer's address and port";
+            case NoRouteToHostException e -> "there is no route to the peer";
+            case BindException e -> "the address is not on this host, or the port is taken";
+            case UnknownHostException e -> "no address is known for this host name";
+            case SocketTimeoutException e -> "the peer stopped answering";
+            case SocketException e -> "the peer ended the connection";
+            case EOFException e -> "the peer ended the connection";
             case OutOfMemoryError e ->
-                verdict(
-                        ExitStatus.HOST_NOT_READY,
-                        "the JVM has not enough memory for this: ask for less, or set JAVA_TOOL_OPTIONS=-Xmx4g",
-                        e);
-            case ExecutionException e -> ofCause(e);
-            case CompletionException e -> ofCause(e);
-            default -> defect(failure);
+                "the JVM has not enough memory for this: ask for less, or set JAVA_TOOL_OPTIONS=-Xmx4g";
+            default -> "";
         };
     }
 
-    private static Verdict ofCause(Throwable failure) {
-        return failure.getCause() == null ? defect(failure) : of(failure.getCause());
-    }
-
-    private static Verdict ofCompletion(WorkCompletionException e) {
-        return switch (e.statusName()) {
-            case "IBV_WC_RETRY_EXC_ERR", "IBV_WC_RESP_TIMEOUT_ERR" ->
-                verdict(
-                        ExitStatus.PEER_LOST,
-                        "the peer stopped acknowledging in mid-transfer: its process or host died, or the path broke",
-                        e);
-            case "IBV_WC_WR_FLUSH_ERR" ->
-                verdict(ExitStatus.PEER_LOST, "the connection ended in mid-transfer, with requests outstanding", e);
-            default -> verdict(ExitStatus.FABRIC_FAILED, e);
+    private static String ofCompletion(Cause cause) {
+        return switch (cause) {
+            case RETRY_EXCEEDED, RESPONSE_TIMEOUT ->
+                "the peer stopped acknowledging in mid-transfer: its process or host died, or the path broke";
+            case FLUSHED -> "the connection ended in mid-transfer, with requests outstanding";
+            default -> "";
         };
     }
 
-    private static Verdict ofEvent(UnexpectedCmEventException e) {
+    private static String ofEvent(UnexpectedCmEventException e) {
         RejectReason reason = e.rejectReason().orElse(null);
         if (reason != null) {
-            return ofRejection(reason, e);
+            return ofRejection(reason);
         }
         return switch (e.got()) {
             case "RDMA_CM_EVENT_UNREACHABLE" ->
-                verdict(
-                        ExitStatus.PEER_ABSENT,
-                        "the peer's connection manager did not answer: check that the host is up and that its address is"
-                                + " on an RDMA device",
-                        e);
+                "the peer's connection manager did not answer: check that the host is up and that its address is on an"
+                        + " RDMA device";
             case "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR" ->
-                verdict(ExitStatus.NO_ROUTE, "the address has no route over an RDMA device", e);
-            case "RDMA_CM_EVENT_CONNECT_ERROR" ->
-                verdict(ExitStatus.FABRIC_FAILED, "the connection could not be established", e);
-            case "RDMA_CM_EVENT_MULTICAST_ERROR" ->
-                verdict(
-                        // The device has no room for another queue pair, or the network refuses.
-                        e.errnoName().equals("ENOMEM") ? ExitStatus.UNSUPPORTED : ExitStatus.FABRIC_FAILED,
-                        "the multicast group could not be joined",
-                        e);
-            case "RDMA_CM_EVENT_DEVICE_REMOVAL" ->
-                verdict(ExitStatus.HOST_NOT_READY, "the RDMA device was removed from this host", e);
-            case "RDMA_CM_EVENT_DISCONNECTED" ->
-                verdict(ExitStatus.PEER_LOST, "the peer disconnected before the work was done", e);
-            default -> defect(e);
+                "the address has no route over an RDMA device";
+            case "RDMA_CM_EVENT_CONNECT_ERROR" -> "the connection could not be established";
+            case "RDMA_CM_EVENT_MULTICAST_ERROR" -> "the multicast group could not be joined";
+            case "RDMA_CM_EVENT_DEVICE_REMOVAL" -> "the RDMA device was removed from this host";
+            case "RDMA_CM_EVENT_DISCONNECTED" -> "the peer disconnected before the work was done";
+            default -> "";
         };
     }
 
-    private static Verdict ofRejection(RejectReason reason, UnexpectedCmEventException e) {
+    private static String ofRejection(RejectReason reason) {
         if (reason.nobodyListens()) {
-            return verdict(
-                    ExitStatus.PEER_ABSENT,
-                    "nobody listens at the peer's address and port: start the server first, and check address, port and"
-                            + " port space",
-                    e);
+            return "nobody listens at the peer's address and port: start the server first, and check address, port and"
+                    + " port space";
         }
         if (reason.byPeerProgram()) {
-            return verdict(
-                    ExitStatus.REJECTED,
-                    "the peer's program rejected the connection: it takes no further one, or expects other options",
-                    e);
+            return "the peer's program rejected the connection: it takes no further one, or expects other options";
         }
         return switch (reason) {
             case UNSUPPORTED_REQUEST, INVALID_CLASS_VERSION ->
-                verdict(ExitStatus.UNSUPPORTED, "the peer's connection manager does not support the request", e);
-            default -> verdict(ExitStatus.REJECTED, "the peer's connection manager rejected the connection", e);
+                "the peer's connection manager does not support the request";
+            default -> "the peer's connection manager rejected the connection";
         };
     }
 
-    /** Before a connection is there the peer is absent, later it is lost. */
-    private static Verdict ofTimeout(RdmaTimeoutException e) {
-        String awaited = e.awaited();
-        if (awaited.startsWith("RDMA_CM_EVENT_ADDR_RESOLVED")) {
-            return verdict(ExitStatus.PEER_ABSENT, SILENT_HOST, e);
-        }
-        if (awaited.startsWith("RDMA_CM_EVENT_ROUTE_RESOLVED") || awaited.startsWith("address of ")) {
-            return verdict(ExitStatus.NO_ROUTE, "the address could not be resolved over an RDMA device", e);
-        }
-        if (awaited.startsWith("connection ")) {
-            return verdict(ExitStatus.PEER_ABSENT, "no peer came", e);
-        }
-        if (awaited.startsWith("answer to the connection request") || awaited.contains("ESTABLISHED")) {
-            return verdict(ExitStatus.PEER_ABSENT, "the peer did not answer", e);
-        }
-        return verdict(ExitStatus.PEER_LOST, "the peer stopped answering", e);
-    }
-
-    private static Verdict ofErrno(RdmaException e) {
-        if (e.isUnsupported()) {
-            return verdict(ExitStatus.UNSUPPORTED, e);
-        }
-        if (e.call().equals("rdma_getaddrinfo") || message(e).startsWith("rdma_getaddrinfo(")) {
-            return verdict(ExitStatus.NO_ROUTE, e);
-        }
-        return switch (e.errnoName()) {
-            case "ENODEV", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL" ->
-                verdict(ExitStatus.NO_ROUTE, e);
-            case "ECONNREFUSED" -> verdict(ExitStatus.PEER_ABSENT, e);
-            case "ETIMEDOUT" -> verdict(e.call().equals("rconnect") ? ExitStatus.PEER_ABSENT : ExitStatus.PEER_LOST, e);
-            case "ECONNRESET", "EPIPE", "ECONNABORTED", "ENOTCONN" -> verdict(ExitStatus.PEER_LOST, e);
-            case "EMSGSIZE" -> verdict(ExitStatus.SIZE_REFUSED, e);
-            default -> verdict(ExitStatus.HOST_NOT_READY, e);
+    private static String ofTimeout(Cause cause) {
+        return switch (cause) {
+            case PEER_ABSENT -> "no peer came or answered: check that its host is up, and its address and port";
+            case NO_ROUTE, UNKNOWN_HOST -> "the address could not be resolved over an RDMA device";
+            default -> "the peer stopped answering";
         };
     }
 
@@ -196,7 +160,7 @@ final class Verdicts {
     /** What is nobody's fault but this program's. */
     private static Verdict defect(Throwable failure) {
         return new Verdict(
-                ExitStatus.HOST_NOT_READY,
+                ExitStatus.DEFECT,
                 "unexpected " + failure.getClass().getSimpleName() + ", a defect of rdmatest: " + message(failure),
                 true);
     }

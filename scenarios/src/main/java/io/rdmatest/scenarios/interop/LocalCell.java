@@ -1,9 +1,8 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
-import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.role.Fault;
@@ -90,21 +89,12 @@ final class LocalCell implements CellContext {
         }
         if (failure != null) {
             String message = context.message(cell, failure, repeat);
-            if (disagrees(failure)) {
+            if (Cause.of(failure).verdict() == Cause.Verdict.FAILED) {
                 throw new AssertionError(message, failure);
             }
             throw new IllegalStateException(message, failure);
         }
         return new Result(bytes, context.notes);
-    }
-
-    /** The harness tells a peer that does not do what it should by these. */
-    private static boolean disagrees(Throwable failure) {
-        return failure instanceof AssertionError
-                || failure instanceof WorkCompletionException
-                || failure instanceof UnexpectedCmEventException
-                || failure instanceof RdmaTimeoutException
-                || failure instanceof ScenarioException why && why.reason() != Reason.HOST_NOT_READY;
     }
 
     private String message(Cell cell, Throwable failure, String repeat) {

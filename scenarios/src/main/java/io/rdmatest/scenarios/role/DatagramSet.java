@@ -266,7 +266,8 @@ final class DatagramSet implements AutoCloseable {
     private static ScenarioException noIpoib(@Nullable Throwable cause) {
         return new ScenarioException(
                 Reason.UNSUPPORTED,
-                "The IPOIB port space is that of IP over InfiniBand, and this port is none: leave -p away, or give -p udp",
+                "The IPOIB port space is that of IP over InfiniBand, and this port is none: leave -p away, or give -p"
+                        + " udp",
                 cause);
     }
 
@@ -417,8 +418,10 @@ final class DatagramSet implements AutoCloseable {
                 }
             }
         }
-        return new AssertionError(
-                "Datagrams of " + peer + " were lost, or it died or was given a smaller -C: " + text, timeout);
+        DeliveryError lost = new DeliveryError(
+                "Datagrams of " + peer + " were lost, or it died or was given a smaller -C: " + text, List.of());
+        Throwable ignored = lost.initCause(timeout);
+        return lost;
     }
 
     /** Where something came, the rest is lost; where nothing came, nobody may be there. */

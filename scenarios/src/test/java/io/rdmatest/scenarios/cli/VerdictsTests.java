@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.rdmatest.Cause;
 import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -90,23 +91,26 @@ class VerdictsTests {
                 });
     }
 
+    /** By the cause that whoever waited gave, and not by the words for what was awaited. */
     @ParameterizedTest
     @CsvSource({
-        "RDMA_CM_EVENT_ADDR_RESOLVED for 10.0.0.9:7174 on id, PEER_ABSENT",
-        "RDMA_CM_EVENT_ROUTE_RESOLVED for route, NO_ROUTE",
-        "address of host.example from rdma_getaddrinfo, NO_ROUTE",
-        "connection request, PEER_ABSENT",
-        "connection to accept at socket 3, PEER_ABSENT",
-        "connection to /10.0.0.9:7471, PEER_ABSENT",
-        "answer to the connection request, PEER_ABSENT",
-        "ESTABLISHED after accepting, PEER_ABSENT",
-        "go-ahead of ping 3, PEER_LOST",
-        "data to receive 4096 bytes on socket 3, PEER_LOST",
+        "PEER_ABSENT, PEER_ABSENT, no peer came or answered",
+        "NO_ROUTE, NO_ROUTE, could not be resolved",
+        "UNKNOWN_HOST, NO_ROUTE, could not be resolved",
+        "TIMEOUT, PEER_LOST, the peer stopped answering",
+        "PEER_LOST, PEER_LOST, the peer stopped answering",
     })
-    void anEndOfPatience(String awaited, ExitStatus expected) {
-        Verdicts.Verdict verdict = Verdicts.of(new RdmaTimeoutException(awaited, Duration.ofSeconds(3), "nothing"));
+    void anEndOfPatience(Cause cause, ExitStatus expected, String sentence) {
+        Verdicts.Verdict verdict =
+                Verdicts.of(new RdmaTimeoutException(cause, "whatever", Duration.ofSeconds(3), "nothing"));
         assertThat(verdict.status()).isEqualTo(expected);
-        assertThat(verdict.message()).contains(awaited, "3000 ms");
+        assertThat(verdict.message()).contains(sentence, "whatever", "3000 ms");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void everyCauseHasAStatus(Cause cause) {
+        assertThat(ExitStatus.of(cause).code()).isEqualTo(cause.exitStatus());
     }
 
     @ParameterizedTest
@@ -151,7 +155,7 @@ class VerdictsTests {
                 arguments(new AssertionError("2 of 10 datagrams lost"), ExitStatus.FABRIC_FAILED),
                 arguments(new PayloadMismatchError("ping 3", 7, (byte) 1, (byte) 2), ExitStatus.FABRIC_FAILED),
                 arguments(aborted, ExitStatus.UNSUPPORTED),
-                arguments(new RdmaException("rdma_getaddrinfo(nowhere) failed: unknown"), ExitStatus.NO_ROUTE),
+                arguments(new RdmaException(Cause.UNKNOWN_HOST, "nowhere is unknown"), ExitStatus.NO_ROUTE),
                 arguments(new RdmaException("no RDMA device named 'x'"), ExitStatus.HOST_NOT_READY),
                 arguments(new FabricException("no active RDMA device"), ExitStatus.HOST_NOT_READY),
                 arguments(
@@ -172,7 +176,7 @@ class VerdictsTests {
     @Test
     void whatNothingExplainsIsADefect() {
         Verdicts.Verdict verdict = Verdicts.of(new NullPointerException("id is null"));
-        assertThat(verdict.status()).isEqualTo(ExitStatus.HOST_NOT_READY);
+        assertThat(verdict.status()).isEqualTo(ExitStatus.DEFECT);
         assertThat(verdict.defect()).isTrue();
         assertThat(verdict.message()).contains("NullPointerException", "id is null");
     }
@@ -204,6 +208,7 @@ class VerdictsTests {
                         "14 worse",
                         "15 nothing compared",
                         "16 nothing judged",
+                        "70 defect",
                         "130 interrupted");
     }
 }
