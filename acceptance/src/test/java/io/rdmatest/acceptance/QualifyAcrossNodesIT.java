@@ -233,7 +233,8 @@ class QualifyAcrossNodesIT {
             process.destroyForcibly();
         }
         String output = Files.readString(said);
-        assertThat(process.exitValue()).as(output).isEqualTo(1);
+        // Inconclusive: what the machine died in says nothing about the fabric.
+        assertThat(process.exitValue()).as(output).isEqualTo(4);
         assertThat(output)
                 .contains("the virtual machine" + (node == 0 ? "" : " b") + " ended: QEMU was killed by signal 9");
         assertThat(started).noneMatch(ProcessHandle::isAlive);

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.Cause;
+import io.rdmatest.junit.ReportKeys;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param verdict how it ended
  * @param reason why it ended so: the failure's message, or the reason of a skip
  * @param trace the failure's stack trace, or what a JVM that died wrote last
- * @param entry what a test published
+ * @param entry what a test published; at its end, the cause of its failure
  * @param expected how many tests are known of when this line is written
  * @param open how many test templates have not been unfolded into their invocations yet
  */
@@ -116,6 +118,11 @@ record JournalEvent(
     JournalEvent withEntry(Map<String, String> entry) {
         return new JournalEvent(
                 event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
+    }
+
+    /** Keeps the cause of a failure as what the end of the test published. */
+    JournalEvent withCause(@Nullable Cause cause) {
+        return cause == null ? this : withEntry(Map.of(ReportKeys.CAUSE, cause.name()));
     }
 
     JournalEvent withExpected(int expected, int open) {

@@ -7,6 +7,7 @@ import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.Measurement;
+import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -47,10 +49,11 @@ import picocli.CommandLine.Option;
         },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
-            "0:every scenario passed or was skipped with a reason",
-            "1:a scenario failed or is broken, or was not run",
+            "0:qualified: every scenario that was judged passed; what was not judged is printed",
+            "1:not qualified: the fabric failed a scenario",
             "2:wrong usage",
             "3:nothing could be run on this host, or not all that was run could be recorded or reported",
+            "4:inconclusive: no scenario failed, but one is broken or was not run, or none was judged",
             "14:as 0, and something is worse than in the --baseline",
             "15:as 0, and nothing could be compared with the --baseline",
             "130, 143:SIGINT or SIGTERM came; the report is of what was run until then"
@@ -69,6 +72,9 @@ public final class Qualify implements Callable<Integer> {
     private static final String PAIRS = "PairScenarios.roundTrips";
 
     private static final String PAIRS_SETTING = "rdma.pairs";
+    private static final Map<String, String> STRICT =
+            Map.of(RdmaConfiguration.AUDIT, "kernel", RdmaConfiguration.COUNTERS, "fail");
+
     private static final String WIRE_SETTING = "rdma.wire";
     private static final String RESULTS_SETTING = "allure.results.directory";
     private static final String SERVER_SETTING = "rdma.scenario.server";
@@ -141,10 +147,9 @@ public final class Qualify implements Callable<Integer> {
             names = "--baseline",
             arity = "1..*",
             paramLabel = "FILE",
-            description =
-                    "The qualification.json of an earlier run, or of several in order, or a folder of such files, which are read"
-                            + " in the order of their names. What changed is printed and written to comparison.html and"
-                            + " comparison.json. The run ends with 14 if anything is worse.")
+            description = "The qualification.json of an earlier run, or of several in order, or a folder of such files,"
+                    + " which are read in the order of their names. What changed is printed and written to"
+                    + " comparison.html and comparison.json. The run ends with 14 if anything is worse.")
     private List<Path> baseline = new ArrayList<>();
 
     @Option(
@@ -168,9 +173,9 @@ public final class Qualify implements Callable<Integer> {
             names = "--again",
             paramLabel = "NUMBER",
             defaultValue = "1",
-            description =
-                    "When a measurement is worse than in the --baseline, run the scenarios again, at most so many times. It"
-                            + " counts as worse only if every repetition confirms it (default: ${DEFAULT-VALUE}).")
+            description = "When a measurement is worse than in the --baseline, run the scenarios again, at most so many"
+                    + " times. It counts as worse only if every repetition confirms it (default:"
+                    + " ${DEFAULT-VALUE}).")
     private int again;
 
     @Option(names = "--list", description = "List the scenarios and end.")
@@ -643,6 +648,12 @@ public final class Qualify implements Callable<Integer> {
             }
         }
         command.add("-D" + RunSeed.PROPERTY + "=" + seed);
+        // Stricter than the defaults, which are for projects whose device others use too.
+        STRICT.forEach((key, value) -> {
+            if (!settings.containsKey(key)) {
+                command.add("-D" + key + "=" + value);
+            }
+        });
         settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.addAll(PreparedClasses.options());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
@@ -800,6 +811,9 @@ public final class Qualify implements Callable<Integer> {
                                         : said.isEmpty() ? "no scenario was run" : said));
                 return;
             }
+            if (cutOff || trouble != null || lastOneDied) {
+                run = run.thatEndedEarly();
+            }
             // First of all: whatever else goes wrong, it is there.
             generator.writeSummary(run);
             table(run);
@@ -820,8 +834,11 @@ public final class Qualify implements Callable<Integer> {
             int compared = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
-            boolean good = run.isGood() && !cutOff && trouble == null && !lastOneDied;
-            status = lost != null ? 3 : !good ? 1 : compared;
+            status = lost != null
+                    ? 3
+                    : run.outcome() == Outcome.QUALIFIED
+                            ? compared
+                            : run.outcome().status();
         } catch (IOException | RuntimeException e) {
             status = 3;
             System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
@@ -874,6 +891,10 @@ public final class Qualify implements Callable<Integer> {
         if (notRun > 0) {
             out.println(notRun + (notRun == 1 ? " of them was" : " of them were") + " not run.");
         }
+        run.notJudged().forEach(reason -> out.println("Not judged: " + firstLine(reason)));
+        String outcome = run.outcome().toString();
+        out.println(
+                outcome.substring(0, 1).toUpperCase(Locale.ROOT) + outcome.substring(1) + ". " + run.outcomeReason());
     }
 
     private static String measured(Run.Scenario scenario) {

@@ -1,5 +1,7 @@
 package io.rdmatest.report;
 
+import io.rdmatest.Cause;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.JournalEvent.Kind;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -9,6 +11,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
@@ -51,6 +54,10 @@ public final class RdmaReportListener implements TestExecutionListener {
     private final AtomicBoolean warned = new AtomicBoolean();
     private final AtomicInteger expected = new AtomicInteger();
     private final AtomicInteger open = new AtomicInteger();
+
+    /** The first cause that each open test, or container of tests, has published. */
+    private final Map<String, String> causes = new ConcurrentHashMap<>();
+
     private @Nullable Journal journal;
     private @Nullable TestPlan plan;
 
@@ -120,21 +127,33 @@ public final class RdmaReportListener implements TestExecutionListener {
                 open.decrementAndGet();
             }
             Optional<Throwable> failure = result.getThrowable();
+            Cause cause = cause(causes.remove(identifier.getUniqueId()), result);
             if (identifier.getSource().isPresent()) {
                 write(event(Kind.FINISHED, identifier)
                         .withOutcome(
-                                Verdict.of(result),
+                                Verdict.of(result, cause),
                                 failure.map(RdmaReportListener::message).orElse(null),
-                                failure.map(RdmaReportListener::trace).orElse(null)));
+                                failure.map(RdmaReportListener::trace).orElse(null))
+                        .withCause(cause));
             } else if (result.getStatus() != TestExecutionResult.Status.SUCCESSFUL) {
                 // The engine itself: it fails when what lives as long as the run can't be released.
                 write(event(Kind.FINISHED, identifier)
                         .withOutcome(
-                                Verdict.of(result),
+                                Verdict.of(result, cause),
                                 failure.map(RdmaReportListener::messages).orElse(null),
-                                failure.map(RdmaReportListener::trace).orElse(null)));
+                                failure.map(RdmaReportListener::trace).orElse(null))
+                        .withCause(cause));
             }
         });
+    }
+
+    /** What a test has published about its failure comes first: it knows what an exception does not carry. */
+    private static @Nullable Cause cause(@Nullable String published, TestExecutionResult result) {
+        if (result.getStatus() != TestExecutionResult.Status.FAILED) {
+            return null;
+        }
+        Cause known = Run.cause(published);
+        return known != null ? known : result.getThrowable().map(Cause::of).orElse(Cause.DEFECT);
     }
 
     @Override
@@ -167,6 +186,10 @@ public final class RdmaReportListener implements TestExecutionListener {
                 .forEach((key, value) -> pairs.put(clean(key, LONGEST_KEY), clean(value, LONGEST_TEXT)));
         if (pairs.keySet().stream().anyMatch(key -> key.startsWith("allure"))) {
             return;
+        }
+        String cause = pairs.get(ReportKeys.CAUSE);
+        if (cause != null) {
+            String ignored = causes.putIfAbsent(identifier.getUniqueId(), cause);
         }
         guarded(() -> write(event(Kind.ENTRY, identifier).withEntry(pairs)));
         guarded(() -> AllureForwarder.published(identifier.getUniqueId(), pairs));

@@ -17,6 +17,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -70,9 +71,8 @@ public final class ReportGenerator implements Callable<Integer> {
             names = "--baseline",
             split = ",",
             paramLabel = "FILE",
-            description =
-                    "The qualification.json of earlier runs, in order, or folders of such files; what changed is printed and"
-                            + " written to comparison.html and comparison.json.")
+            description = "The qualification.json of earlier runs, in order, or folders of such files; what changed is"
+                    + " printed and written to comparison.html and comparison.json.")
     private List<Path> earlier = List.of();
 
     @Option(
@@ -268,7 +268,9 @@ public final class ReportGenerator implements Callable<Integer> {
     private Set<String> nameResults(Run run) throws IOException {
         Set<String> named = new HashSet<>();
         Map<String, String> names = new LinkedHashMap<>();
+        Map<String, Run.Scenario> scenarios = new HashMap<>();
         run.scenarios().forEach(scenario -> names.put(scenario.id, nameInClass(scenario)));
+        run.scenarios().forEach(scenario -> scenarios.put(scenario.id, scenario));
         for (Path file : resultFiles()) {
             JsonNode result = MAPPER.readTree(file.toFile());
             for (String id : uniqueIds(result)) {
@@ -287,11 +289,20 @@ public final class ReportGenerator implements Callable<Integer> {
                             it.remove();
                         }
                     }
+                    judge(written, scenarios.get(id));
                     MAPPER.writeValue(file.toFile(), written.put("name", name));
                 }
             }
         }
         return named;
+    }
+
+    /** Allure tells failed from broken by the type of the exception; the run knows the cause. */
+    private static void judge(ObjectNode result, Run.Scenario scenario) {
+        if (scenario.cause != null) {
+            result.put("status", scenario.verdict.toString());
+            Categories.mark(result, scenario.cause);
+        }
     }
 
     private static String nameInClass(Run.Scenario scenario) {
@@ -383,6 +394,7 @@ public final class ReportGenerator implements Callable<Integer> {
         if (!scenario.getWarnings().isEmpty()) {
             result.put("description", "warnings: " + String.join("\n\n", scenario.getWarnings()));
         }
+        judge(result, scenario);
         result.put("start", scenario.startMillis);
         result.put("stop", scenario.startMillis + scenario.durationMillis);
         ArrayNode labels = result.putArray("labels");

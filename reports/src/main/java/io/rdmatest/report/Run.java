@@ -4,7 +4,10 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.rdmatest.Cause;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.qualification.Qualification;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,9 +18,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param environment host, device and port, as the tests reported them
  * @param scenarios in the order in which they started
+ * @param endedEarly whether the run did not come to its end, so that scenarios may be missing
  */
-@JsonPropertyOrder({"schemaVersion", "environment", "scenarios"})
-record Run(Map<String, String> environment, List<Scenario> scenarios) {
+@JsonPropertyOrder({"schemaVersion", "outcome", "outcomeReason", "notJudged", "environment", "scenarios"})
+record Run(
+        Map<String, String> environment,
+        List<Scenario> scenarios,
+        @JsonIgnore boolean endedEarly) {
 
     /** The version of the form of {@code qualification.json}; files without one are of before measurements had kinds. */
     @JsonProperty("schemaVersion")
@@ -37,6 +44,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         "name",
         "verdict",
         "reason",
+        "cause",
         "device",
         "labels",
         "parameters",
@@ -53,6 +61,10 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         public final String name;
         public Verdict verdict = Verdict.BROKEN;
         public @Nullable String reason = NEVER_FINISHED;
+
+        @JsonInclude(JsonInclude.Include.NON_NULL)
+        public @Nullable Cause cause = Cause.NEVER_FINISHED;
+
         public @Nullable String device;
 
         @JsonInclude(JsonInclude.Include.NON_EMPTY)
@@ -100,6 +112,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         void end(JournalEvent event) {
             verdict = event.verdict() == null ? Verdict.BROKEN : event.verdict();
             reason = event.reason();
+            cause = event.entry() == null ? null : cause(event.entry().get(ReportKeys.CAUSE));
             durationMillis = Math.max(0, event.time() - startMillis);
             finished = true;
             lastWords = null;
@@ -108,6 +121,7 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         void lost(JournalEvent died) {
             finished = false;
             verdict = Verdict.BROKEN;
+            cause = Cause.NEVER_FINISHED;
             reason = died.reason() == null ? NEVER_FINISHED : NEVER_FINISHED + " (" + died.reason() + ")";
             lastWords = died.trace();
             durationMillis = Math.max(0, died.time() - startMillis);
@@ -117,6 +131,14 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
         boolean isUnfinished() {
             return !finished && verdict == Verdict.BROKEN;
         }
+    }
+
+    /** Returns the cause of this name; null if there is none. */
+    static @Nullable Cause cause(@Nullable String name) {
+        return Arrays.stream(Cause.values())
+                .filter(cause -> cause.name().equals(name))
+                .findFirst()
+                .orElse(null);
     }
 
     static Run of(List<JournalEvent> events) {
@@ -131,13 +153,70 @@ record Run(Map<String, String> environment, List<Scenario> scenarios) {
                 .count();
     }
 
-    @JsonIgnore
-    boolean isGood() {
-        return count(Verdict.FAILED) == 0
-                && count(Verdict.BROKEN) == 0
-                && scenarios.stream()
-                        .filter(scenario -> scenario.verdict == Verdict.SKIPPED)
-                        .noneMatch(scenario -> scenario.reason == null || scenario.reason.isBlank() || scenario.notRun);
+    /** Returns the same run, which did not come to its end. */
+    Run thatEndedEarly() {
+        return new Run(environment, scenarios, true);
+    }
+
+    private long countNotRun() {
+        return scenarios.stream()
+                .filter(scenario -> scenario.verdict == Verdict.SKIPPED)
+                .filter(scenario -> scenario.reason == null || scenario.reason.isBlank() || scenario.notRun)
+                .count();
+    }
+
+    /** Returns what the run says about the fabric. */
+    @JsonProperty("outcome")
+    Outcome outcome() {
+        if (count(Verdict.FAILED) > 0) {
+            return Outcome.NOT_QUALIFIED;
+        }
+        boolean judged = count(Verdict.PASSED) > 0;
+        return judged && count(Verdict.BROKEN) == 0 && countNotRun() == 0 && !endedEarly
+                ? Outcome.QUALIFIED
+                : Outcome.INCONCLUSIVE;
+    }
+
+    /** Returns why, in a sentence. */
+    @JsonProperty("outcomeReason")
+    String outcomeReason() {
+        return switch (outcome()) {
+            case QUALIFIED -> "All " + scenarios(count(Verdict.PASSED)) + " that were judged passed.";
+            case NOT_QUALIFIED ->
+                "The fabric failed " + scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + ".";
+            case INCONCLUSIVE -> {
+                if (count(Verdict.BROKEN) > 0) {
+                    yield "Broken, so that nothing was learnt from it: " + scenarios(count(Verdict.BROKEN)) + ".";
+                }
+                if (countNotRun() > 0) {
+                    yield "The run ended before " + scenarios(countNotRun()) + ".";
+                }
+                yield count(Verdict.PASSED) == 0
+                        ? "Nothing was judged: no scenario was run."
+                        : "The run did not come to its end.";
+            }
+        };
+    }
+
+    private static String scenarios(long count) {
+        return count + (count == 1 ? " scenario" : " scenarios");
+    }
+
+    /** Returns what was skipped: each reason once, with the number of scenarios. */
+    @JsonProperty("notJudged")
+    List<String> notJudged() {
+        Map<String, Integer> reasons = new LinkedHashMap<>();
+        for (Scenario scenario : scenarios) {
+            if (scenario.verdict == Verdict.SKIPPED) {
+                String reason = scenario.reason == null || scenario.reason.isBlank()
+                        ? "no reason was given"
+                        : scenario.reason.strip().lines().findFirst().orElse("");
+                reasons.merge(reason, 1, Integer::sum);
+            }
+        }
+        return reasons.entrySet().stream()
+                .map(each -> scenarios(each.getValue()) + ": " + each.getKey())
+                .toList();
     }
 
     String counts() {

@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import io.rdmatest.Cause;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.Run.Scenario;
 import java.util.ArrayList;
@@ -137,6 +138,7 @@ final class RunReader {
             Scenario notRun = scenario(left);
             if (!notRun.finished) {
                 notRun.verdict = Verdict.SKIPPED;
+                notRun.cause = null;
                 notRun.notRun = true;
                 notRun.reason = lostContainers.stream().anyMatch(container -> isWithin(notRun.id, container))
                         ? Run.NOT_RUN_IN_CLASS
@@ -166,10 +168,11 @@ final class RunReader {
             record.reason = "the run's journal is incomplete, so that verdicts and measurements may be missing: "
                     + lost.stream().limit(MOST_LOST).collect(Collectors.joining("; "))
                     + (lost.size() > MOST_LOST ? "; and " + (lost.size() - MOST_LOST) + " more" : "");
+            record.cause = Cause.HOST_NOT_READY;
             record.finished = true;
             scenarios.put(record.id, record);
         }
-        return new Run(environment, new ArrayList<>(scenarios.values()));
+        return new Run(environment, new ArrayList<>(scenarios.values()), false);
     }
 
     /** Unique ids are paths: what is within a container continues its id with another segment. */

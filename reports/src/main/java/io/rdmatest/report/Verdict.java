@@ -1,14 +1,16 @@
 package io.rdmatest.report;
 
 import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmatest.Cause;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 
 /** How a scenario ended. */
 public enum Verdict {
     /** Every promise was kept. */
     PASSED,
-    /** The fabric broke a promise: an assertion failed. */
+    /** The fabric broke a promise. */
     FAILED,
     /** The harness or the host is broken, or the scenario started and never finished. */
     BROKEN,
@@ -26,11 +28,17 @@ public enum Verdict {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    static Verdict of(TestExecutionResult result) {
+    /**
+     * Decides how a test ended.
+     *
+     * @param result what JUnit says
+     * @param cause why it failed; null if it did not
+     */
+    static Verdict of(TestExecutionResult result, @Nullable Cause cause) {
         return switch (result.getStatus()) {
             case SUCCESSFUL -> PASSED;
             case ABORTED -> SKIPPED;
-            case FAILED -> result.getThrowable().orElse(null) instanceof AssertionError ? FAILED : BROKEN;
+            case FAILED -> cause != null && cause.verdict() == Cause.Verdict.FAILED ? FAILED : BROKEN;
         };
     }
 }
