@@ -79,6 +79,8 @@ public final class FabricCheck {
      * @param address the address that peers connect to
      * @param rateGbps the rate of the port in Gb/s; 0 if unknown
      * @param mtu the active MTU in bytes; 0 if unknown
+     * @param driver the kernel driver; empty if unknown
+     * @param firmware the version of the firmware; empty if unknown
      */
     public record Place(
             String rail,
@@ -89,13 +91,39 @@ public final class FabricCheck {
             GidType gidType,
             InetAddress address,
             double rateGbps,
-            int mtu) {}
+            int mtu,
+            String driver,
+            String firmware) {}
+
+    /**
+     * Something in which the nodes differ.
+     *
+     * @param what what differs, for example {@code MTU}
+     * @param rail the rail on which it differs; empty for the hosts themselves, and for nodes without rails
+     * @param values the nodes that have each value, by the value; the value that most nodes have is the first
+     * @param separates whether nodes that differ in it can't talk to each other
+     * @param text one sentence
+     */
+    public record Difference(
+            String what, String rail, Map<String, List<String>> values, boolean separates, String text) {}
+
+    /**
+     * Compares the nodes with each other: MTU, rate, GID type, driver and firmware of their devices, and kernel, rdma-core and
+     * the limit of locked memory of their hosts. A node of which a value is not known takes no part.
+     *
+     * @param results what was found out about the nodes
+     * @return the differences; empty if there are none
+     */
+    public static List<Difference> differences(List<Result> results) {
+        return NodeComparison.of(results);
+    }
 
     /**
      * What was found out about a node.
      *
      * @param node the node
-     * @param host what its host says of itself: host, kernel, java; empty if it did not answer
+     * @param host what its host says of itself: host, kernel, java, rdma-core, memlock (the limit of locked memory, ulimit -l,
+     *     in KiB or unlimited); empty if it did not answer, and a value if it is not known
      * @param places the devices that were found, in the order of the rails
      * @param problems what is wrong; empty if the node can be used
      * @param notes what was not looked at, and why
@@ -190,6 +218,8 @@ public final class FabricCheck {
                 host.putIfAbsent("host", found.environment().getOrDefault("host", ""));
                 host.putIfAbsent("kernel", "Linux " + found.environment().getOrDefault("kernel", ""));
                 host.putIfAbsent("java", Runtime.version().toString());
+                host.putIfAbsent("rdma-core", known(found.environment().getOrDefault("rdma-core", "")));
+                host.putIfAbsent("memlock", NodeComparison.memlockHere());
                 places.add(new Place(
                         rail.getKey(),
                         found.device().name(),
@@ -199,7 +229,9 @@ public final class FabricCheck {
                         found.gid().type(),
                         found.address(),
                         found.portAttributes().rateGbps(),
-                        found.portAttributes().activeMtu().bytes()));
+                        found.portAttributes().activeMtu().bytes(),
+                        known(found.device().driver()),
+                        found.device().firmware()));
                 try (DeviceContext context = found.open()) {
                     on.promises()
                             .brokenBy(
@@ -213,6 +245,10 @@ public final class FabricCheck {
             }
         }
         return new Result(node, host, places, problems, notes(node, List.of()));
+    }
+
+    private static String known(String value) {
+        return value.equals("unknown") ? "" : value;
     }
 
     private Result launched(Node node) throws InterruptedException {

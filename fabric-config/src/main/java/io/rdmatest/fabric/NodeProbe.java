@@ -38,6 +38,12 @@ final class NodeProbe {
     private static final Pattern VERSION = Pattern.compile("version \"(\\d+)[^\"]*\"");
     private static final int LAST_LINES = 3;
 
+    /** rdma-core has no call that tells its release; the last two numbers of the library's whole name are it. */
+    private static final Pattern RDMA_CORE = Pattern.compile("librdmacm\\.so\\.\\d+\\.\\d+\\.(\\d+\\.\\d+)");
+
+    /** What the kernel grants by default since 5.16; with the 64 KiB of before, hardly a queue can be made. */
+    private static final long LEAST_MEMLOCK_KIB = 8192;
+
     /** What launch commands say, and what to do about it; ssh(1) for the most part. */
     private static final Map<Pattern, String> CURES = new LinkedHashMap<>();
 
@@ -71,6 +77,7 @@ final class NodeProbe {
     private final Map<String, String> forbidden = new HashMap<>();
     private final List<PortSelector.Port> ports = new ArrayList<>();
     private final Map<String, List<GidEntry>> gids = new HashMap<>();
+    private final Map<String, String> firmwares = new HashMap<>();
     private final Map<String, Double> rates = new HashMap<>();
     private final Map<String, Integer> mtus = new HashMap<>();
     private final Map<String, List<String>> interfaces = new HashMap<>();
@@ -143,6 +150,7 @@ final class NodeProbe {
         }
         read(lines);
         judgeJava(lines);
+        judgeMemlock(lines);
         List<String> missing = Stream.of("librdmacm.so.1", "libibverbs.so.1")
                 .filter(library -> !lines.contains("library " + library))
                 .toList();
@@ -151,6 +159,18 @@ final class NodeProbe {
                     + " not found there: install rdma-core's user-space libraries (Debian: librdmacm1 and"
                     + " ibverbs-providers; Fedora: librdmacm and libibverbs), or name their folder in the node's"
                     + " environment: LD_LIBRARY_PATH");
+        }
+    }
+
+    /** Root has CAP_IPC_LOCK as a rule, and no limit then. */
+    private void judgeMemlock(List<String> lines) {
+        String memlock = value(lines, "memlock ");
+        if (!value(lines, "user ").equals("0")
+                && memlock.matches("\\d{1,18}")
+                && Long.parseLong(memlock) < LEAST_MEMLOCK_KIB) {
+            notReady("its user may lock " + memlock + " KiB of memory there (ulimit -l), and " + LEAST_MEMLOCK_KIB
+                    + " KiB are needed at least; to do: raise memlock in /etc/security/limits.conf there, or for a service"
+                    + " LimitMEMLOCK, and log in again");
         }
     }
 
@@ -276,6 +296,9 @@ final class NodeProbe {
     private void read(List<String> lines) {
         host.put("host", value(lines, "host "));
         host.put("kernel", value(lines, "kernel "));
+        Matcher library = RDMA_CORE.matcher(value(lines, "rdma-core "));
+        host.put("rdma-core", library.find() ? library.group(1) : "");
+        host.put("memlock", value(lines, "memlock "));
         // In the script's order: a GID follows its port.
         for (String line : lines) {
             String[] words = line.split(" ", 7);
@@ -285,6 +308,7 @@ final class NodeProbe {
                     // As the kernel numbers node types (enum rdma_node_type): the adapters of iWARP are its RNICs.
                     transports.put(words[1], words[3].equals("4") ? Transport.IWARP : Transport.IB);
                 }
+                case "firmware" -> firmwares.put(words[1], words[2]);
                 case "no-access" -> forbidden.put(words[1], words[2]);
                 case "port" -> {
                     List<GidEntry> ofPort = new ArrayList<>();
@@ -428,6 +452,8 @@ final class NodeProbe {
                 choice.gid().type(),
                 choice.address(),
                 rates.getOrDefault(port, 0.0),
-                mtus.getOrDefault(port, 0));
+                mtus.getOrDefault(port, 0),
+                choice.port().driver().equals("unknown") ? "" : choice.port().driver(),
+                firmwares.getOrDefault(choice.port().device(), ""));
     }
 }

@@ -10,6 +10,8 @@ say() { printf 'rdmatest-probe %s\n' "$*"; }
 say begin
 say host "$(uname -n)"
 say kernel "$(uname -sr)"
+say memlock "$({ ulimit -l; } 2>/dev/null)"
+say user "$(id -u 2>/dev/null)"
 
 if [ -z "$java" ]; then
     say java-looked "$looked"
@@ -32,6 +34,7 @@ for library in librdmacm.so.1 libibverbs.so.1; do
     done
     [ -n "$found" ] || found=$({ ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null </dev/null | grep -m 1 "$library")
     [ -n "$found" ] && say library "$library"
+    [ "$library" = librdmacm.so.1 ] && say rdma-core "$(readlink -f "$found/$library" 2>/dev/null </dev/null)"
 done
 
 # Those of this network namespace; the folder /sys/class/net may show another one. As in "2: eth0@if5: <BROADCAST,MULTICAST,UP>".
@@ -53,6 +56,7 @@ for device in /sys/class/infiniband/*; do
     node=${node%:}
     [ -z "$driver" ] && [ "$node" = 4 ] && driver=siw
     say device "$name" "${driver:-unknown}" "${node:-0}"
+    { read -r version <"$device/fw_ver"; } 2>/dev/null && [ -n "$version" ] && say firmware "$name" "$version"
     for verbs in /sys/class/infiniband_verbs/uverbs*; do
         { read -r owner <"$verbs/ibdev"; } 2>/dev/null || continue
         [ "$owner" = "$name" ] || continue

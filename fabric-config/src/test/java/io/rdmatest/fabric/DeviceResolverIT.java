@@ -2,9 +2,12 @@ package io.rdmatest.fabric;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.PortState;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
@@ -12,6 +15,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -120,6 +124,76 @@ class DeviceResolverIT {
                 .hasMessageContaining("address 192.0.2.77");
     }
 
+    /** An address that is removed and added again is at another index, here behind one that reaches one link only. */
+    @Test
+    void aTableThatChangesLeadsToTheSameGid() throws Exception {
+        FabricDevice before = node("auto", 0, family(GidSelector.Family.IPV4), null).resolve();
+        NetworkInterface network = NetworkInterface.getByInetAddress(before.address());
+        assumeTrue(
+                before.environment().get("driver").equals("rdma_rxe")
+                        && System.getProperty("user.name").equals("root"),
+                "the addresses of a soft-RoCE device are changed, as root");
+        String own = before.address().getHostAddress() + "/"
+                + network.getInterfaceAddresses().stream()
+                        .filter(each -> each.getAddress().equals(before.address()))
+                        .findFirst()
+                        .orElseThrow()
+                        .getNetworkPrefixLength();
+        String linkLocal = "169.254.3.4/16";
+        try (DeviceContext context = before.open()) {
+            try {
+                ip("del", own, network);
+                awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), false);
+                assertThatThrownBy(() -> context.current(before.gid()))
+                        .isInstanceOf(RdmaException.class)
+                        .hasMessageContaining("no longer has the GID " + before.gid().gid() + " (RoCE v2), which was at index "
+                                + before.gid().index());
+                ip("add", linkLocal, network);
+                awaitGids(context, before, "::ffff:169.254.3.4", true);
+                ip("add", own, network);
+                awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), true);
+
+                FabricDevice after =
+                        node(before.device().name(), 0, family(GidSelector.Family.IPV4), null).resolve();
+                assertThat(after.address()).isEqualTo(before.address());
+                assertThat(after.gid().index()).isNotEqualTo(before.gid().index());
+                assertThat(context.current(before.gid())).isEqualTo(after.gid());
+            } finally {
+                // In this order the address has its index again.
+                for (String address : List.of(linkLocal, own)) {
+                    if (NetworkInterface.getByName(network.getName())
+                            .inetAddresses()
+                            .anyMatch(each -> address.startsWith(each.getHostAddress() + "/"))) {
+                        ip("del", address, network);
+                    }
+                }
+                awaitGids(context, before, "::ffff:169.254.3.4", false);
+                awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), false);
+                ip("add", own, network);
+                awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), true);
+            }
+        }
+    }
+
+    private static void ip(String what, String address, NetworkInterface network) throws Exception {
+        Process ip = new ProcessBuilder("ip", "addr", what, address, "dev", network.getName())
+                .inheritIO()
+                .start();
+        assertThat(ip.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(ip.exitValue()).as("ip addr %s %s", what, address).isZero();
+    }
+
+    /** The kernel changes the table a moment after the addresses. */
+    private static void awaitGids(DeviceContext context, FabricDevice device, String gid, boolean present) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (context.gidTable(device.port()).stream()
+                        .anyMatch(entry -> entry.gid().equals(Gid.parse(gid)))
+                != present) {
+            assertThat(System.nanoTime()).as("GID %s present: %s", gid, present).isLessThan(deadline);
+            Thread.onSpinWait();
+        }
+    }
+
     @Test
     void refusesANodeThatIsAnotherHost() {
         assertThatThrownBy(() -> Fabric.load("two-hosts.example")
@@ -127,7 +201,7 @@ class DeviceResolverIT {
                         .getFirst()
                         .resolve())
                 .isInstanceOf(FabricException.class)
-                .hasMessageContaining("reached by 'ssh root@b.example': its device is there");
+                .hasMessageContaining("reached by 'ssh -o BatchMode=yes root@b.example': its device is there");
     }
 
     private static GidSelector family(GidSelector.Family family) {

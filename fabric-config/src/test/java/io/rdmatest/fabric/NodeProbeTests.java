@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -144,5 +145,40 @@ class NodeProbeTests {
                 .hasMessage(
                         "the address fe80:0:0:0:5054:ff:fe77:1%rdma1 names the network interface rdma1, which is not"
                                 + " there; seen: eth0, eth1");
+    }
+
+    private NodeProbe probe(String... facts) throws Exception {
+        Path file = Files.writeString(
+                folder.resolve("facts"),
+                ("begin\nhost there\nkernel Linux 6.12\njava /usr/bin/java\njava-says openjdk version \"25\"\n"
+                                + "library librdmacm.so.1\nlibrary libibverbs.so.1\n" + String.join("\n", facts) + "\nend\n")
+                        .lines()
+                        .map(line -> "rdmatest-probe " + line + "\n")
+                        .collect(Collectors.joining()));
+        Node node = new Node(
+                "lab",
+                "b",
+                Node.AUTO,
+                0,
+                GidSelector.AUTO,
+                null,
+                List.of("sh", "-c", "cat '" + file + "'; cat >/dev/null"));
+        return NodeProbe.ask(node, Duration.ofSeconds(30), () -> false);
+    }
+
+    /** Root may lock what it likes. */
+    @Test
+    void aLimitOfLockedMemoryThatIsTooSmallIsTheNodesFault() throws Exception {
+        assertThat(probe("memlock 64", "user 1000").problems())
+                .extracting(FabricCheck.Problem::text)
+                .singleElement()
+                .asString()
+                .startsWith("its user may lock 64 KiB of memory there (ulimit -l), and 8192 KiB are needed at least");
+        assertThat(probe("memlock 64", "user 0").problems()).isEmpty();
+        assertThat(probe("memlock unlimited", "user 1000").problems()).isEmpty();
+        assertThat(probe("memlock 8192", "user 1000", "rdma-core /usr/lib/librdmacm.so.1.3.44.0")
+                        .host())
+                .containsEntry("memlock", "8192")
+                .containsEntry("rdma-core", "44.0");
     }
 }

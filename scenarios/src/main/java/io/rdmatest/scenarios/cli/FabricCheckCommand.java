@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricCheck;
+import io.rdmatest.fabric.FabricCheck.Difference;
 import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
@@ -107,10 +108,16 @@ final class FabricCheckCommand extends ReportingCommand {
                 .filter(result -> !result.problems().isEmpty())
                 .map(result -> result.node().name())
                 .toList();
-        String message = bad.isEmpty()
+        String ready = bad.isEmpty()
                 ? "fabric " + fabric.name() + " is ready"
                 : bad.size() + " of " + count(results.size(), "node") + " not ready: " + String.join(", ", bad);
-        if (bad.isEmpty()) {
+        List<Difference> differences = FabricCheck.differences(results);
+        differences.forEach(difference ->
+                lines.add((difference.separates() ? "WRONG: " : "differs: ") + difference.text()));
+        Optional<Difference> separating =
+                differences.stream().filter(Difference::separates).findFirst();
+        String message = bad.isEmpty() ? separating.map(Difference::text).orElse(ready) : ready;
+        if (bad.isEmpty() && separating.isEmpty()) {
             lines.add(message);
         }
         Map<String, Object> fields = new LinkedHashMap<>();
@@ -118,7 +125,12 @@ final class FabricCheckCommand extends ReportingCommand {
         fields.put("source", fabric.source());
         fields.put("mistakes", List.of());
         fields.put("nodes", nodes);
-        return new Outcome(status(results), message, lines, fields);
+        fields.put(
+                "differences",
+                differences.stream().map(FabricCheckCommand::json).toList());
+        ExitStatus status = status(results);
+        return new Outcome(
+                status == ExitStatus.VERIFIED && separating.isPresent() ? ExitStatus.NO_ROUTE : status, message, lines, fields);
     }
 
     private Outcome mistakes(List<String> problems) {
@@ -176,6 +188,8 @@ final class FabricCheckCommand extends ReportingCommand {
                                 + String.join(
                                         ", ",
                                         result.host().entrySet().stream()
+                                                .filter(fact -> List.of("host", "kernel", "java")
+                                                        .contains(fact.getKey()))
                                                 .map(fact -> fact.getKey().equals("java")
                                                         ? "Java " + fact.getValue()
                                                         : fact.getValue())
@@ -230,6 +244,18 @@ final class FabricCheckCommand extends ReportingCommand {
         fields.put("address", place.address().getHostAddress());
         fields.put("rateGbps", place.rateGbps());
         fields.put("mtuBytes", place.mtu());
+        fields.put("driver", place.driver());
+        fields.put("firmware", place.firmware());
+        return fields;
+    }
+
+    private static Map<String, Object> json(Difference difference) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("what", difference.what());
+        fields.put("rail", difference.rail());
+        fields.put("values", difference.values());
+        fields.put("separates", difference.separates());
+        fields.put("message", difference.text());
         return fields;
     }
 

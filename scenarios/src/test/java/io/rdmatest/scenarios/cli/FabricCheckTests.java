@@ -207,6 +207,24 @@ class FabricCheckTests {
     }
 
     @Test
+    void whatTheNodesDifferInIsTold() throws Exception {
+        script("uname", "[ \"$1\" = -n ] && echo there || echo Linux 9.9");
+        String other = "[env, \"PATH=" + folder + ":" + System.getenv("PATH") + "\"]";
+        check(
+                "  - name: a\n  - name: b\n    launch: " + ANY_SHELL + "\n  - name: c\n    launch: " + other
+                        + "\n  - name: d\n    launch: " + other + "\n",
+                "--json",
+                "--timeout",
+                "60s");
+        JsonNode difference = json().get("differences").get(0);
+        assertThat(difference.get("what").asText()).isEqualTo("kernel");
+        assertThat(difference.get("separates").asBoolean()).isFalse();
+        assertThat(difference.get("message").asText())
+                .matches("kernel is Linux 9\\.9 on 2 nodes, but Linux .* on b");
+        assertThat(difference.get("values").get("Linux 9.9")).hasToString("[\"c\",\"d\"]");
+    }
+
+    @Test
     void aJavaThatIsTooOldIsNamedWithItsVersion() throws Exception {
         Path java = script(
                 "java-17",
