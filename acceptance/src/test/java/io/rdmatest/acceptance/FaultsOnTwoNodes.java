@@ -3,6 +3,7 @@ package io.rdmatest.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
@@ -23,8 +24,10 @@ import io.rdmatest.junit.Fault;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.rsocket.RSocket;
+import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -54,13 +57,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.reporting.ReportEntry;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
  * What {@link FaultsIT} runs on node a of two: faults on purpose, what must come of them, and that it does not come without
@@ -229,6 +241,80 @@ class FaultsOnTwoNodes {
         assertThat(results.client().bytesVerified()).isEqualTo((long) count * size);
         assertThat(results.server().bytesVerified()).isEqualTo((long) count * size);
         return results.client();
+    }
+
+    // ---- all pairs ----
+
+    @RdmaTest
+    void allPairsOfAGoodFabricAreGood() {
+        AllPairs pairs = AllPairs.measure();
+
+        assertThat(pairs.failure).isNull();
+        assertThat(pairs.counts).containsEntry("good", "2.0").containsEntry("nodes given up", "0.0");
+    }
+
+    /** The medians may be those of a good fabric: counters and broken connections tell. */
+    @RdmaTest
+    @Fault(loss = 10, nodes = "b")
+    void allPairsFindLossOfOneNode() {
+        AllPairs pairs = AllPairs.measure();
+
+        assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("bad pairs: ");
+        assertThat(pairs.matrix).contains("BAD");
+    }
+
+    @RdmaTest
+    @Fault(loss = 100, nodes = "b")
+    void allPairsNameTheNodesThatDoNotReachEachOther() {
+        AllPairs pairs = AllPairs.measure();
+
+        assertThat(pairs.failure)
+                .isInstanceOf(AssertionError.class)
+                .hasMessageStartingWith("2 bad pairs: ")
+                .hasMessageContainingAll("server b, client a: ", "server a, client b: ");
+        assertThat(pairs.counts).containsEntry("bad", "2.0").containsEntry("not measured", "0.0");
+    }
+
+    /** The scenario of {@code ./qualify --pairs}, and what it reports. */
+    private static final class AllPairs implements TestExecutionListener {
+
+        private final Map<String, String> counts = new HashMap<>();
+        private String matrix = "";
+        private @Nullable Throwable failure;
+
+        static AllPairs measure() {
+            AllPairs pairs = new AllPairs();
+            long begin = System.nanoTime();
+            LauncherFactory.create(LauncherConfig.builder()
+                            .enableTestExecutionListenerAutoRegistration(false)
+                            .build())
+                    .execute(
+                            LauncherDiscoveryRequestBuilder.request()
+                                    .selectors(selectClass(PairScenarios.class))
+                                    .configurationParameter("rdma.fabric", "microvm-2")
+                                    .configurationParameter("rdma.pairs", "true")
+                                    .configurationParameter("rdma.counters", "fail")
+                                    .build(),
+                            pairs);
+            System.out.println("  all pairs took " + (System.nanoTime() - begin) / 1_000_000 + " ms, failure: "
+                    + pairs.failure + System.lineSeparator() + pairs.matrix.indent(4));
+            return pairs;
+        }
+
+        @Override
+        public void reportingEntryPublished(TestIdentifier test, ReportEntry entry) {
+            Map<String, String> keys = entry.getKeyValuePairs();
+            if (keys.containsKey(ReportKeys.MEASUREMENT)) {
+                counts.put(keys.get(ReportKeys.MEASUREMENT), keys.get(ReportKeys.VALUE));
+            } else if (keys.containsKey(ReportKeys.ATTACHMENT)) {
+                matrix = keys.get(ReportKeys.ATTACHMENT_DATA);
+            }
+        }
+
+        @Override
+        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            result.getThrowable().ifPresent(thrown -> failure = thrown);
+        }
     }
 
     // ---- datagrams ----

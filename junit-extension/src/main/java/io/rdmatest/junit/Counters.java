@@ -24,6 +24,19 @@ final class Counters {
      */
     private static final Set<String> ERRORS_OF_RXE = Set.of("retry_exceeded_err", "retry_rnr_exceeded_err");
 
+    /**
+     * Further counters of soft-RoCE that tell of lost, repeated or refused packets. In the fraction of a second that a small
+     * measurement takes, a good fabric increases none of them.
+     */
+    private static final Set<String> LOSSES_OF_RXE = Set.of(
+            "completer_retry_err",
+            "duplicate_request",
+            "out_of_seq_request",
+            "rcvd_seq_err",
+            "rcvd_rnr_err",
+            "send_rnr_err",
+            "send_err");
+
     /** Counters of devices that do this in hardware, where no repetition is due to a slow host. */
     private static final Set<String> ERRORS = Set.of(
             // mlx5 and mlx4
@@ -154,6 +167,15 @@ final class Counters {
     /** Tells whether the counter must not grow in a good test on such a device. */
     private static boolean isError(String name, String driver) {
         return (driver.equals("rdma_rxe") ? ERRORS_OF_RXE : ERRORS).contains(name);
+    }
+
+    /** Returns those of the counters that tell of packets that were lost, repeated, refused or damaged. */
+    static SortedMap<String, Long> losses(Map<String, Long> increased, String driver) {
+        SortedMap<String, Long> losses = new TreeMap<>(increased);
+        losses.keySet()
+                .removeIf(
+                        name -> !isError(name, driver) && !(driver.equals("rdma_rxe") && LOSSES_OF_RXE.contains(name)));
+        return losses;
     }
 
     /** Returns those of the counters that the test was not told to ignore. */

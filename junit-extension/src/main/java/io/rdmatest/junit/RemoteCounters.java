@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import java.util.Map;
+import java.util.SortedMap;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
@@ -30,6 +31,28 @@ public final class RemoteCounters {
      */
     public static boolean areWanted(ExtensionContext context) {
         return !Configuration.of(context).countersOff();
+    }
+
+    /**
+     * Tells whether a test fails when error counters increased.
+     *
+     * @param context of a test
+     * @return true if {@value RdmaConfiguration#COUNTERS} is {@code fail}
+     */
+    public static boolean areJudged(ExtensionContext context) {
+        return Configuration.of(context).countersFail();
+    }
+
+    /**
+     * Returns the counters by which a port tells of packets that were lost, repeated, refused or damaged. For a measurement that
+     * takes a fraction of a second: within a longer one, a loaded host moves some of those of soft-RoCE on a good fabric.
+     *
+     * @param increased by how much counters increased, by their names
+     * @param driver the device's driver, for example {@code rdma_rxe}
+     * @return those of them; empty if there are none
+     */
+    public static SortedMap<String, Long> losses(Map<String, Long> increased, String driver) {
+        return Counters.losses(increased, driver);
     }
 
     /**

@@ -11,6 +11,7 @@ import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
+import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -184,9 +185,10 @@ public final class Qualify implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            defaultValue = "1800",
-            description = "End the run after so many seconds (default: ${DEFAULT-VALUE}).")
-    private int timeoutSeconds;
+            description = "End the run after so many seconds (default: 1800, and with --pairs 5 more for each round).")
+    private @Nullable Integer timeout;
+
+    private int timeoutSeconds = 1800;
 
     @Option(
             names = "--restarts",
@@ -267,8 +269,11 @@ public final class Qualify implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (timeoutSeconds <= 0) {
-            return usage("--timeout " + timeoutSeconds + " is not a number of seconds above 0");
+        if (timeout != null) {
+            if (timeout <= 0) {
+                return usage("--timeout " + timeout + " is not a number of seconds above 0");
+            }
+            timeoutSeconds = timeout;
         }
         if (restarts < 0) {
             return usage("--restarts " + restarts + " is not a number of restarts, 0 or more");
@@ -327,6 +332,9 @@ public final class Qualify implements Callable<Integer> {
         String wrong = wrongNodes(read, setting(SERVER_SETTING, server), setting(CLIENT_SETTING, client));
         if (wrong != null) {
             return usage(wrong);
+        }
+        if (pairs && read != null && timeout == null) {
+            timeoutSeconds += Math.toIntExact(PairScenarios.limitOfRounds(read).toSeconds());
         }
         machines = read == null ? 0 : read.microvms();
         try {

@@ -2,26 +2,42 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.junit.RemoteCounters;
 import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.scenarios.pairs.AtOnce;
 import io.rdmatest.scenarios.role.CounterValues;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.Place;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
-/** The counters of the devices that the other nodes of a stage have: read before a test, and judged after it. */
+/** The counters of the devices that the other nodes of a test have: read before it, and judged after it. */
 final class CountersThere {
 
     private static final Namespace NAMESPACE = Namespace.create(CountersThere.class);
     private static final Duration LOOK = Duration.ofSeconds(30);
 
-    private record There(Place place, RemoteCounters counters) {}
+    /** How many nodes are read at once. */
+    private static final int AT_ONCE = 32;
 
-    private final List<There> all = new ArrayList<>();
+    private final ExtensionContext context;
+    private final Map<Place, RemoteCounters> all = new LinkedHashMap<>();
+
+    private CountersThere(ExtensionContext context) {
+        this.context = context;
+    }
+
+    /** Returns the counters that are judged after the test of a context. */
+    static CountersThere of(ExtensionContext context) {
+        return context.getStore(NAMESPACE)
+                .getOrComputeIfAbsent(CountersThere.class, key -> new CountersThere(context), CountersThere.class);
+    }
 
     /** Begins, once for the test of a context; for a stage that is not a test's, such as of a whole class, it does nothing. */
     static void begin(ExtensionContext context, Stage stage) {
@@ -30,22 +46,62 @@ final class CountersThere {
                 || context.getStore(NAMESPACE).get(CountersThere.class, CountersThere.class) != null) {
             return;
         }
-        CountersThere there = new CountersThere();
+        CountersThere there = of(context);
         Stream.of(stage.server(), stage.client())
                 .filter(place -> place.peer().isPresent())
                 .distinct()
-                .forEach(there::add);
-        context.getStore(NAMESPACE).put(CountersThere.class, there);
+                .forEach(place -> there.add(place, read(place)));
     }
 
-    private void add(Place place) {
+    /** Tells whether counters are read at all. */
+    boolean areWanted() {
+        return RemoteCounters.areWanted(context);
+    }
+
+    /** Tells whether a test fails when error counters increased. */
+    boolean areJudged() {
+        return RemoteCounters.areJudged(context);
+    }
+
+    /**
+     * Reads the counters of places, to be judged after the test. What can't be read is published.
+     *
+     * @param places the places; those of this JVM are left out, whose device the run judges itself
+     * @throws InterruptedException if the caller is to end
+     */
+    void begin(Collection<Place> places) throws InterruptedException {
+        if (!areWanted()) {
+            return;
+        }
+        List<Place> there =
+                places.stream().filter(place -> place.peer().isPresent()).toList();
+        Map<Place, Map<String, Long>> values = new ConcurrentHashMap<>();
+        publish(AtOnce.each(there, AT_ONCE, place -> values.put(place, read(place))));
+        for (Place place : there) {
+            Map<String, Long> read = values.get(place);
+            if (read != null && read.isEmpty()) {
+                publish(place, "the device has none that can be read");
+            } else if (read != null) {
+                add(place, read);
+            }
+        }
+    }
+
+    /** Returns the losses among counters that increased at a place. */
+    static Map<String, Long> losses(Map<String, Long> increased, Place place) {
+        return RemoteCounters.losses(increased, driver(place));
+    }
+
+    private static String driver(Place place) {
+        return place.facts().environment().getOrDefault("driver", "");
+    }
+
+    private void add(Place place, Map<String, Long> before) {
         Map<String, String> facts = place.facts().environment();
-        RemoteCounters counters = RemoteCounters.begin(
-                place.name(),
-                facts.get("device") + "/" + facts.get("port"),
-                facts.getOrDefault("driver", ""),
-                read(place));
-        all.add(new There(place, counters));
+        all.put(
+                place,
+                RemoteCounters.begin(
+                        place.name(), facts.get("device") + "/" + facts.get("port"), driver(place), before));
     }
 
     private static Map<String, Long> read(Place place) {
@@ -56,6 +112,14 @@ final class CountersThere {
         }
     }
 
+    private void publish(Map<Place, Throwable> unread) {
+        unread.forEach((place, why) -> publish(place, why.getMessage() == null ? why.toString() : why.getMessage()));
+    }
+
+    private void publish(Place place, String why) {
+        context.publishReportEntry(ReportKeys.COUNTERS, "node " + place.name() + ": not read, " + why);
+    }
+
     /**
      * Ends it, if it was begun.
      *
@@ -63,20 +127,37 @@ final class CountersThere {
      */
     static void end(ExtensionContext context) {
         CountersThere there = context.getStore(NAMESPACE).remove(CountersThere.class, CountersThere.class);
-        if (there == null) {
-            return;
+        if (there != null) {
+            there.judge();
         }
-        for (There each : there.all) {
-            Map<String, Long> now;
-            try {
-                now = read(each.place());
-            } catch (RuntimeException e) {
-                // The test may have ended the node's agent. Whether that was meant is for the test to say.
-                context.publishReportEntry(
-                        ReportKeys.COUNTERS, "node " + each.place().name() + ": not read, " + e.getMessage());
+    }
+
+    private void judge() {
+        Map<Place, Map<String, Long>> now = new ConcurrentHashMap<>();
+        try {
+            // The test may have ended a node's agent. Whether that was meant is for the test to say.
+            publish(AtOnce.each(new ArrayList<>(all.keySet()), AT_ONCE, place -> now.put(place, read(place))));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        AssertionError first = null;
+        for (Map.Entry<Place, RemoteCounters> each : all.entrySet()) {
+            Map<String, Long> values = now.get(each.getKey());
+            if (values == null) {
                 continue;
             }
-            each.counters().judge(context, now);
+            try {
+                each.getValue().judge(context, values);
+            } catch (AssertionError e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 }

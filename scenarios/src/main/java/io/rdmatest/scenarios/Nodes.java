@@ -6,6 +6,8 @@ import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
 import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.pairs.AtOnce;
+import io.rdmatest.scenarios.role.NodeFacts;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.RoleAgent;
@@ -28,6 +30,9 @@ final class Nodes implements AutoCloseable {
     private static final String NO_RAIL = "";
 
     private static final String JAR = "rdmatest-agent.jar";
+
+    /** Each is a process on this host, such as ssh, and an archive that is sent. */
+    private static final int STARTED_AT_ONCE = 32;
 
     /** An emulated processor takes its time to load a JVM's classes. */
     private static final Duration START = Duration.ofMinutes(2);
@@ -127,6 +132,24 @@ final class Nodes implements AutoCloseable {
         return rail.equals(NO_RAIL) ? seat.place() : seat.onRail(rail);
     }
 
+    /**
+     * Starts the agents of nodes, looks at their devices, and does it once more for those that fail.
+     *
+     * @param names the nodes, which the rail connects
+     * @return the nodes that failed twice, and why
+     * @throws InterruptedException if the caller is to end
+     */
+    Map<String, Throwable> start(List<String> names, String rail) throws InterruptedException {
+        return AtOnce.withOneRetry(names, STARTED_AT_ONCE, name -> look(name, rail), name -> {
+            seat(fabric.nodeNamed(name)).forgetFailure();
+            look(name, rail);
+        });
+    }
+
+    private void look(String name, String rail) {
+        NodeFacts ignored = place(name, rail).facts();
+    }
+
     private Place place(Node node) {
         return seat(node).place();
     }
@@ -165,6 +188,10 @@ final class Nodes implements AutoCloseable {
                 broken = e;
                 throw e;
             }
+        }
+
+        synchronized void forgetFailure() {
+            broken = null;
         }
 
         synchronized Place onRail(String rail) {

@@ -4,10 +4,13 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.role.Place;
+import java.lang.reflect.Executable;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -17,6 +20,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.platform.commons.support.HierarchyTraversalMode;
+import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
  * Resolves {@link ScenarioSettings}, the {@link Stage} and the {@link Wire} from the configuration of the run, has the wire
@@ -51,6 +56,9 @@ public final class ScenarioSettingsExtension
     /** Other nodes are started before the first test, whose time limit is not for that. */
     @Override
     public void beforeAll(ExtensionContext context) {
+        if (!needsStage(context.getRequiredTestClass())) {
+            return;
+        }
         try {
             Nodes nodes = nodes(context);
             if (!nodes.isOne()) {
@@ -65,6 +73,15 @@ public final class ScenarioSettingsExtension
             // Whatever it is, the tests say it, one by one: a class that fails has no results.
             return;
         }
+    }
+
+    /** Tests of all nodes start them themselves: two of them that can't reach each other are one finding among others. */
+    private static boolean needsStage(Class<?> tests) {
+        return Stream.concat(
+                        ReflectionSupport.findMethods(tests, method -> true, HierarchyTraversalMode.TOP_DOWN).stream(),
+                        Stream.of(tests.getDeclaredConstructors()))
+                .map(Executable::getParameterTypes)
+                .anyMatch(types -> List.of(types).contains(Stage.class));
     }
 
     /** It is not repeated; so its failure, the first of this fabric, is that of the test which would have met it otherwise. */
@@ -125,7 +142,11 @@ public final class ScenarioSettingsExtension
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
         Class<?> type = parameter.getParameter().getType();
-        return type == ScenarioSettings.class || type == Nodes.class || type == Stage.class || type == Wire.class;
+        return type == ScenarioSettings.class
+                || type == Nodes.class
+                || type == Stage.class
+                || type == Wire.class
+                || type == CountersThere.class;
     }
 
     @Override
@@ -135,6 +156,9 @@ public final class ScenarioSettingsExtension
         }
         if (parameter.getParameter().getType() == Wire.class) {
             return WireWatch.wire(context);
+        }
+        if (parameter.getParameter().getType() == CountersThere.class) {
+            return CountersThere.of(context);
         }
         Nodes nodes = nodes(context);
         if (parameter.getParameter().getType() == Nodes.class) {

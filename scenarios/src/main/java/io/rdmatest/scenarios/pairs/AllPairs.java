@@ -1,16 +1,19 @@
 package io.rdmatest.scenarios.pairs;
 
-import io.rdmatest.fabric.FabricException;
-import io.rdmatest.peer.PeerLostException;
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
-import io.rdmatest.scenarios.role.ScenarioException;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.Callable;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -19,11 +22,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Measures all ordered pairs of nodes, in rounds in which every node is busy at most once, and tells the bad ones from those of
- * which nothing is known. A pair that fails, or that is an outlier, gets a second try before anything is said of it.
+ * which nothing is known.
+ *
+ * <p>What the fabric does wrong makes a pair bad at once. A pair that is slow or whose node was not reached gets a second attempt.
+ * A node that fails with one partner after the other is given up: the rest of its pairs are not measured.
  */
 public final class AllPairs {
 
-    /** What is measured between two nodes; less is better. */
+    /** What is measured between two nodes. */
     @FunctionalInterface
     public interface Measurement {
 
@@ -31,86 +37,175 @@ public final class AllPairs {
          * Measures.
          *
          * @param pair which nodes
-         * @return the finite value
-         * @throws FabricException or {@link PeerLostException} if a node can't be reached
-         * @throws Exception any other failure is the fabric's
+         * @return the values
+         * @throws Exception a failure; its {@link Cause} says whether it is the fabric's
          */
-        double measure(Pair pair) throws Exception;
+        Sample measure(Pair pair) throws Exception;
+    }
+
+    /**
+     * How pairs are judged.
+     *
+     * @param outlier by which factor a median has to be above the median of all to be an outlier, with 2 to 4 nodes above the
+     *     lower quartile; above 1
+     * @param most above which median a pair is bad, whatever the others are like, in microseconds; infinite for none
+     * @param errorsAreBad whether a pair is bad during which counters of lost, repeated or damaged packets increased
+     */
+    public record Rules(double outlier, double most, boolean errorsAreBad) {
+
+        /**
+         * Checks the factor.
+         *
+         * @throws IllegalArgumentException if it is not above 1
+         */
+        public Rules {
+            if (!(outlier > 1)) {
+                throw new IllegalArgumentException(
+                        "An outlier is above the others by a factor above 1, not " + outlier);
+            }
+        }
     }
 
     /** Of so many nodes, one has less than half of the pairs. */
     private static final int ENOUGH = 5;
 
-    private final Tournament tournament;
-    private final double outlier;
-    private final double most;
-    private final Map<Pair, Cell> cells = new LinkedHashMap<>();
+    /** A tail so many times the median is a finding. */
+    static final double LONG_TAIL = 20;
 
-    private AllPairs(Tournament tournament, double outlier, double most) {
-        this.tournament = tournament;
-        this.outlier = outlier;
-        this.most = most;
+    /** A node that never worked is given up when it failed with so many others in a row. */
+    static final int GIVE_UP = 3;
+
+    /** A node that worked before is given up when it failed with so many others in a row. */
+    static final int GIVE_UP_LATER = 6;
+
+    private static final int MOST_ATTEMPTS = 2;
+
+    /** One attempt: it measured, or it failed for a cause. */
+    private record Attempt(
+            @Nullable Sample sample,
+            @Nullable Cause cause,
+            @Nullable String reason) {}
+
+    private final Tournament tournament;
+    private final Rules rules;
+    private final Measurement measurement;
+
+    // Guarded by this object: measurements end on threads of their own.
+    private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
+    private final SortedMap<Integer, String> givenUp = new TreeMap<>();
+    private String untried = "its turn has not come";
+    private boolean interrupted;
+
+    // Used by the thread that runs the rounds.
+    private final Set<Integer> working = new HashSet<>();
+    private final Map<Integer, Set<Integer>> failedWith = new HashMap<>();
+
+    /**
+     * Prepares the measurement of all pairs.
+     *
+     * @param nodes how many nodes there are, at least 2
+     * @param rules how pairs are judged
+     * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
+     */
+    public AllPairs(int nodes, Rules rules, Measurement measurement) {
+        this.tournament = new Tournament(nodes);
+        this.rules = rules;
+        this.measurement = measurement;
     }
 
     /**
-     * Measures all pairs.
+     * Gives a node up: pairs with it that were not measured yet are not.
      *
-     * @param nodes how many nodes there are, at least 2
-     * @param outlier by which factor a value has to be above the median of all to be an outlier, with 2 to 4 nodes above the
-     *     lower quartile; above 1
-     * @param most above which value a pair is bad, whatever the others are like; infinite for none
-     * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
-     * @return the results, by pair
+     * @param node its number
+     * @param reason why, as a clause
+     */
+    public synchronized void giveUp(int node, String reason) {
+        givenUp.putIfAbsent(node, reason);
+    }
+
+    /** Returns the nodes that were given up, by their numbers, and why. */
+    public synchronized SortedMap<Integer, String> givenUp() {
+        return new TreeMap<>(givenUp);
+    }
+
+    /**
+     * Measures all pairs. What was measured until an end of any kind is in {@link #cells}.
+     *
+     * @param deadline until when new rounds begin, on the scale of {@link System#nanoTime}
+     * @param limit what the deadline comes from, for the reason of pairs that are not measured, for example {@code 30 min}
+     * @param afterRound called on this thread after each round
      * @throws InterruptedException if the caller is to end; measurements under way were interrupted, and have ended
      */
-    public static Map<Pair, Cell> run(int nodes, double outlier, double most, Measurement measurement)
-            throws InterruptedException {
-        if (!(outlier > 1)) {
-            throw new IllegalArgumentException("An outlier is above the others by a factor above 1, not " + outlier);
-        }
-        AllPairs all = new AllPairs(new Tournament(nodes), outlier, most);
+    public void run(long deadline, String limit, Runnable afterRound) throws InterruptedException {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             try {
-                for (int round = 0; round < all.tournament.rounds(); round++) {
-                    all.measure(threads, all.tournament.round(round), measurement, 1);
+                for (int round = 0; round < tournament.rounds() && isTime(deadline, limit); round++) {
+                    measure(threads, tournament.round(round));
+                    afterRound.run();
                 }
-                for (List<Pair> round : disjoint(all.suspects())) {
-                    all.measure(threads, round, measurement, 2);
+                for (List<Pair> round : disjoint(suspects())) {
+                    if (!isTime(deadline, limit)) {
+                        break;
+                    }
+                    measure(threads, round);
+                    afterRound.run();
                 }
             } catch (InterruptedException e) {
+                synchronized (this) {
+                    interrupted = true;
+                    untried = "the run was interrupted before";
+                }
                 threads.shutdownNow();
                 throw e;
             }
         }
-        all.judge();
-        return all.cells;
     }
 
-    private void measure(ExecutorService threads, List<Pair> round, Measurement measurement, int attempt)
-            throws InterruptedException {
-        Map<Pair, Future<Double>> running = new LinkedHashMap<>();
-        for (Pair pair : round) {
-            Callable<Double> work = () -> measurement.measure(pair);
-            running.put(pair, threads.submit(work));
+    private synchronized boolean isTime(long deadline, String limit) {
+        if (System.nanoTime() - deadline < 0) {
+            return true;
         }
-        for (Map.Entry<Pair, Future<Double>> each : running.entrySet()) {
-            Pair pair = each.getKey();
-            try {
-                cells.put(pair, new Cell(pair, Verdict.GOOD, each.getValue().get(), attempt, null));
-            } catch (ExecutionException e) {
-                Throwable why = e.getCause() == null ? e : e.getCause();
-                cells.put(pair, new Cell(pair, verdict(why), Double.NaN, attempt, text(why)));
+        untried = "the time limit of all pairs, " + limit + ", ended before";
+        return false;
+    }
+
+    private void measure(ExecutorService threads, List<Pair> round) throws InterruptedException {
+        Map<Pair, Future<Attempt>> running = new LinkedHashMap<>();
+        for (Pair pair : round) {
+            if (reasonToLeaveOut(pair) == null) {
+                running.put(pair, threads.submit(() -> attempt(pair)));
             }
         }
+        for (Map.Entry<Pair, Future<Attempt>> each : running.entrySet()) {
+            try {
+                note(each.getKey(), each.getValue().get());
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        giveUpNodes();
     }
 
-    /** Whoever did not get as far as to use the fabric says nothing about it. */
-    private static Verdict verdict(Throwable why) {
-        boolean unknown = why instanceof PeerLostException
-                || why instanceof FabricException
-                || why instanceof ScenarioException scenario
-                        && scenario.reason() == ScenarioException.Reason.HOST_NOT_READY;
-        return unknown ? Verdict.NOT_MEASURED : Verdict.BAD;
+    /** Measures and keeps the result, also when nobody waits for it any more. */
+    private Attempt attempt(Pair pair) {
+        Attempt attempt;
+        try {
+            Sample sample = measurement.measure(pair);
+            String errors = sample.errors();
+            attempt = rules.errorsAreBad() && !errors.isEmpty()
+                    ? new Attempt(sample, Cause.COUNTERS, "error counters increased: " + errors)
+                    : new Attempt(sample, null, null);
+        } catch (Throwable e) {
+            attempt = new Attempt(null, Cause.of(e), text(e));
+        }
+        synchronized (this) {
+            if (interrupted && attempt.sample() == null) {
+                attempt = new Attempt(null, Cause.INTERRUPTED, "the run was interrupted");
+            }
+            attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS))
+                    .add(attempt);
+        }
+        return attempt;
     }
 
     private static String text(Throwable why) {
@@ -120,30 +215,141 @@ public final class AllPairs {
                 : message.lines().findFirst().orElse("");
     }
 
+    private synchronized @Nullable String reasonToLeaveOut(Pair pair) {
+        String server = givenUp.get(pair.server());
+        String reason = server != null ? server : givenUp.get(pair.client());
+        return reason == null ? null : "node given up: " + reason;
+    }
+
+    /** Keeps which nodes work, and with whom a node failed since it last worked. */
+    private void note(Pair pair, Attempt attempt) {
+        if (attempt.sample() != null) {
+            working.add(pair.server());
+            working.add(pair.client());
+            failedWith.remove(pair.server());
+            failedWith.remove(pair.client());
+        } else if (isOfNode(attempt.cause())) {
+            failedWith
+                    .computeIfAbsent(pair.server(), key -> new LinkedHashSet<>())
+                    .add(pair.client());
+            failedWith
+                    .computeIfAbsent(pair.client(), key -> new LinkedHashSet<>())
+                    .add(pair.server());
+        }
+    }
+
+    /** What this host lacks, it lacks for all nodes; and what fails for lack of it fails at once. */
+    private static boolean isOfNode(@Nullable Cause cause) {
+        return cause != null && (cause.verdict() == Cause.Verdict.FAILED || cause == Cause.NODE_LOST);
+    }
+
+    /**
+     * Gives up the nodes that failed with enough others in a row. A failure with a node that never worked is that node's, unless
+     * none does.
+     */
+    private void giveUpNodes() {
+        failedWith.forEach((node, partners) -> {
+            List<Integer> against = partners.stream()
+                    .filter(partner -> working.isEmpty() || working.contains(partner))
+                    .toList();
+            int limit = working.isEmpty() ? GIVE_UP : Math.min(GIVE_UP, tournament.nodes() - 1);
+            if (against.size() >= (working.contains(node) ? GIVE_UP_LATER : limit)) {
+                giveUp(
+                        node,
+                        "its pairs with %d different nodes failed one after the other, the last one because: %s"
+                                .formatted(against.size(), lastReason(node, against.getLast())));
+            }
+        });
+    }
+
+    private synchronized String lastReason(int node, int partner) {
+        Pair pair = new Pair(node, partner);
+        return List.of(pair, pair.swapped()).stream()
+                .flatMap(each -> attempts.getOrDefault(each, List.of()).stream())
+                .map(Attempt::reason)
+                .filter(Objects::nonNull)
+                .reduce((first, second) -> second)
+                .orElse("unknown");
+    }
+
+    // ---- judging ----
+
     private List<Pair> suspects() {
-        double limit = limit(usual());
-        return cells.values().stream()
-                .filter(cell -> cell.verdict() != Verdict.GOOD || cell.value() > limit)
+        return cells().stream()
+                .filter(cell -> cell.attempts() == 1)
+                .filter(cell -> mayBeRetried(cell.cause()))
                 .map(Cell::pair)
                 .toList();
     }
 
-    private void judge() {
-        double usual = usual();
-        double limit = limit(usual);
-        cells.replaceAll((pair, cell) -> {
-            if (cell.verdict() != Verdict.GOOD || !(cell.value() > limit)) {
-                return cell;
-            }
-            String why = cell.value() > most
-                    ? "%.4g, at most %.4g".formatted(cell.value(), most)
-                    : "%.3g times the %s of all pairs".formatted(cell.value() / usual, nameOfUsual());
-            return new Cell(pair, Verdict.BAD, cell.value(), cell.attempts(), why);
-        });
+    /** A time is held against others here, and a demand of the fabric's file is a time as well. */
+    private static boolean mayBeRetried(@Nullable Cause cause) {
+        return cause != null && (cause.mayBeRetried() || cause == Cause.THRESHOLD_MISSED);
     }
 
-    private double limit(double usual) {
-        return Math.min(outlier * usual, most);
+    /**
+     * Returns the results of all pairs, as they are by now; also while {@link #run} runs.
+     *
+     * @return a cell for each ordered pair, in the order of rounds
+     */
+    public synchronized List<Cell> cells() {
+        double usual = usual();
+        List<Cell> cells = new ArrayList<>();
+        for (int round = 0; round < tournament.rounds(); round++) {
+            for (Pair pair : tournament.round(round)) {
+                cells.add(cell(pair, attempts.getOrDefault(pair, List.of()), usual));
+            }
+        }
+        return cells;
+    }
+
+    private Cell cell(Pair pair, List<Attempt> made, double usual) {
+        if (made.isEmpty()) {
+            String reason = reasonToLeaveOut(pair);
+            return new Cell(pair, Verdict.NOT_MEASURED, null, 0, null, null, reason == null ? untried : reason);
+        }
+        Attempt first = judged(made.getFirst(), usual);
+        Attempt last = judged(made.getLast(), usual);
+        Cause cause = last.cause();
+        Verdict verdict = cause == null
+                ? Verdict.GOOD
+                : cause.verdict() == Cause.Verdict.FAILED ? Verdict.BAD : Verdict.NOT_MEASURED;
+        // Until it has its second attempt, or because its node was given up or the run ended.
+        boolean once = made.size() == 1 && last.sample() != null && mayBeRetried(cause);
+        return new Cell(
+                pair,
+                verdict,
+                last.sample(),
+                made.size(),
+                cause,
+                first.reason(),
+                once ? last.reason() + " (tried once)" : last.reason());
+    }
+
+    /** Returns an attempt with what is found when it is held against its own median, the demand, and all others. */
+    private Attempt judged(Attempt attempt, double usual) {
+        Sample sample = attempt.sample();
+        if (sample == null || attempt.cause() != null) {
+            return attempt;
+        }
+        if (sample.p50() > rules.most()) {
+            return new Attempt(
+                    sample, Cause.THRESHOLD_MISSED, "%.4g, at most %.4g".formatted(sample.p50(), rules.most()));
+        }
+        if (sample.p50() > rules.outlier() * usual) {
+            return new Attempt(
+                    sample,
+                    Cause.OUTLIER,
+                    "%.3g times the %s of all pairs".formatted(sample.p50() / usual, nameOfUsual()));
+        }
+        if (sample.tail() > LONG_TAIL * sample.p50()) {
+            return new Attempt(
+                    sample,
+                    Cause.OUTLIER,
+                    "its %s, %.4g, is %.3g times its median"
+                            .formatted(sample.tailName(), sample.tail(), sample.tail() / sample.p50()));
+        }
+        return attempt;
     }
 
     /**
@@ -151,9 +357,11 @@ public final class AllPairs {
      * {@value #ENOUGH} nodes a slow one has half of them or more, and the median with it.
      */
     private double usual() {
-        double[] values = cells.values().stream()
-                .mapToDouble(Cell::value)
-                .filter(Double::isFinite)
+        double[] values = attempts.values().stream()
+                .map(List::getLast)
+                .map(Attempt::sample)
+                .filter(sample -> sample != null)
+                .mapToDouble(Sample::p50)
                 .sorted()
                 .toArray();
         if (values.length == 0) {
@@ -192,23 +400,27 @@ public final class AllPairs {
         return rounds;
     }
 
+    // ---- the report ----
+
     /**
      * Writes the results as a matrix: a row for each client, a column for each server.
      *
      * @param names the nodes, by their numbers
-     * @param cells what {@link #run} returned
-     * @param unit of the values
+     * @param cells what {@link #cells} returned
+     * @param unit of the medians
      */
-    public static String matrix(List<String> names, Map<Pair, Cell> cells, String unit) {
+    public static String matrix(List<String> names, Collection<Cell> cells, String unit) {
+        Map<Pair, Cell> byPair = new HashMap<>();
+        cells.forEach(cell -> byPair.put(cell.pair(), cell));
         int width =
-                Math.max(12, 2 + names.stream().mapToInt(String::length).max().orElse(0));
+                Math.max(15, 2 + names.stream().mapToInt(String::length).max().orElse(0));
         StringBuilder text = new StringBuilder("client \\ server, " + unit + System.lineSeparator());
         text.append(" ".repeat(width));
         names.forEach(name -> text.append(("%" + width + "s").formatted(name)));
         for (int client = 0; client < names.size(); client++) {
             text.append(System.lineSeparator()).append(("%-" + width + "s").formatted(names.get(client)));
             for (int server = 0; server < names.size(); server++) {
-                text.append(("%" + width + "s").formatted(entry(cells.get(new Pair(server, client)))));
+                text.append(("%" + width + "s").formatted(entry(byPair.get(new Pair(server, client)))));
             }
         }
         return text.append(System.lineSeparator()).toString();
@@ -218,7 +430,8 @@ public final class AllPairs {
         if (cell == null) {
             return "-";
         }
-        String value = Double.isNaN(cell.value()) ? "" : "%.4g".formatted(cell.value());
+        String value =
+                cell.sample() == null ? "" : "%.4g".formatted(cell.sample().p50());
         return switch (cell.verdict()) {
             case GOOD -> value;
             case BAD -> ("BAD " + value).strip();

@@ -1,30 +1,56 @@
 package io.rdmatest.scenarios.pairs;
 
+import io.rdmatest.Cause;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of one ordered pair.
+ * The result of one ordered pair.
  *
  * @param pair which
- * @param verdict what is said of it
- * @param value the measured value; not a number if there is none
- * @param attempts how often it was tried, 1 or 2
- * @param why what went wrong; null if nothing did
+ * @param verdict the judgement
+ * @param sample what the last attempt measured; null if it measured nothing
+ * @param attempts how often it was tried, 0 to 2
+ * @param cause what was wrong with the last attempt; null if nothing was, or if there was none
+ * @param firstReason what was wrong with the first attempt, whatever came of the second; null if nothing was
+ * @param reason what is wrong with the pair; null if it is good
  */
 public record Cell(
         Pair pair,
         Verdict verdict,
-        double value,
+        @Nullable Sample sample,
         int attempts,
-        @Nullable String why) {
+        @Nullable Cause cause,
+        @Nullable String firstReason,
+        @Nullable String reason) {
 
-    /** What is said of a pair. */
+    /** The judgement of a pair. */
     public enum Verdict {
-        /** Measured, like the others, and as fast as demanded. */
+        /** Measured, like the others, and as fast as demanded; at the second attempt at the latest. */
         GOOD,
-        /** The fabric did not do what it should, or slower than demanded, or much slower than between other nodes; twice. */
+        /**
+         * The fabric did wrong, once: data, a completion, a connection, lost packets. Or it was slower than demanded, much slower
+         * than between other nodes, or had a long tail, twice.
+         */
         BAD,
-        /** Nothing is known: a node was not reached, or the harness did not work; twice. */
+        /** Nothing is known: a node was not reached, a host lacked something, or the pair's turn did not come. */
         NOT_MEASURED
+    }
+
+    /** How far a pair got. */
+    public enum Outcome {
+        /** There are values, good or bad ones. */
+        MEASURED,
+        /** The fabric failed before there were values. */
+        FAILED,
+        /** The fabric was not used to the end, for a reason that is not its own. */
+        NOT_MEASURED
+    }
+
+    /** Returns how far the pair got. */
+    public Outcome outcome() {
+        if (sample != null) {
+            return Outcome.MEASURED;
+        }
+        return verdict == Verdict.BAD ? Outcome.FAILED : Outcome.NOT_MEASURED;
     }
 }

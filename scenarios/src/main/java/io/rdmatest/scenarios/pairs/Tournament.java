@@ -1,12 +1,16 @@
 package io.rdmatest.scenarios.pairs;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The order in which all ordered pairs of nodes meet: a round-robin tournament by the circle method, each round followed by the
- * same one with the sides changed. In a round every node meets at most one other, and there are as few rounds as possible:
- * {@code 2(n-1)} for an even number of nodes and {@code 2n} for an odd one.
+ * The order in which all ordered pairs of nodes meet: a round-robin tournament by the circle method, first in one direction, then
+ * in the other. In a round every node meets at most one other, and there are as few rounds as possible: {@code 2(n-1)} for an even
+ * number of nodes and {@code 2n} for an odd one.
+ *
+ * <p>From round to round a node meets others that are far apart in the list, where neighbours share a switch: so a few rounds
+ * tell a node that reaches nobody from one that is cut off from a part of the fabric.
  *
  * @param nodes how many nodes there are, at least 2
  */
@@ -48,14 +52,23 @@ public record Tournament(int nodes) {
             throw new IndexOutOfBoundsException("Round %d of %d".formatted(round, rounds()));
         }
         int circle = places() - 1;
-        int turn = round / 2;
+        int turn = (int) ((long) round * stride(circle) % circle);
         List<Pair> pairs = new ArrayList<>(places() / 2);
-        // The last place stays in the middle, the others move around it by one seat a turn.
+        // The last place stays in the middle, the others move around it.
         meet(pairs, circle, turn);
         for (int seat = 1; seat <= circle / 2; seat++) {
             meet(pairs, (turn + seat) % circle, (turn - seat + circle) % circle);
         }
-        return round % 2 == 0 ? pairs : pairs.stream().map(Pair::swapped).toList();
+        return round < circle ? pairs : pairs.stream().map(Pair::swapped).toList();
+    }
+
+    /** A turn moves partners by two places: this stride moves them by about the golden section of the circle. */
+    private static int stride(int circle) {
+        int stride = Math.max(1, (int) Math.round(0.309 * circle));
+        while (!BigInteger.valueOf(stride).gcd(BigInteger.valueOf(circle)).equals(BigInteger.ONE)) {
+            stride++;
+        }
+        return stride;
     }
 
     private void meet(List<Pair> pairs, int one, int other) {

@@ -122,20 +122,46 @@ public final class PingPongRoles {
     }
 
     /**
+     * How far a ping-pong goes. Two-sided operations that complete a receive can do so.
+     *
+     * @param unmeasured round trips before those that are measured, at least 0: they load classes and fill caches. There are fewer
+     *     if they take half of the time
+     * @param atMost after which time no more round trips begin, once one was measured; null for never
+     */
+    public record Pace(int unmeasured, @Nullable Duration atMost) {
+
+        /** All round trips, all measured. */
+        static final Pace PLAIN = new Pace(0, null);
+
+        /** Checks the number. */
+        public Pace {
+            if (unmeasured < 0) {
+                throw new IllegalArgumentException(
+                        "Round trips before the measured ones are not negative: " + unmeasured);
+            }
+        }
+    }
+
+    /**
      * The results of one side.
      *
-     * @param iterations round trips or operations
+     * @param iterations round trips or operations, with those that were not measured
      * @param bytesVerified bytes that arrived at this side and were compared
      * @param latencies round trips (for one-sided operations: each operation) in nanoseconds; empty at the server
      */
     public record Result(int iterations, long bytesVerified, Histogram latencies) {}
 
     /** The side that answers. */
-    public record Server(Plan plan) implements Role<Result> {
+    public record Server(Plan plan, Pace pace) implements Role<Result> {
+
+        /** Does all round trips and measures each. */
+        public Server(Plan plan) {
+            this(plan, Pace.PLAIN);
+        }
 
         @Override
         public Result run(RoleContext context) {
-            Exchange exchange = new Exchange(plan, "server");
+            Exchange exchange = new Exchange(plan, pace, "server");
             if (plan.bringUp() == BringUp.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
                     Result result = exchange.serve(link);
@@ -156,11 +182,16 @@ public final class PingPongRoles {
     }
 
     /** The side that begins and measures. */
-    public record Client(Plan plan) implements Role<Result> {
+    public record Client(Plan plan, Pace pace) implements Role<Result> {
+
+        /** Does all round trips and measures each. */
+        public Client(Plan plan) {
+            this(plan, Pace.PLAIN);
+        }
 
         @Override
         public Result run(RoleContext context) {
-            Exchange exchange = new Exchange(plan, "client");
+            Exchange exchange = new Exchange(plan, pace, "client");
             if (plan.bringUp() == BringUp.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
                     Result result = exchange.drive(link);
@@ -182,6 +213,7 @@ public final class PingPongRoles {
     private static final class Exchange {
 
         private final Plan plan;
+        private final Pace pace;
         private final String side;
         private final Histogram latencies = new Histogram(LONGEST_NANOS, 3);
         private @Nullable MemoryRegion out;
@@ -191,8 +223,12 @@ public final class PingPongRoles {
         private long requests;
         private long bytesVerified;
 
-        private Exchange(Plan plan, String side) {
+        private Exchange(Plan plan, Pace pace, String side) {
+            if (!pace.equals(Pace.PLAIN) && (plan.operation().isOneSided() || plan.operation() == Operation.WRITE)) {
+                throw new IllegalArgumentException(plan.operation() + " has no other pace");
+            }
             this.plan = plan;
+            this.pace = pace;
             this.side = side;
             this.what = plan.operation() + " at the " + side;
         }
@@ -233,34 +269,50 @@ public final class PingPongRoles {
             if (plan.operation().isOneSided()) {
                 return driveOneSided(link);
             }
-            for (int i = 0; i < plan.iterations(); i++) {
+            Duration atMost = pace.atMost();
+            long begin = System.nanoTime();
+            int i = 0;
+            for (; i < iterations(); i++) {
+                long spent = System.nanoTime() - begin;
+                if (atMost != null && latencies.getTotalCount() > 0 && spent >= atMost.toNanos()) {
+                    break;
+                }
                 fill(i, number(i, true));
                 long start = System.nanoTime();
                 post(link, i);
                 await(link, i);
-                latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
+                if (i >= pace.unmeasured() || atMost != null && spent >= atMost.toNanos() / 2) {
+                    latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
+                }
                 awaitPlacement(link, i, number(i, false));
                 verify(i, number(i, false));
                 repost(link, i);
                 link.progress().awaitSends(requests);
             }
-            return new Result(plan.iterations(), bytesVerified, latencies);
+            return new Result(i, bytesVerified, latencies);
         }
 
         private Result serve(RcLink link) {
             if (plan.operation().isOneSided()) {
                 return serveOneSided(link);
             }
-            for (int i = 0; i < plan.iterations(); i++) {
+            int i = 0;
+            for (; i < iterations(); i++) {
                 fill(i, number(i, false));
-                await(link, i);
+                if (!awaitUnlessOver(link, i)) {
+                    break;
+                }
                 post(link, i);
                 awaitPlacement(link, i, number(i, true));
                 verify(i, number(i, true));
                 repost(link, i);
                 link.progress().awaitSends(requests);
             }
-            return new Result(plan.iterations(), bytesVerified, latencies);
+            return new Result(i, bytesVerified, latencies);
+        }
+
+        private int iterations() {
+            return Math.addExact(plan.iterations(), pace.unmeasured());
         }
 
         private int slot(int iteration) {
@@ -323,6 +375,23 @@ public final class PingPongRoles {
                 return;
             }
             progress.awaitReceive(what);
+            check(progress, iteration);
+        }
+
+        /** A client that runs out of time says so by ending the connection. */
+        private boolean awaitUnlessOver(RcLink link, int iteration) {
+            if (pace.atMost() == null) {
+                await(link, iteration);
+                return true;
+            }
+            if (!link.progress().awaitReceiveOrEnd(what)) {
+                return false;
+            }
+            check(link.progress(), iteration);
+            return true;
+        }
+
+        private void check(Progress progress, int iteration) {
             if (progress.byteLength() != plan.size()) {
                 throw new AssertionError("%s number %d at the %s has %d bytes instead of %d"
                         .formatted(plan.operation(), iteration, side, progress.byteLength(), plan.size()));

@@ -3,24 +3,90 @@ package io.rdmatest.scenarios.pairs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.fabric.FabricException;
+import io.rdmatest.Cause;
+import io.rdmatest.scenarios.pairs.AllPairs.Measurement;
+import io.rdmatest.scenarios.pairs.AllPairs.Rules;
+import io.rdmatest.scenarios.pairs.Cell.Outcome;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AllPairsTests {
 
-    private static final double FACTOR = 3;
+    private static final Rules RULES = new Rules(3, Double.POSITIVE_INFINITY, true);
 
-    private static final double ANY = Double.POSITIVE_INFINITY;
+    private static final Runnable NOTHING = () -> {};
+
+    /** A failure of a simulated node with a cause of its own. */
+    private static final class Caused extends RuntimeException implements Cause.Carrier {
+
+        private static final long serialVersionUID = 1L;
+
+        private final Cause cause;
+
+        Caused(Cause cause, String message) {
+            super(message);
+            this.cause = cause;
+        }
+
+        @Override
+        public Cause rdmaCause() {
+            return cause;
+        }
+    }
+
+    /** A pair of nodes that are well, or slow, but measured to the end. */
+    private static Sample quick(double p50) {
+        return sample(p50, p50);
+    }
+
+    private static Sample sample(double p50, double p99) {
+        return new Sample(p50, p99, p99, 200, new TreeMap<>(), new TreeMap<>());
+    }
+
+    private static Sample losing(double p50) {
+        return new Sample(p50, p50, p50, 200, new TreeMap<>(Map.of("completer_retry_err", 47L)), new TreeMap<>());
+    }
+
+    private static long never() {
+        return System.nanoTime() + Duration.ofHours(1).toNanos();
+    }
+
+    private static AllPairs ran(int nodes, Rules rules, Measurement measurement) throws InterruptedException {
+        AllPairs all = new AllPairs(nodes, rules, measurement);
+        all.run(never(), "1 h", NOTHING);
+        return all;
+    }
+
+    private static Map<Pair, Cell> run(int nodes, Rules rules, Measurement measurement) throws InterruptedException {
+        return byPair(ran(nodes, rules, measurement).cells());
+    }
+
+    private static Map<Pair, Cell> byPair(Collection<Cell> cells) {
+        Map<Pair, Cell> map = new HashMap<>();
+        cells.forEach(cell -> map.put(cell.pair(), cell));
+        assertThat(map).hasSameSizeAs(cells);
+        return map;
+    }
+
+    private static boolean has(Pair pair, int node) {
+        return pair.server() == node || pair.client() == node;
+    }
 
     @Test
     void pairsOfARoundRunAtOnceAndNoNodeIsBusyTwice() throws Exception {
@@ -30,7 +96,7 @@ class AllPairsTests {
         // Each waits for the two others of its round.
         Map<Integer, CountDownLatch> rounds = new ConcurrentHashMap<>();
 
-        Map<Pair, Cell> cells = AllPairs.run(nodes, FACTOR, ANY, pair -> {
+        Map<Pair, Cell> cells = run(nodes, RULES, pair -> {
             assertThat(busy.add(pair.server()) && busy.add(pair.client())).isTrue();
             CountDownLatch all =
                     rounds.computeIfAbsent(calls.getAndIncrement() / 3, round -> new CountDownLatch(nodes / 2));
@@ -38,7 +104,7 @@ class AllPairsTests {
             assertThat(all.await(1, TimeUnit.MINUTES)).isTrue();
             busy.remove(pair.server());
             busy.remove(pair.client());
-            return 10;
+            return quick(10);
         });
 
         assertThat(cells).hasSize(30);
@@ -51,14 +117,23 @@ class AllPairsTests {
         Pair slow = new Pair(2, 1);
         AtomicInteger tries = new AtomicInteger();
 
-        Map<Pair, Cell> cells = AllPairs.run(
+        Map<Pair, Cell> cells = run(
                 5,
-                FACTOR,
-                ANY,
-                pair -> pair.equals(slow) || pair.equals(slowOnce) && tries.getAndIncrement() == 0 ? 40 : 10);
+                RULES,
+                pair -> quick(pair.equals(slow) || pair.equals(slowOnce) && tries.getAndIncrement() == 0 ? 40 : 10));
 
-        assertThat(cells.get(slowOnce)).isEqualTo(new Cell(slowOnce, Verdict.GOOD, 10, 2, null));
-        assertThat(cells.get(slow)).isEqualTo(new Cell(slow, Verdict.BAD, 40, 2, "4.00 times the median of all pairs"));
+        assertThat(cells.get(slowOnce))
+                .isEqualTo(new Cell(
+                        slowOnce, Verdict.GOOD, quick(10), 2, null, "4.00 times the median of all pairs", null));
+        assertThat(cells.get(slow))
+                .isEqualTo(new Cell(
+                        slow,
+                        Verdict.BAD,
+                        quick(40),
+                        2,
+                        Cause.OUTLIER,
+                        "4.00 times the median of all pairs",
+                        "4.00 times the median of all pairs"));
         assertThat(cells.values().stream().filter(cell -> cell.attempts() == 1)).hasSize(18);
     }
 
@@ -66,62 +141,337 @@ class AllPairsTests {
     @ValueSource(ints = {2, 3, 4, 5, 6})
     void oneSlowNodeIsFoundHoweverFewThereAre(int nodes) throws Exception {
         // Of two, only what one sends is slow: were both directions, there would be nothing to compare with.
-        Map<Pair, Cell> cells = AllPairs.run(
-                nodes, FACTOR, ANY, pair -> pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10);
+        Map<Pair, Cell> cells =
+                run(nodes, RULES, pair -> quick(pair.client() == 0 || pair.server() == 0 && nodes > 2 ? 31 : 10));
 
         assertThat(cells.values())
                 .allSatisfy(cell -> assertThat(cell.verdict())
                         .as(cell.toString())
-                        .isEqualTo(cell.value() > 10 ? Verdict.BAD : Verdict.GOOD));
+                        .isEqualTo(cell.sample().p50() > 10 ? Verdict.BAD : Verdict.GOOD));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 4, 5})
     void whatVariesByLessThanTheFactorIsGood(int nodes) throws Exception {
         AtomicInteger calls = new AtomicInteger();
-        Map<Pair, Cell> cells = AllPairs.run(nodes, FACTOR, ANY, pair -> 10 + calls.getAndIncrement() % 3 * 9);
+        Map<Pair, Cell> cells = run(nodes, RULES, pair -> quick(10 + calls.getAndIncrement() % 3 * 9));
 
         assertThat(cells.values()).allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 1);
     }
 
     @Test
     void whatIsSlowerThanDemandedIsBadHoweverTheOthersAre() throws Exception {
-        Map<Pair, Cell> cells = AllPairs.run(3, FACTOR, 10, pair -> pair.equals(new Pair(0, 1)) ? 10 : 11);
+        Map<Pair, Cell> cells = run(3, new Rules(3, 10, true), pair -> quick(pair.equals(new Pair(0, 1)) ? 10 : 11));
 
-        assertThat(cells.get(new Pair(0, 1))).isEqualTo(new Cell(new Pair(0, 1), Verdict.GOOD, 10, 1, null));
+        assertThat(cells.get(new Pair(0, 1)))
+                .isEqualTo(new Cell(new Pair(0, 1), Verdict.GOOD, quick(10), 1, null, null, null));
         assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.BAD))
                 .hasSize(5)
-                .allMatch(cell -> cell.attempts() == 2 && "11.00, at most 10.00".equals(cell.why()));
+                .allMatch(cell -> cell.attempts() == 2
+                        && cell.cause() == Cause.THRESHOLD_MISSED
+                        && "11.00, at most 10.00".equals(cell.reason()));
+    }
+
+    // ---- what is bad at once, what is not known ----
+
+    static Stream<Throwable> failuresOfTheFabric() {
+        return Stream.of(
+                new AssertionError("wrong byte"),
+                new Caused(Cause.WRONG_DATA, "wrong byte"),
+                new Caused(Cause.RETRY_EXCEEDED, "IBV_WC_RETRY_EXC_ERR"),
+                new Caused(Cause.REJECTED, "rejected"),
+                new Caused(Cause.TIMEOUT, "no answer"));
+    }
+
+    /** The reproduction of a link that corrupts data once: the second attempt would have passed. */
+    @ParameterizedTest
+    @MethodSource("failuresOfTheFabric")
+    void whatTheFabricDoesWrongOnceIsBadForGood(Throwable failure) throws Exception {
+        Pair wrong = new Pair(3, 1);
+        AtomicInteger tries = new AtomicInteger();
+
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(wrong) && tries.getAndIncrement() == 0) {
+                throw thrown(failure);
+            }
+            return quick(10);
+        });
+
+        assertThat(tries).hasValue(1);
+        assertThat(cells.get(wrong))
+                .isEqualTo(new Cell(
+                        wrong, Verdict.BAD, null, 1, Cause.of(failure), failure.getMessage(), failure.getMessage()));
+        assertThat(cells.get(wrong).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(11);
+    }
+
+    private static RuntimeException thrown(Throwable failure) {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) failure;
+    }
+
+    static Stream<Throwable> troubleOfTheHost() {
+        return Stream.of(
+                new OutOfMemoryError(
+                        "unable to create native thread: possibly out of memory or process limits reached"),
+                new Caused(Cause.OUT_OF_MEMORY, "ibv_reg_mr: ENOMEM (ulimit -l)"),
+                new Caused(Cause.HOST_NOT_READY, "EMFILE"),
+                new Caused(Cause.NODE_LOST, "node d ended"),
+                new IllegalStateException("The role did not end within 12 s"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("troubleOfTheHost")
+    void whatAHostLacksIsNotCalledBad(Throwable trouble) throws Exception {
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            if (pair.equals(new Pair(3, 2))) {
+                throw thrown(trouble);
+            }
+            return quick(10);
+        });
+
+        Cell cell = cells.get(new Pair(3, 2));
+        assertThat(cell.verdict()).isEqualTo(Verdict.NOT_MEASURED);
+        assertThat(cell.outcome()).isEqualTo(Outcome.NOT_MEASURED);
+        assertThat(cell.reason()).isEqualTo(trouble.getMessage());
+        assertThat(cell.attempts()).isEqualTo(Cause.of(trouble).mayBeRetried() ? 2 : 1);
+        assertThat(cells.values().stream().filter(other -> other.verdict() == Verdict.BAD))
+                .isEmpty();
     }
 
     @Test
-    void whatCouldNotBeMeasuredIsNotCalledBad() throws Exception {
-        Map<Pair, Cell> cells = AllPairs.run(4, FACTOR, ANY, pair -> {
-            if (pair.server() == 3 || pair.client() == 3) {
-                throw new FabricException("node d is not reached");
+    void aNodeThatWasNotReachedOnceGetsASecondTry() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(3, RULES, pair -> {
+            if (pair.equals(new Pair(0, 1)) && tries.getAndIncrement() == 0) {
+                throw new Caused(Cause.NODE_LOST, "node a ended");
             }
-            if (pair.equals(new Pair(0, 1))) {
-                throw new AssertionError("wrong bytes");
-            }
-            return 5;
+            return quick(5);
         });
 
-        assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.NOT_MEASURED))
-                .hasSize(6)
-                .allMatch(cell -> cell.attempts() == 2 && "node d is not reached".equals(cell.why()));
+        assertThat(cells.get(new Pair(0, 1)))
+                .isEqualTo(new Cell(new Pair(0, 1), Verdict.GOOD, quick(5), 2, null, "node a ended", null));
+    }
+
+    // ---- loss and tails ----
+
+    @Test
+    void aPairThatLosesPacketsIsBadThoughItsMedianIsLikeTheOthers() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(4, RULES, pair -> {
+            boolean lossy = pair.equals(new Pair(2, 0)) && tries.getAndIncrement() == 0;
+            return lossy ? losing(10) : quick(10);
+        });
+
+        assertThat(tries).hasValue(1);
+        Cell cell = cells.get(new Pair(2, 0));
+        assertThat(cell.verdict()).isEqualTo(Verdict.BAD);
+        assertThat(cell.cause()).isEqualTo(Cause.COUNTERS);
+        assertThat(cell.outcome()).isEqualTo(Outcome.MEASURED);
+        assertThat(cell.reason()).isEqualTo("error counters increased: completer_retry_err +47 at the server");
+        assertThat(cells.values().stream().filter(other -> other.verdict() == Verdict.BAD))
+                .hasSize(1);
+    }
+
+    @Test
+    void countersThatAreNotJudgedMakeNoPairBad() throws Exception {
+        Map<Pair, Cell> cells = run(2, new Rules(3, Double.POSITIVE_INFINITY, false), pair -> losing(10));
+
+        assertThat(cells.values())
+                .allMatch(cell -> cell.verdict() == Verdict.GOOD
+                        && cell.sample().serverErrors().equals(Map.of("completer_retry_err", 47L)));
+    }
+
+    @Test
+    void aLongTailIsBadIfItComesTwice() throws Exception {
+        Pair twice = new Pair(0, 1);
+        Pair once = new Pair(2, 3);
+        AtomicInteger tries = new AtomicInteger();
+
+        Map<Pair, Cell> cells = run(5, RULES, pair -> {
+            boolean late = pair.equals(twice) || pair.equals(once) && tries.getAndIncrement() == 0;
+            return late ? sample(10, 250) : sample(10, 200);
+        });
+
+        assertThat(cells.get(twice).verdict()).isEqualTo(Verdict.BAD);
+        assertThat(cells.get(twice).reason()).isEqualTo("its 99th percentile, 250.0, is 25.0 times its median");
+        assertThat(cells.get(once).verdict()).isEqualTo(Verdict.GOOD);
+        assertThat(cells.get(once).firstReason()).contains("25.0 times its median");
         assertThat(cells.values().stream().filter(cell -> cell.verdict() == Verdict.BAD))
-                .extracting(Cell::pair, Cell::why)
-                .containsExactly(org.assertj.core.groups.Tuple.tuple(new Pair(0, 1), "wrong bytes"));
+                .hasSize(1);
     }
 
     @Test
-    void nothingMeasuredIsNothingBad() throws Exception {
-        Map<Pair, Cell> cells = AllPairs.run(3, FACTOR, ANY, pair -> {
-            throw new FabricException("no node is reached");
+    void fewValuesHaveTheirLongestAsTail() {
+        assertThat(new Sample(10, 20, 90, 100, new TreeMap<>(), new TreeMap<>()).tail())
+                .isEqualTo(20);
+        assertThat(new Sample(10, 20, 90, 99, new TreeMap<>(), new TreeMap<>()).tail())
+                .isEqualTo(90);
+    }
+
+    // ---- nodes that are given up ----
+
+    /** The case that a matrix of all pairs is for: it costs a few pairs of the one node, and no cell of the others. */
+    @ParameterizedTest
+    @ValueSource(ints = {4, 5, 16, 63})
+    void aNodeThatReachesNobodyIsGivenUpAfterThreePairs(int nodes) throws Exception {
+        int dead = nodes / 2;
+        Set<Pair> tried = ConcurrentHashMap.newKeySet();
+        AllPairs all = ran(nodes, RULES, pair -> {
+            if (has(pair, dead)) {
+                tried.add(pair);
+                throw new Caused(Cause.UNREACHABLE, "no answer to the connection request");
+            }
+            return quick(10);
         });
 
-        assertThat(cells.values()).hasSize(6).allMatch(cell -> cell.verdict() == Verdict.NOT_MEASURED);
+        assertThat(tried).hasSize(3);
+        assertThat(all.givenUp()).containsOnlyKeys(dead);
+        assertThat(all.givenUp().get(dead))
+                .isEqualTo("its pairs with 3 different nodes failed one after the other, the last one because:"
+                        + " no answer to the connection request");
+        assertThat(all.cells()).hasSize(nodes * (nodes - 1)).allSatisfy(cell -> {
+            if (!has(cell.pair(), dead)) {
+                assertThat(cell.verdict()).isEqualTo(Verdict.GOOD);
+            } else if (tried.contains(cell.pair())) {
+                assertThat(cell.verdict()).isEqualTo(Verdict.BAD);
+            } else {
+                assertThat(cell.verdict()).isEqualTo(Verdict.NOT_MEASURED);
+                assertThat(cell.attempts()).isZero();
+                assertThat(cell.reason()).startsWith("node given up: its pairs with 3 different nodes failed");
+            }
+        });
     }
+
+    @Test
+    void ofThreeNodesTheOneThatReachesNeitherIsNamed() throws Exception {
+        AllPairs all = ran(3, RULES, pair -> {
+            if (has(pair, 2)) {
+                throw new Caused(Cause.UNREACHABLE, "no answer");
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp()).containsOnlyKeys(2);
+        assertThat(byPair(all.cells()).get(new Pair(0, 1)).verdict()).isEqualTo(Verdict.GOOD);
+    }
+
+    @Test
+    void ofTwoNodesBothDirectionsAreTried() throws Exception {
+        AllPairs all = ran(2, RULES, pair -> {
+            throw new Caused(Cause.UNREACHABLE, "no answer");
+        });
+
+        assertThat(all.givenUp()).isEmpty();
+        assertThat(all.cells()).hasSize(2).allMatch(cell -> cell.verdict() == Verdict.BAD && cell.attempts() == 1);
+    }
+
+    /** A rack without power: the nodes that meet several of its nodes one after the other are well. */
+    @Test
+    void onlyTheNodesOfADeadRackAreGivenUp() throws Exception {
+        AllPairs all = ran(64, RULES, pair -> {
+            if (pair.server() / 16 == 2 || pair.client() / 16 == 2) {
+                throw new Caused(Cause.UNREACHABLE, "no answer");
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp().keySet()).allMatch(node -> node / 16 == 2).hasSize(16);
+        assertThat(all.cells())
+                .filteredOn(
+                        cell -> cell.pair().server() / 16 != 2 && cell.pair().client() / 16 != 2)
+                .hasSize(48 * 47)
+                .allMatch(cell -> cell.verdict() == Verdict.GOOD);
+    }
+
+    /** A fabric in two halves: no node is to blame, and the matrix shows the halves. */
+    @Test
+    void noNodeOfAFabricInTwoHalvesIsGivenUp() throws Exception {
+        AllPairs all = ran(40, RULES, pair -> {
+            if (pair.server() / 20 != pair.client() / 20) {
+                throw new Caused(Cause.UNREACHABLE, "no answer");
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp()).isEmpty();
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(2 * 20 * 19);
+    }
+
+    @Test
+    void aNodeThatDiesInMidRunIsGivenUpAfterSixPairs() throws Exception {
+        AtomicInteger calls = new AtomicInteger();
+        AtomicInteger failed = new AtomicInteger();
+        AllPairs all = ran(16, RULES, pair -> {
+            if (has(pair, 5) && calls.getAndIncrement() >= 10) {
+                failed.incrementAndGet();
+                throw new Caused(Cause.UNREACHABLE, "no answer");
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp()).containsOnlyKeys(5);
+        assertThat(failed).hasValue(6);
+    }
+
+    /** Its cells are what shows how it is bad, and they cost little time. */
+    @Test
+    void aNodeThatLosesPacketsIsNotGivenUp() throws Exception {
+        AllPairs all = ran(8, RULES, pair -> has(pair, 5) ? losing(10) : quick(10));
+
+        assertThat(all.givenUp()).isEmpty();
+        assertThat(all.cells()).allMatch(cell -> cell.outcome() == Outcome.MEASURED);
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.BAD))
+                .hasSize(14)
+                .allMatch(cell -> has(cell.pair(), 5) && cell.attempts() == 1);
+    }
+
+    @Test
+    void whereNobodyReachesAnybodyTheRunEndsSoon() throws Exception {
+        AtomicInteger calls = new AtomicInteger();
+        AllPairs all = ran(100, RULES, pair -> {
+            calls.incrementAndGet();
+            throw new Caused(Cause.UNREACHABLE, "no answer");
+        });
+
+        assertThat(calls).hasValue(3 * 50);
+        assertThat(all.givenUp()).hasSize(100);
+    }
+
+    @Test
+    void whatTheLaunchingHostLacksIsNoFaultOfANode() throws Exception {
+        AllPairs all = ran(8, RULES, pair -> {
+            if (has(pair, 5)) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            return quick(10);
+        });
+
+        assertThat(all.givenUp()).isEmpty();
+    }
+
+    @Test
+    void aNodeThatIsGivenUpBeforehandIsNotMeasured() throws Exception {
+        AllPairs all = new AllPairs(4, RULES, pair -> {
+            assertThat(has(pair, 1)).isFalse();
+            return quick(10);
+        });
+        all.giveUp(1, "it could not be started: ssh: no route to host");
+        all.run(never(), "1 h", NOTHING);
+
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.NOT_MEASURED))
+                .hasSize(6)
+                .allMatch(
+                        cell -> "node given up: it could not be started: ssh: no route to host".equals(cell.reason()));
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(6);
+    }
+
+    // ---- the end ----
 
     @Test
     void secondTriesShareNoNodeAtOnce() {
@@ -135,49 +485,92 @@ class AllPairsTests {
     }
 
     @Test
-    void anInterruptEndsTheMeasurementsToo() throws Exception {
+    void anInterruptEndsTheMeasurementsAndKeepsWhatWasMeasured() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch interrupted = new CountDownLatch(1);
         AtomicInteger thrown = new AtomicInteger();
+        AtomicInteger calls = new AtomicInteger();
+        // Two pairs of the first round, and one of the second, end.
+        AllPairs all = new AllPairs(4, RULES, pair -> {
+            if (calls.incrementAndGet() != 4) {
+                return quick(10);
+            }
+            begun.countDown();
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+                interrupted.countDown();
+                throw new IllegalStateException(e);
+            }
+            return quick(1);
+        });
         Thread runner = Thread.ofPlatform().start(() -> {
             try {
-                AllPairs.run(2, FACTOR, ANY, pair -> {
-                    begun.countDown();
-                    try {
-                        new CountDownLatch(1).await();
-                    } catch (InterruptedException e) {
-                        interrupted.countDown();
-                        throw e;
-                    }
-                    return 1;
-                });
+                all.run(never(), "1 h", NOTHING);
             } catch (InterruptedException e) {
                 thrown.incrementAndGet();
             }
         });
         assertThat(begun.await(1, TimeUnit.MINUTES)).isTrue();
         runner.interrupt();
-        assertThat(runner.join(java.time.Duration.ofMinutes(1))).isTrue();
+        assertThat(runner.join(Duration.ofMinutes(1))).isTrue();
         assertThat(interrupted.await(0, TimeUnit.SECONDS)).isTrue();
         assertThat(thrown).hasValue(1);
+        assertThat(all.cells()).hasSize(12);
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(3);
+        assertThat(all.cells().stream()
+                        .filter(cell -> cell.verdict() == Verdict.NOT_MEASURED)
+                        .map(Cell::reason))
+                .hasSize(9)
+                .containsOnlyOnce("the run was interrupted")
+                .contains("the run was interrupted before");
+    }
+
+    @Test
+    void theTimeLimitEndsTheRoundsAndKeepsWhatWasMeasured() throws Exception {
+        AllPairs all = new AllPairs(4, RULES, pair -> quick(10));
+        AtomicInteger rounds = new AtomicInteger();
+        long begin = System.nanoTime();
+        // Two rounds fit.
+        long deadline = begin + Duration.ofMillis(200).toNanos();
+        all.run(deadline, "0 min", () -> {
+            if (rounds.incrementAndGet() == 2) {
+                while (System.nanoTime() - deadline < 0) {
+                    Thread.onSpinWait();
+                }
+            }
+        });
+
+        assertThat(rounds).hasValueLessThanOrEqualTo(2);
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.NOT_MEASURED))
+                .isNotEmpty()
+                .allMatch(cell -> "the time limit of all pairs, 0 min, ended before".equals(cell.reason())
+                        && cell.attempts() == 0);
+        assertThat(all.cells().stream().filter(cell -> cell.verdict() == Verdict.GOOD))
+                .hasSize(2 * rounds.get());
     }
 
     @Test
     void theMatrixHasARowForEachClient() {
-        Map<Pair, Cell> cells = Map.of(
-                new Pair(0, 1), new Cell(new Pair(0, 1), Verdict.GOOD, 12.5, 1, null),
-                new Pair(1, 0), new Cell(new Pair(1, 0), Verdict.NOT_MEASURED, Double.NaN, 2, "away"));
+        List<Cell> cells =
+                List.of(cell(0, 1, Verdict.BAD, quick(65_140), "slow"), cell(1, 0, Verdict.NOT_MEASURED, null, "away"));
 
         assertThat(AllPairs.matrix(List.of("a", "b"), cells, "us").lines())
                 .containsExactly(
                         "client \\ server, us",
-                        "                       a           b",
-                        "a                      -     unknown",
-                        "b                  12.50           -");
+                        "                             a              b",
+                        "a                            -        unknown",
+                        "b                BAD 6.514e+04              -");
+    }
+
+    private static Cell cell(
+            int server, int client, Verdict verdict, @Nullable Sample sample, @Nullable String reason) {
+        return new Cell(new Pair(server, client), verdict, sample, 1, null, reason, reason);
     }
 
     @Test
     void aFactorThatTellsNothingIsRefused() {
-        assertThatThrownBy(() -> AllPairs.run(2, 1, ANY, pair -> 1)).hasMessageContaining("above 1, not 1.0");
+        assertThatThrownBy(() -> new Rules(1, 10, true)).hasMessageContaining("above 1, not 1.0");
     }
 }
