@@ -103,7 +103,9 @@ final class NodeComparison {
                 Collections.unmodifiableMap(values),
                 separates,
                 (rail.isEmpty() ? "" : "rail " + rail + ": ") + what + " is " + text(values)
-                        + (separates ? "; nodes of different types can't talk to each other: give them one gid type" : "")));
+                        + (separates
+                                ? "; nodes of different types can't talk to each other: give them one gid type"
+                                : "")));
     }
 
     private static String text(Map<String, List<String>> values) {

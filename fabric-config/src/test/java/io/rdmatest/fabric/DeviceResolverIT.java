@@ -127,7 +127,8 @@ class DeviceResolverIT {
     /** An address that is removed and added again is at another index, here behind one that reaches one link only. */
     @Test
     void aTableThatChangesLeadsToTheSameGid() throws Exception {
-        FabricDevice before = node("auto", 0, family(GidSelector.Family.IPV4), null).resolve();
+        FabricDevice before =
+                node("auto", 0, family(GidSelector.Family.IPV4), null).resolve();
         NetworkInterface network = NetworkInterface.getByInetAddress(before.address());
         assumeTrue(
                 before.environment().get("driver").equals("rdma_rxe")
@@ -146,15 +147,16 @@ class DeviceResolverIT {
                 awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), false);
                 assertThatThrownBy(() -> context.current(before.gid()))
                         .isInstanceOf(RdmaException.class)
-                        .hasMessageContaining("no longer has the GID " + before.gid().gid() + " (RoCE v2), which was at index "
-                                + before.gid().index());
+                        .hasMessageContaining(
+                                "no longer has the GID " + before.gid().gid() + " (RoCE v2), which was at index "
+                                        + before.gid().index());
                 ip("add", linkLocal, network);
                 awaitGids(context, before, "::ffff:169.254.3.4", true);
                 ip("add", own, network);
                 awaitGids(context, before, "::ffff:" + before.address().getHostAddress(), true);
 
-                FabricDevice after =
-                        node(before.device().name(), 0, family(GidSelector.Family.IPV4), null).resolve();
+                FabricDevice after = node(before.device().name(), 0, family(GidSelector.Family.IPV4), null)
+                        .resolve();
                 assertThat(after.address()).isEqualTo(before.address());
                 assertThat(after.gid().index()).isNotEqualTo(before.gid().index());
                 assertThat(context.current(before.gid())).isEqualTo(after.gid());

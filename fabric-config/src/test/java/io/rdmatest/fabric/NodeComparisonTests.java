@@ -34,7 +34,8 @@ class NodeComparisonTests {
 
     @Test
     void nodesThatAreAlikeDoNotDiffer() {
-        Map<String, String> host = Map.of("host", "x", "kernel", "Linux 6.1", "rdma-core", "44.0", "memlock", "unlimited");
+        Map<String, String> host =
+                Map.of("host", "x", "kernel", "Linux 6.1", "rdma-core", "44.0", "memlock", "unlimited");
         assertThat(FabricCheck.differences(List.of(node("a", host, place(4096)), node("b", host, place(4096)))))
                 .isEmpty();
     }

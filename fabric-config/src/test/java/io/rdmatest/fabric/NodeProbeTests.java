@@ -151,7 +151,8 @@ class NodeProbeTests {
         Path file = Files.writeString(
                 folder.resolve("facts"),
                 ("begin\nhost there\nkernel Linux 6.12\njava /usr/bin/java\njava-says openjdk version \"25\"\n"
-                                + "library librdmacm.so.1\nlibrary libibverbs.so.1\n" + String.join("\n", facts) + "\nend\n")
+                                + "library librdmacm.so.1\nlibrary libibverbs.so.1\n" + String.join("\n", facts)
+                                + "\nend\n")
                         .lines()
                         .map(line -> "rdmatest-probe " + line + "\n")
                         .collect(Collectors.joining()));

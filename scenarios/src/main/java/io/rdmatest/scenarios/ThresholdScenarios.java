@@ -100,8 +100,8 @@ public class ThresholdScenarios {
         Rate measured = stream(row, row.name(), stage, report, settings);
         report.parameter("size", STREAM_SIZE);
         report.parameter("transfers", row.transfers());
-        report.measurement(
-                Measurement.rate("throughput", measured.gigabitsPerSecond(), "Gb/s").of(row.transfers()));
+        report.measurement(Measurement.rate("throughput", measured.gigabitsPerSecond(), "Gb/s")
+                .of(row.transfers()));
         report.measurement(Measurement.limit("demanded: throughput", demanded.gigabitsPerSecond(), "Gb/s"));
         if (measured.compareTo(demanded) < 0) {
             throw new FabricError(

@@ -112,8 +112,8 @@ final class FabricCheckCommand extends ReportingCommand {
                 ? "fabric " + fabric.name() + " is ready"
                 : bad.size() + " of " + count(results.size(), "node") + " not ready: " + String.join(", ", bad);
         List<Difference> differences = FabricCheck.differences(results);
-        differences.forEach(difference ->
-                lines.add((difference.separates() ? "WRONG: " : "differs: ") + difference.text()));
+        differences.forEach(
+                difference -> lines.add((difference.separates() ? "WRONG: " : "differs: ") + difference.text()));
         Optional<Difference> separating =
                 differences.stream().filter(Difference::separates).findFirst();
         String message = bad.isEmpty() ? separating.map(Difference::text).orElse(ready) : ready;
@@ -130,7 +130,10 @@ final class FabricCheckCommand extends ReportingCommand {
                 differences.stream().map(FabricCheckCommand::json).toList());
         ExitStatus status = status(results);
         return new Outcome(
-                status == ExitStatus.VERIFIED && separating.isPresent() ? ExitStatus.NO_ROUTE : status, message, lines, fields);
+                status == ExitStatus.VERIFIED && separating.isPresent() ? ExitStatus.NO_ROUTE : status,
+                message,
+                lines,
+                fields);
     }
 
     private Outcome mistakes(List<String> problems) {

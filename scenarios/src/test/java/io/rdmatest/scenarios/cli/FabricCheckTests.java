@@ -219,8 +219,7 @@ class FabricCheckTests {
         JsonNode difference = json().get("differences").get(0);
         assertThat(difference.get("what").asText()).isEqualTo("kernel");
         assertThat(difference.get("separates").asBoolean()).isFalse();
-        assertThat(difference.get("message").asText())
-                .matches("kernel is Linux 9\\.9 on 2 nodes, but Linux .* on b");
+        assertThat(difference.get("message").asText()).matches("kernel is Linux 9\\.9 on 2 nodes, but Linux .* on b");
         assertThat(difference.get("values").get("Linux 9.9")).hasToString("[\"c\",\"d\"]");
     }
 
