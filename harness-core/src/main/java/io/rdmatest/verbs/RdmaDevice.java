@@ -101,17 +101,11 @@ public final class RdmaDevice {
     }
 
     private static String reason(String name) {
-        String[] files = VERBS.toFile().list();
-        for (String file : files == null ? new String[0] : files) {
-            if (text(VERBS.resolve(file).resolve("ibdev")).filter(name::equals).isPresent()) {
-                Path device = Path.of("/dev/infiniband", file);
-                return Files.exists(device)
+        return fileOf(name)
+                .map(file -> Files.exists(file)
                         ? "libibverbs has no provider for its driver: install rdma-core's ibverbs-providers"
-                        : "there is no file " + device + ": udev makes it, and a container gets it by --device "
-                                + device;
-            }
-        }
-        return "the kernel gives user space no access to it: modprobe ib_uverbs";
+                        : "there is no file " + file + ": udev makes it, and a container gets it by --device " + file)
+                .orElse("the kernel gives user space no access to it: modprobe ib_uverbs");
     }
 
     private static RdmaException missing(String name, List<String> present) {
@@ -123,6 +117,26 @@ public final class RdmaDevice {
                 + (present.isEmpty()
                         ? "this host has none ('rdma link show' lists them)"
                         : "this host has " + present.stream().collect(Collectors.joining(", "))));
+    }
+
+    /** libibverbs tells ENOENT for a file that the user may not open. */
+    private void requireAccess() {
+        fileOf(name)
+                .filter(file -> Files.exists(file) && !(Files.isReadable(file) && Files.isWritable(file)))
+                .ifPresent(file -> {
+                    throw new RdmaException("RDMA device '" + name + "' can't be used: this user may not open " + file
+                            + " for reading and writing: run as root, or add the user to the file's group");
+                });
+    }
+
+    private static Optional<Path> fileOf(String name) {
+        String[] files = VERBS.toFile().list();
+        for (String file : files == null ? new String[0] : files) {
+            if (text(VERBS.resolve(file).resolve("ibdev")).filter(name::equals).isPresent()) {
+                return Optional.of(Path.of("/dev/infiniband", file));
+            }
+        }
+        return Optional.empty();
     }
 
     private static <T> T withDevices(Function<List<MemorySegment>, T> use) {
@@ -346,6 +360,7 @@ public final class RdmaDevice {
             for (MemorySegment device : devices) {
                 if (Native.string(ibv_device.name(device), rdma_h.IBV_SYSFS_NAME_MAX())
                         .equals(name)) {
+                    requireAccess();
                     return DeviceContext.own(Verbs.create(Verbs.OPEN_DEVICE, name, device), name);
                 }
             }

@@ -15,13 +15,17 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,6 +137,55 @@ class DevicesIT {
     void aDeviceThatIsNotHereIsNamed() {
         assertThat(run("devices", "--device", "mlx5_77")).isEqualTo(3);
         assertThat(err.toString()).contains("host not ready", "mlx5_77", "this host has rxe0");
+    }
+
+    /** libibverbs says ENOENT of a file that the user may not open. Root may open each, so another user asks. */
+    @Test
+    void aFileThatMayNotBeOpenedIsNamed() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/setpriv")), "setpriv(1) of util-linux is not installed");
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can become another user");
+        String name = RdmaDevice.list().getFirst().name();
+        Path file = uverbs(name);
+        Set<PosixFilePermission> before = Files.getPosixFilePermissions(file);
+        File output = folder.resolve("devices").toFile();
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+        try {
+            Process program = new ProcessBuilder(
+                            "/usr/bin/setpriv",
+                            "--reuid=65534",
+                            "--regid=65534",
+                            "--clear-groups",
+                            Path.of(System.getProperty("java.home"), "bin", "java")
+                                    .toString(),
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            System.getProperty("java.class.path"),
+                            Rdmatest.class.getName(),
+                            "devices",
+                            "--device",
+                            name)
+                    .redirectErrorStream(true)
+                    .redirectOutput(output)
+                    .start();
+            assertThat(program.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            String said = Files.readString(output.toPath());
+            assertThat(program.exitValue()).as(said).isEqualTo(3);
+            assertThat(said).contains("this user may not open " + file);
+        } finally {
+            Files.setPosixFilePermissions(file, before);
+        }
+    }
+
+    private static Path uverbs(String device) throws java.io.IOException {
+        try (Stream<Path> found = Files.list(Path.of("/sys/class/infiniband_verbs"))) {
+            for (Path entry :
+                    found.filter(each -> Files.exists(each.resolve("ibdev"))).toList()) {
+                if (Files.readString(entry.resolve("ibdev")).strip().equals(device)) {
+                    return Path.of("/dev/infiniband", entry.getFileName().toString());
+                }
+            }
+        }
+        throw new AssertionError("no file of " + device);
     }
 
     private List<String> ibvDevinfo(String device) throws Exception {
