@@ -86,7 +86,7 @@ class CountersThereIT {
 
     @Test
     void failsATestOfWhichTheOtherDeviceHadToGiveUp() throws IOException {
-        Events all = run(LosingTestCase.class, Map.of());
+        Events all = run(LosingTestCase.class, Map.of(RdmaConfiguration.COUNTERS, "fail"));
 
         assertThat(all.failed().list()).singleElement().satisfies(failed -> {
             assertThat(failed.getTestDescriptor().getDisplayName()).startsWith("losesItsPeer");

@@ -152,7 +152,7 @@ class RdmatestTests {
     @Test
     void aDefectShowsWhereItIs() {
         assertThat(run(new IllegalStateException("half done"), false, false, "echo"))
-                .isEqualTo(3);
+                .isEqualTo(70);
         assertThat(err.toString()).contains("half done", "\tat ");
     }
 
