@@ -36,6 +36,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +48,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 /** Tests on a device of their choice, where the machine has two. */
 @ExclusiveDevice
 @Execution(ExecutionMode.SAME_THREAD)
+@Tag("slow")
 class DevicesIT {
 
     private static final List<String> SEEN = new ArrayList<>();

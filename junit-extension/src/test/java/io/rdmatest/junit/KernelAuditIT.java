@@ -35,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestMethodOrder;
@@ -45,6 +46,7 @@ import org.junit.platform.testkit.engine.Event;
 
 /** What the ledger can't know of: objects that were made past the harness. */
 @ExclusiveDevice
+@Tag("slow")
 class KernelAuditIT {
 
     private static final Deque<Runnable> UNDO = new ArrayDeque<>();

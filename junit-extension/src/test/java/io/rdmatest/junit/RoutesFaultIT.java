@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /** The routes over an interface that a fault takes away, and gives back in an order that is not that of the kernel's list. */
 @RdmaTest(timeout = "4 min")
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 @IgnoreCounters
 @RequiresDevice(name = "rxe0")
 @RequiresPrivilege(Privilege.ROOT)
+@Tag("slow")
 class RoutesFaultIT {
 
     private static final Duration SOON = Duration.ofSeconds(30);

@@ -13,9 +13,11 @@ import io.rdmatest.scenarios.role.RpingOptions;
 import io.rdmatest.scenarios.role.RpingRoles;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /** What the page about nodes and roles shows. */
 @RdmaTest(timeout = "400 s")
+@Tag("slow")
 class NodesDocsIT {
 
     @RdmaTest(timeout = "400 s")

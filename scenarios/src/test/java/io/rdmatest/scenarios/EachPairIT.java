@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.engine.TestExecutionResult;
@@ -20,6 +21,7 @@ import org.junit.platform.testkit.engine.Events;
 
 /** A test for each pair of a fabric, one of whose nodes may be out of reach. */
 @RdmaTest(timeout = "2 min")
+@Tag("slow")
 class EachPairIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);

@@ -10,6 +10,7 @@ import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.PayloadMismatchError;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 @IgnoreCounters
 @RdmaTest(timeout = "90 s")
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
+@Tag("slow")
 class InteropFaultIT {
 
     /** What rping -V and rstream -T v say of wrong data. */
