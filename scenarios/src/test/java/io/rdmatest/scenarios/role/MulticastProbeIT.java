@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.net.InetAddress;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A group that delivers only after a while, as behind a switch that learns its members. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
 class MulticastProbeIT {
 
     private static final Duration STEP = Duration.ofSeconds(30);
