@@ -235,7 +235,7 @@ class WireIT {
         assertThat(said)
                 .contains("SUCCESSFUL keepsTheRules", "FAILED breaksARule", "FAILED failsByItself")
                 .containsPattern(
-                        "AssertionError: The packets on the wire break the rules: 0x1f .* its invariant checksum is wrong");
+                        "WireViolationError: The packets on the wire break the rules: 0x1f .* its invariant checksum is wrong");
     }
 
     @Test
