@@ -138,8 +138,15 @@ final class TimeLimit implements AutoCloseable {
         synchronized void begin() {
             if (!ended) {
                 begun = true;
-                Thread ignored =
-                        Thread.ofPlatform().daemon().name("rdma-timeout").start(this);
+                try {
+                    Thread ignored =
+                            Thread.ofPlatform().daemon().name("rdma-timeout").start(this);
+                } catch (OutOfMemoryError e) {
+                    // The host has no thread left. Nobody looks then, and the end must not wait for a look.
+                    seen = "the state could not be read: " + e.getMessage();
+                    looked.countDown();
+                    interrupt();
+                }
             }
         }
 
