@@ -3,13 +3,13 @@ package io.rdmatest.scenarios;
 import io.rdmatest.Cause;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.Thresholds.Percentile;
+import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.pairs.AllPairs;
-import io.rdmatest.scenarios.pairs.BadPairsError;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.pairs.Pair;
@@ -144,9 +144,11 @@ public class PairScenarios {
         private Cause first = Cause.ASSERTION;
 
         void judge() {
-            String nodes = givenUp.isEmpty() ? "" : some("nodes given up", givenUp) + "; ";
+            String nodes = givenUp.isEmpty()
+                    ? ""
+                    : some(givenUp.size() == 1 ? "node given up" : "nodes given up", givenUp) + "; ";
             if (!bad.isEmpty()) {
-                throw new BadPairsError(nodes + some("bad pairs", bad), first);
+                throw new FabricError(first, nodes + some(bad.size() == 1 ? "bad pair" : "bad pairs", bad));
             }
             if (!unknown.isEmpty()) {
                 throw new ScenarioException(
@@ -198,7 +200,8 @@ public class PairScenarios {
 
         void run(long deadline, String limit) throws InterruptedException {
             Map<String, Throwable> missing = nodes.start(names, rail);
-            missing.forEach((name, why) -> all.giveUp(names.indexOf(name), "it could not be started: " + text(why)));
+            missing.forEach(
+                    (name, why) -> all.giveUp(names.indexOf(name), "it could not be started: " + AllPairs.text(why)));
             List<Place> places = new ArrayList<>();
             for (String name : names) {
                 if (!missing.containsKey(name)) {
@@ -209,16 +212,10 @@ public class PairScenarios {
             all.run(deadline, limit, this::tellNews);
         }
 
-        private static String text(Throwable why) {
-            return why.getMessage() == null
-                    ? why.toString()
-                    : why.getMessage().lines().findFirst().orElse("");
-        }
-
         /**
          * Measures a pair. A path that is dead costs half of the time of a step: the client alone decides when it has waited for
-         * long enough, and the server is ended then. A host that is slow to start a
-         * side costs what it takes: that is no fault of the fabric.
+         * long enough, and the server is ended then. A host that is slow to start a side costs what it takes: that is no fault
+         * of the fabric.
          */
         private Sample measure(Pair pair) {
             Duration step = settings.stepTimeout();

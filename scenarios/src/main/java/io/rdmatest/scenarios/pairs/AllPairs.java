@@ -208,7 +208,8 @@ public final class AllPairs {
         return attempt;
     }
 
-    private static String text(Throwable why) {
+    /** Returns the first line of what a failure says, else its type. */
+    public static String text(Throwable why) {
         String message = why.getMessage();
         return message == null || message.isBlank()
                 ? why.getClass().getName()
