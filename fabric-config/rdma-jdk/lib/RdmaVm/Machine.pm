@@ -15,7 +15,7 @@ use RdmaVm::Loop;
 our $FAILED = 125;
 
 # The first line of a manifest; lib/image-format.sh has the same.
-my $IMAGE_FORMAT = '# rdmatest image 2';
+my $IMAGE_FORMAT = '# rdmatest image 3';
 
 # The set of devices is part of a snapshot, so there are always so many shares; those that are not asked for show nothing.
 our $SHARES = 4;

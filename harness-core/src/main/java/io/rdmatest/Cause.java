@@ -119,6 +119,9 @@ public enum Cause {
     /** The peer, or the MTU, takes no message of this size. */
     SIZE_REFUSED(Verdict.FAILED, Exit.SIZE_REFUSED, "Peer or MTU takes no message of this size"),
 
+    /** A connection is on another device, port or GID than the one under test. */
+    WRONG_DEVICE(Verdict.FAILED, Exit.NO_ROUTE, "Connection on another device than the one under test"),
+
     // ---- other promises of the fabric ----
 
     /** Data arrived that is not what was sent. */

@@ -48,6 +48,11 @@ final class CommandContext implements RoleContext {
                 node.fabric(), node.name(), node.device(), node.port(), gid, null, node.launch(), node.promises());
     }
 
+    @Override
+    public boolean staysOnDevice() {
+        return common.selectsDevice();
+    }
+
     /** Shows the message, for a person may carry it to the other host: the port that the kernel chose, for example. */
     @Override
     public void tell(String message) {

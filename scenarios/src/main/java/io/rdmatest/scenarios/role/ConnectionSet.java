@@ -220,6 +220,7 @@ final class ConnectionSet implements AutoCloseable {
             firstRequest = connection.since;
         }
         peer = text(id.remoteAddress());
+        DeviceBinding.require(context, id);
         if (options.ackTimeoutExponent() != null) {
             id.setAckTimeout(options.ackTimeoutExponent());
         }
@@ -251,8 +252,9 @@ final class ConnectionSet implements AutoCloseable {
                 : Integer.parseInt(context.hear("port of the ucmatose server", options.timeout()));
         EventChannel events = openChannel();
         String address = host != null ? host : context.peerAddress().getHostAddress();
+        String source = DeviceBinding.source(context, options.addressFormat(), address, options.bindAddress());
         AddressInfo target = AddressTexts.active(
-                options.addressFormat(), options.portSpace(), address, port, options.bindAddress(), options.timeout());
+                options.addressFormat(), options.portSpace(), address, port, source, options.timeout());
         peer = address + " port " + port;
         try {
             awaitEvents(
@@ -318,6 +320,7 @@ final class ConnectionSet implements AutoCloseable {
         if (isNative() && id.context().port(id.port()).linkLayer() != LinkLayer.INFINIBAND) {
             throw AddressTexts.unsupported(peer, null);
         }
+        DeviceBinding.require(context, id);
         if (options.typeOfService() != null) {
             id.setTypeOfService(options.typeOfService());
         }
@@ -430,6 +433,9 @@ final class ConnectionSet implements AutoCloseable {
             AddressHandleAttributes vector = queried.addressVector();
             attributes.add(
                     new UcmatoseRoles.Attributes(vector == null ? -1 : vector.trafficClass(), queried.timeout()));
+        }
+        if (options.bringUp() != BringUp.RAW) {
+            DeviceBinding.require(context, connection.queuePair());
         }
         connection.up = true;
         established++;

@@ -186,8 +186,9 @@ final class DatagramSet implements AutoCloseable {
                 ? options.port()
                 : Integer.parseInt(context.hear("port of the udaddy server", options.timeout()));
         String address = host != null ? host : context.peerAddress().getHostAddress();
+        String source = DeviceBinding.source(context, options.addressFormat(), address, options.bindAddress());
         AddressInfo target = AddressTexts.active(
-                options.addressFormat(), options.portSpace(), address, port, options.bindAddress(), options.timeout());
+                options.addressFormat(), options.portSpace(), address, port, source, options.timeout());
         peer = address + " port " + port;
         EventChannel channel = own(EventChannel.create());
         for (int i = 0; i < options.connections(); i++) {
@@ -276,6 +277,7 @@ final class DatagramSet implements AutoCloseable {
     }
 
     private Path path(CmId id) {
+        DeviceBinding.require(context, id);
         int mtu = id.context().port(id.port()).activeMtu().bytes();
         if (size > mtu) {
             throw new ScenarioException(

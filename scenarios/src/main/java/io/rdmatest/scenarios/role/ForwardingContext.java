@@ -25,6 +25,11 @@ class ForwardingContext implements RoleContext {
     }
 
     @Override
+    public boolean staysOnDevice() {
+        return context.staysOnDevice();
+    }
+
+    @Override
     public void tell(String message) {
         context.tell(message);
     }

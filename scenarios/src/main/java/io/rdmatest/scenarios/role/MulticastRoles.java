@@ -387,6 +387,7 @@ public final class MulticastRoles {
                 InetAddress local = local();
                 channel = own(EventChannel.create());
                 CmId first = open(local);
+                DeviceBinding.require(context, first);
                 port = first.context().port(first.port());
                 requirePort(first);
                 for (int i = 1; i < options.queuePairs(); i++) {

@@ -230,10 +230,11 @@ final class RcLink implements AutoCloseable {
             link.id = id;
             Duration resolve = resolving(spec.timeout());
             long start = System.nanoTime();
-            id.resolveAddress(source, target, resolve);
+            id.resolveAddress(DeviceBinding.source(context, target.getAddress(), source), target, resolve);
             long resolved = System.nanoTime();
             link.resolveNanos = resolved - start;
             context.trace(() -> "address resolved: " + id.describe());
+            DeviceBinding.require(context, id);
             link.setAckTimeout(id);
             tuning.tune(id);
             resolved = System.nanoTime();
@@ -273,6 +274,7 @@ final class RcLink implements AutoCloseable {
             answer.require(CmEvent.Type.ESTABLISHED);
         }
         connectNanos = System.nanoTime() - connecting;
+        DeviceBinding.require(context, queuePair());
         peerData = answer.privateData();
         watchForDisconnect();
     }
@@ -295,6 +297,7 @@ final class RcLink implements AutoCloseable {
             CmId id = link.own(request.id());
             link.id = id;
             link.peerData = request.privateData();
+            DeviceBinding.require(context, id);
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             link.setAckTimeout(id);
@@ -314,6 +317,7 @@ final class RcLink implements AutoCloseable {
     void awaitEstablished() {
         awaitEvent(context, id(), spec.timeout(), Cause.PEER_ABSENT, "ESTABLISHED after accepting")
                 .require(CmEvent.Type.ESTABLISHED);
+        DeviceBinding.require(context, queuePair());
         watchForDisconnect();
     }
 

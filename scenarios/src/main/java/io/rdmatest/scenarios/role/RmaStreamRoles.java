@@ -71,6 +71,7 @@ public final class RmaStreamRoles {
                 context.tell(Integer.toString(listener.localAddress().getPort()));
                 try (StreamEndpoint endpoint = awaitRequest(context, events).accept()) {
                     endpoint.awaitConnected(options.timeout());
+                    DeviceBinding.require(context, endpoint.queuePair());
                     context.trace(() -> "connected with " + endpoint.remoteAddress());
                     Exchange exchange = new Exchange(context, options, endpoint, buffers, "server");
                     exchange.run(false);
@@ -134,9 +135,14 @@ public final class RmaStreamRoles {
             InetSocketAddress target = new InetSocketAddress(remote, port);
             try (TransferBuffers buffers = TransferBuffers.allocate(options.sizeBytes());
                     StreamEventQueue events = StreamEventQueue.create();
-                    StreamEndpoint endpoint =
-                            StreamEndpoint.connect(events, null, target, options.stream(), options.timeout())) {
+                    StreamEndpoint endpoint = StreamEndpoint.connect(
+                            events,
+                            DeviceBinding.source(context, remote, null),
+                            target,
+                            options.stream(),
+                            options.timeout())) {
                 awaitConnected(endpoint, target);
+                DeviceBinding.require(context, endpoint.queuePair());
                 context.trace(() -> "connected with " + endpoint.remoteAddress());
                 Exchange exchange = new Exchange(context, options, endpoint, buffers, "client");
                 exchange.run(true);

@@ -25,6 +25,14 @@ public interface RoleContext {
     }
 
     /**
+     * Tells whether connections must be on {@link #device()}. A command that was given no device leaves it to the routes, as the
+     * C programs do.
+     */
+    default boolean staysOnDevice() {
+        return true;
+    }
+
+    /**
      * Sends a message to the other side. Never blocks.
      *
      * @param message one line of text

@@ -29,6 +29,9 @@ public final class ScenarioException extends RuntimeException implements Cause.C
         /** The address has no route over an RDMA device. */
         NO_ROUTE(Cause.NO_ROUTE),
 
+        /** A connection is on another device, port or GID than the one under test. */
+        WRONG_DEVICE(Cause.WRONG_DEVICE),
+
         /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
         PEER_LOST(Cause.PEER_LOST),
 

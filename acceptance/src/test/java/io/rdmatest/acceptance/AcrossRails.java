@@ -1,0 +1,108 @@
+package io.rdmatest.acceptance;
+
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.scenarios.role.NodeRoles;
+import io.rdmatest.scenarios.role.PingPongRoles;
+import io.rdmatest.scenarios.role.Place;
+import io.rdmatest.scenarios.role.RmaStreamOptions;
+import io.rdmatest.scenarios.role.RmaStreamRoles;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.scenarios.role.UdaddyOptions;
+import io.rdmatest.scenarios.role.UdaddyRoles;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What {@link RailsIT} runs on node a of two that have a second device each: every kind of role on the second devices, and how
+ * many packets each of the four devices sent meanwhile.
+ */
+final class AcrossRails {
+
+    private static final Duration STEP = Duration.ofSeconds(60);
+    private static final Duration SCENARIO = Duration.ofMinutes(2);
+    private static final InetAddress B = InetAddress.ofLiteral("10.77.0.12");
+    private static final PeerSettings SETTINGS = PeerSettings.defaults()
+            .withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(20))
+            .withStart(Duration.ofMinutes(2));
+
+    private AcrossRails() {}
+
+    /**
+     * Runs all roles.
+     *
+     * @param arguments the agent's jar
+     */
+    public static void main(String[] arguments) throws Exception {
+        Node there = new Node("two", "b", "rxe1", 1, GidSelector.AUTO, B, List.of("on-node", "b"));
+        try (Place a = Place.here(Fabric.load("auto").withDevice("rxe1").local().resolve());
+                Place b = Place.on(there, Path.of(arguments[0]), SETTINGS)) {
+            RpingOptions rping = RpingOptions.defaults()
+                    .withPort(0)
+                    .withCount(20)
+                    .withSize(1000)
+                    .withValidation()
+                    .withTimeout(STEP);
+            run("rping", a, b, new RpingRoles.Server(rping), new RpingRoles.Client(rping));
+            PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, STEP);
+            run("ping-pong", a, b, new PingPongRoles.Server(plan), new PingPongRoles.Client(plan));
+            UcmatoseOptions ucmatose = UcmatoseOptions.defaults().withPort(0).withTimeout(STEP);
+            run("ucmatose", a, b, new UcmatoseRoles.Server(ucmatose), new UcmatoseRoles.Client(ucmatose));
+            UdaddyOptions udaddy = UdaddyOptions.defaults().withPort(0).withTimeout(STEP);
+            run("udaddy", a, b, new UdaddyRoles.Server(udaddy), new UdaddyRoles.Client(udaddy));
+            RmaStreamOptions stream = RmaStreamOptions.defaults()
+                    .withPort(0)
+                    .withTransfers(1000, 20, 1)
+                    .withVerify(true)
+                    .withTimeout(STEP, STEP);
+            run("stream", a, b, new RmaStreamRoles.Server(stream), new RmaStreamRoles.Client(stream));
+            RstreamOptions rstream = RstreamOptions.defaults()
+                    .withSuite(RstreamOptions.Suite.CUSTOM)
+                    .withSizeBytes(1000)
+                    .withTransfers(20)
+                    .withIterations(1)
+                    .withPort(0)
+                    .withOnDevice(true)
+                    .withFirstWait(STEP)
+                    .withTimeout(STEP);
+            run("rstream", a, b, new StreamRoles.Server(rstream), new StreamRoles.Client(rstream));
+        }
+    }
+
+    private static <A, C> void run(String what, Place a, Place b, Role<A> server, Role<C> client) throws Exception {
+        long[] before = packets();
+        NodeRoles.runPair(b, server, a, client, SCENARIO);
+        long[] after = packets();
+        System.out.printf(
+                "%s: rxe0 of a %+d, rxe1 of a %+d, rxe0 of b %+d, rxe1 of b %+d%n",
+                what, after[0] - before[0], after[1] - before[1], after[2] - before[2], after[3] - before[3]);
+    }
+
+    private static long[] packets() throws Exception {
+        long[] counts = new long[4];
+        for (int i = 0; i < 2; i++) {
+            String file = "/sys/class/infiniband/rxe" + i + "/ports/1/hw_counters/sent_pkts";
+            counts[i] = Long.parseLong(Files.readString(Path.of(file)).strip());
+            Process there = new ProcessBuilder("on-node", "b", "cat", file)
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start();
+            counts[2 + i] = Long.parseLong(new String(there.getInputStream().readAllBytes()).strip());
+            if (!there.waitFor(STEP.toSeconds(), TimeUnit.SECONDS)) {
+                there.destroyForcibly();
+            }
+        }
+        return counts;
+    }
+}
