@@ -45,11 +45,11 @@ class RailsIT {
     static void runAllOfIt(@TempDir Path folder) throws Exception {
         String script = Machines.AWAIT
                 + """
-                cat >"$HOME/rail" <<'END' || exit
+                rail=$(mktemp) && cat >"$rail" <<'END' || exit
                 %s
                 END
-                sh "$HOME/rail" 11 || exit
-                on-node b sh -s 12 <"$HOME/rail" || exit
+                sh "$rail" 11 || exit
+                on-node b sh -s 12 <"$rail" || exit
                 %s -cp %s:%s io.rdmatest.acceptance.AcrossRails %s
                 echo "roles ended with $?"
                 listens() { rdma resource show cm_id | grep -q LISTEN; }
@@ -71,12 +71,7 @@ class RailsIT {
                                         .toURI()),
                                 Machines.AGENT,
                                 Machines.AGENT);
-        said = Machines.inVm(
-                        2,
-                        folder.resolve("said"),
-                        Duration.ofMinutes(6),
-                        Map.of("HOME", folder.toString(), "RDMA_VM_RW", folder.toString()),
-                        script)
+        said = Machines.inVm(2, folder.resolve("said"), Duration.ofMinutes(6), Map.of(), script)
                 .output();
     }
 

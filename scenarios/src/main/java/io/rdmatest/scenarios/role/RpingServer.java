@@ -101,7 +101,6 @@ final class RpingServer {
                 if (context.isCancelled()) {
                     return;
                 }
-                threads.removeIf(thread -> !thread.isAlive());
                 request = listener.pollRequest(SLICE);
             }
         } finally {
@@ -114,6 +113,8 @@ final class RpingServer {
         synchronized (lock) {
             number = ++clients;
         }
+        // Just now, and not before the wait for this request: a client that left during it has given its place up.
+        threads.removeIf(thread -> !thread.isAlive());
         if (threads.size() >= options.clientLimit()) {
             // As it was told to do: nothing is wrong with the server.
             note(

@@ -147,32 +147,60 @@ class DevicesIT {
         String name = RdmaDevice.list().getFirst().name();
         Path file = uverbs(name);
         Set<PosixFilePermission> before = Files.getPosixFilePermissions(file);
-        File output = folder.resolve("devices").toFile();
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("---------"));
         try {
-            Process program = new ProcessBuilder(
-                            "/usr/bin/setpriv",
-                            "--bounding-set=-dac_override,-dac_read_search",
-                            "--inh-caps=-all",
-                            Path.of(System.getProperty("java.home"), "bin", "java")
-                                    .toString(),
-                            "--enable-native-access=ALL-UNNAMED",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            Rdmatest.class.getName(),
-                            "devices",
-                            "--device",
-                            name)
-                    .redirectErrorStream(true)
-                    .redirectOutput(output)
-                    .start();
-            assertThat(program.waitFor(60, TimeUnit.SECONDS)).isTrue();
-            String said = Files.readString(output.toPath());
-            assertThat(program.exitValue()).as(said).isEqualTo(3);
-            assertThat(said).contains("this user may not open " + file);
+            Ended ended = inProcess(
+                    List.of("/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"),
+                    "devices",
+                    "--device",
+                    name);
+            assertThat(ended.status()).as(ended.said()).isEqualTo(3);
+            assertThat(ended.said()).contains("this user may not open " + file);
         } finally {
             Files.setPosixFilePermissions(file, before);
         }
+    }
+
+    /** Network namespaces share devices. The addresses under a device belong to one of them. */
+    @Test
+    void aDeviceWhoseInterfaceIsInAnotherNamespaceIsNotPromised() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/unshare")), "unshare(1) of util-linux is not installed");
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can make network namespaces");
+        String name = RdmaDevice.list().getFirst().name();
+        Ended ended = inProcess(List.of("/usr/bin/unshare", "-n"), "devices");
+        assertThat(ended.said())
+                .contains(name + ": ", "not in this network namespace")
+                .doesNotContain("The other commands use");
+        Ended role = inProcess(
+                List.of("/usr/bin/unshare", "-n"), "rping", "-s", "-a", "0.0.0.0", "--device", name, "--timeout", "5s");
+        assertThat(role.status()).as(role.said()).isEqualTo(3);
+        assertThat(role.said()).contains("not in this network namespace");
+    }
+
+    /** How a program ended, and what it wrote, standard error included. */
+    private record Ended(int status, String said) {}
+
+    /** Runs our command behind another one, which changes what it may do. */
+    private Ended inProcess(List<String> prefix, String... args) throws Exception {
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Rdmatest.class.getName()));
+        command.addAll(List.of(args));
+        File output = folder.resolve("said").toFile();
+        Process program = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output)
+                .start();
+        try {
+            assertThat(program.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            program.destroyForcibly();
+        }
+        return new Ended(program.exitValue(), Files.readString(output.toPath()));
     }
 
     private static Path uverbs(String device) throws java.io.IOException {
