@@ -15,7 +15,7 @@ readonly NEEDED_MODULES="virtio_pci virtio_net virtio_console virtio_rng
     9p 9pnet_virtio overlay
     ib_uverbs rdma_cm rdma_ucm rdma_rxe"
 
-# What tests of faults and of several devices use, and crc32: rxe of older kernels asks the crypto layer for it by name, and newer kernels have it
-# elsewhere. A kernel may be without these.
+# What tests of faults and of several devices use, and crc32: rxe of older kernels asks the crypto layer for it by name, and
+# newer kernels have it elsewhere. A kernel may be without these.
 # shellcheck disable=SC2034 # used where this is read
-readonly OTHER_MODULES="crc32_generic crc32_pclmul ib_umad dummy veth macvlan sch_netem sch_prio cls_u32"
+readonly OTHER_MODULES="crc32_generic crc32_pclmul ib_umad dummy veth sch_netem sch_prio sch_ingress cls_u32 act_mirred"

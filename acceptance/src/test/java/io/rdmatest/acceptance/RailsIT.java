@@ -24,9 +24,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 8, unit = TimeUnit.MINUTES)
 class RailsIT {
 
-    /** Gives the node a second interface on the segment, with a soft-RoCE device. Its argument is the last part of the address. */
+    /**
+     * Gives the node a second interface on the segment, with a soft-RoCE device. Its argument is the last part of the address.
+     * A macvlan would not do: the kernel adds the addresses of an upper interface to the GIDs of the lower one's device.
+     */
     private static final String RAIL = """
-            ip link add link eth0 name rail1 type macvlan mode bridge &&
+            ip link add rail1 mtu 9000 type veth peer name port1 mtu 9000 && ip link set port1 up && ip link set eth0 promisc on &&
+            tc qdisc add dev eth0 ingress &&
+            tc filter add dev eth0 parent ffff: protocol all u32 match u32 0 0 action mirred egress mirror dev port1 &&
+            tc qdisc add dev port1 ingress &&
+            tc filter add dev port1 parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev eth0 &&
             for each in all eth0 rail1; do
                 echo 1 >/proc/sys/net/ipv4/conf/$each/arp_ignore; echo 2 >/proc/sys/net/ipv4/conf/$each/arp_announce
             done &&
