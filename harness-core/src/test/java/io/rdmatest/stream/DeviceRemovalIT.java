@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 /** A device that is removed while it is used, as by a driver that is unloaded. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @Isolated("other tests take any device that there is")
+@Tag("slow")
 class DeviceRemovalIT {
 
     private static final String INTERFACE = "removalit0";

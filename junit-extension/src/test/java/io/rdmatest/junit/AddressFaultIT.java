@@ -41,6 +41,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -50,6 +51,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @IgnoreCounters
 @RequiresDevice(name = "rxe0")
 @RequiresPrivilege(Privilege.ROOT)
+@Tag("slow")
 class AddressFaultIT {
 
     private static final Duration SOON = Duration.ofSeconds(30);

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -143,6 +144,7 @@ class BaselineTests {
     }
 
     @Test
+    @Tag("slow")
     void aRunIsHeldAgainstItsPredecessorsWhoseFilesItReplaces() throws Exception {
         Path project = Files.createDirectory(folder.resolve("project"));
         Path target = Forked.project(project);
@@ -220,6 +222,7 @@ class BaselineTests {
     }
 
     @Test
+    @Tag("slow")
     void whatIsWorseIsRunAgainAndIsItOnlyIfItIsEachTime() throws Exception {
         Path project = Files.createDirectory(folder.resolve("project"));
         Path target = Forked.project(project);
@@ -304,6 +307,7 @@ class BaselineTests {
     }
 
     @Test
+    @Tag("slow")
     void whatCannotBeRunAgainIsSaidAndDoesNoHarm() throws Exception {
         Again again = qualifyWith("echo 'no more of them'; exit 3");
 
@@ -312,6 +316,7 @@ class BaselineTests {
     }
 
     @Test
+    @Tag("slow")
     void aSignalWhileItIsRunAgainLeavesTheReportOfTheRun() throws Exception {
         // Not SIGINT, which a build in the background has its processes ignore.
         Again again = qualifyWith("kill -TERM $PPID; exec sleep 60");

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -37,6 +38,7 @@ import org.junit.platform.testkit.engine.Events;
  */
 @ExclusiveDevice
 @Timeout(120)
+@Tag("slow")
 class CountersThereIT {
 
     @TempDir

@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,6 +70,7 @@ class UcmatoseIT {
     // ---- many ----
 
     @ParameterizedTest
+    @Tag("slow")
     @CsvSource({"1000, 0, 0", "1000, 4, 64"})
     void aThousandConnectionsComeUpWorkAndGoTogether(int connections, int messages, int size) {
         UcmatoseOptions options =

@@ -30,6 +30,7 @@ import io.rdmatest.verbs.RawConnection;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -39,6 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @RdmaTest(timeout = "4 min")
 @IgnoreCounters
+@Tag("slow")
 class PeerGoneIT {
 
     /** Much longer than all retries of a connection take together. */
