@@ -33,6 +33,7 @@ program:xz                  xz-utils          xz                xz              
 program:zstd                zstd              zstd              zstd              zstd
 program:gzip                gzip              gzip              gzip              gzip
 program:lz4                 lz4               lz4               lz4               lz4
+program:debootstrap         debootstrap       debootstrap       debootstrap       debootstrap
 program:flock               util-linux        util-linux-core   util-linux        util-linux'
 
 # The name and version of this system, as its users know it.

@@ -1,16 +1,18 @@
 #!/bin/bash
 # A minimal Debian system in a folder, for SystemsIT. Root only.
 #
+#   system.sh check FOLDER                whether root may do here what follows; else says what fails
 #   system.sh make FOLDER SUITE           makes it, from the mirror that this host uses
 #   system.sh run FOLDER USER COMMAND…    runs a command in it, as root or as tester
 #
-# JDK, MAVEN and REPOSITORY name this host's JDK, which the system sees, and Maven and local repository, which it has copies of.
-# All mounts are in a namespace of the process, so none is left behind, however it ends.
+# JDK, MAVEN and REPOSITORY name this host's JDK, Maven and local repository. The system has copies of them.
+# All mounts and processes are in namespaces that end with this process, and this process ends with its parent. So none of them
+# is left behind, however a test ends.
 set -euo pipefail
 
 if [ -z "${SYSTEM_NAMESPACE-}" ]; then
     export SYSTEM_NAMESPACE=yes
-    exec unshare --mount --pid --fork --kill-child "$BASH" "${BASH_SOURCE[0]}" "$@"
+    exec setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child "$BASH" "${BASH_SOURCE[0]}" "$@"
 fi
 
 action=$1
@@ -19,6 +21,16 @@ shift 2
 mount --make-rprivate /
 
 case $action in
+    check)
+        mkdir "$root/probe"
+        mount -t tmpfs tmpfs "$root/probe"
+        mount -t proc proc "$root/probe"
+        umount "$root/probe" && umount "$root/probe" && rmdir "$root/probe"
+        mknod "$root/probe" c 1 3
+        # A device opens only on a file system that is mounted without nodev.
+        echo >"$root/probe"
+        rm "$root/probe"
+        ;;
     make)
         release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
         # Sources name a release or, as stable does, another name of it.
@@ -43,7 +55,11 @@ case $action in
         # Maven writes beside what it reads, and everybody in the system may read what is perhaps one user's here.
         cp --recursive "$REPOSITORY" "$root/opt/repository"
         chmod -R a+rX "$root/opt"
-        mkdir -p "$root/usr/lib/jvm/jdk"
+        # The project's prepared classes know the JDK by its times. A distribution's JDK has links to /etc, and one to its sources
+        # where these are not installed: cp leaves that out and fails.
+        mkdir -p "$root/usr/lib/jvm"
+        cp --dereference --recursive --preserve=timestamps "$JDK" "$root/usr/lib/jvm/jdk" || [ -x "$root/usr/lib/jvm/jdk/bin/java" ]
+        chmod -R a+rX "$root/usr/lib/jvm"
         ;;
     run)
         user=$1
@@ -53,8 +69,6 @@ case $action in
         mount -t proc proc "$root/proc"
         mount -t tmpfs tmpfs "$root/run"
         cp /etc/resolv.conf "$root/etc/resolv.conf"
-        mount --bind "$JDK" "$root/usr/lib/jvm/jdk"
-        mount -o remount,bind,ro "$root/usr/lib/jvm/jdk"
         home=/root
         [ "$user" = root ] || home=/home/$user
         exec chroot --userspec="$user:$user" "$root" /usr/bin/env -i "HOME=$home" LANG=C.UTF-8 \

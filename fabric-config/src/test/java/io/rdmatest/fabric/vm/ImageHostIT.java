@@ -206,6 +206,27 @@ class ImageHostIT {
                 .startsWith("\177ELF");
     }
 
+    /** It is whole in itself, and may lack what this version looks for. */
+    @Test
+    void imageOfAnEarlierFormatIsMadeAnew() throws Exception {
+        Path deb = host.wholeDeb(host.bootImage("gzip", "-c"));
+        Path image = Host.image(makeFrom(deb));
+        String format = Files.readAllLines(image.resolve("manifest")).getFirst();
+        run(
+                "sh",
+                "-c",
+                "cd '" + image + "' && sed -i '1s/.*/# rdmatest image 1/' manifest"
+                        + " && stat -c '%n %s %Y' vmlinux initramfs manifest >stat");
+
+        Result again = makeFrom(deb);
+
+        assertThat(again.err().lines())
+                .filteredOn(line -> !line.startsWith("rdma-vm: preparing "))
+                .containsExactly("rdma-vm: the image in the cache is damaged or incomplete; making it anew");
+        assertThat(Files.readAllLines(Host.image(again).resolve("manifest"))).startsWith(format);
+        assertThat(host.cached("images")).containsExactly(image.getFileName().toString());
+    }
+
     @Test
     void machineIsNotStartedFromAnImageWithoutAKernel() throws Exception {
         Path image = Host.image(makeFrom(host.wholeDeb(host.bootImage("gzip", "-c"))));

@@ -105,6 +105,36 @@ class SetupTests {
                         + " perftest");
     }
 
+    /** The full build's tests make other systems; no other build and no run does. */
+    @Test
+    void rootGetsWhatMakesOtherSystemsWhereItIsAskedFor() throws Exception {
+        host.program("id", "echo 0");
+        host.program(
+                "apt-get",
+                "echo \"$*\" >>'" + work.resolve("called") + "'",
+                "[ \"$2\" = update ] || ln -s /bin/true '" + work.resolve("bin") + "/debootstrap'");
+
+        assertThat(setup()).returns("", Result::err).returns(0, Result::status);
+        assertThat(setup("--systems"))
+                .returns("rdma-vm: installing debootstrap\n", Result::err)
+                .returns(0, Result::status);
+        assertThat(setup("--systems")).returns("", Result::err).returns(0, Result::status);
+    }
+
+    @Test
+    void whatMakesOtherSystemsMayBeMissing() throws Exception {
+        // Nobody but root can make any.
+        assertThat(setup("--systems")).returns("", Result::err).returns(0, Result::status);
+
+        host.program("id", "echo 0").program("apt-get", "echo 'E: no network'; exit 100");
+        assertThat(setup("--systems"))
+                .returns(0, Result::status)
+                .returns(
+                        "E: no network\nrdma-vm: cannot install debootstrap; apt-get update says why above\n"
+                                + "rdma-vm: tests that make other systems are skipped\n",
+                        Result::err);
+    }
+
     @Test
     void missingProgramIsNamedByItsPackage() throws Exception {
         host.without("rping");

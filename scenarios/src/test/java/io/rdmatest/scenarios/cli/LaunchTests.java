@@ -114,7 +114,7 @@ class LaunchTests {
         assertThat(first.errors()).contains("Building");
         assertThat(first.status()).isEqualTo(6);
         assertThat(Files.readString(folder.resolve("maven-calls")))
-                .contains("-pl scenarios -am", "-DskipTests", "package");
+                .contains("-pl scenarios -am", "-DskipTests", "-Dmaven.test.skip", "package");
         Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(3600)));
         assertThat(run(Map.of(), "devices").errors()).isEmpty();
         assertThat(builds()).isEqualTo(1);
