@@ -103,7 +103,7 @@ final class DeviceResolver {
      */
     static PortSelector.Presence presence(RdmaDevice device, GidEntry gid) {
         try {
-            if (withAddresses()
+            if (NetworkInterface.networkInterfaces()
                     .filter(network -> !gid.gid().isLinkLocal() || network.getIndex() == gid.interfaceIndex())
                     .flatMap(NetworkInterface::inetAddresses)
                     .anyMatch(found -> Gid.of(found).equals(gid.gid()))) {
@@ -114,15 +114,6 @@ final class DeviceResolver {
                     : PortSelector.Presence.ELSEWHERE;
         } catch (SocketException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    /** The network interfaces that have an address. Java takes a namespace without any for a failure, and says so in words only. */
-    private static Stream<NetworkInterface> withAddresses() {
-        try {
-            return NetworkInterface.networkInterfaces();
-        } catch (SocketException e) {
-            return Stream.empty();
         }
     }
 

@@ -225,7 +225,9 @@ public final class RdmaDevice {
             }
             // Kernels before 6.5 do not tell an iWARP port's interface.
             if (names.isEmpty() && transport == Transport.IWARP) {
-                for (NetworkInterface each : interfacesWithAddresses()) {
+                for (NetworkInterface each : NetworkInterface.networkInterfaces()
+                        .sorted(Comparator.comparingInt(NetworkInterface::getIndex))
+                        .toList()) {
                     byte[] address = each.getHardwareAddress();
                     if (address != null
                             && gids.stream().anyMatch(entry -> entry.gid().isMadeOf(address))) {
@@ -236,17 +238,6 @@ public final class RdmaDevice {
             return List.copyOf(names.isEmpty() ? interfacesOfAdapter(port) : names);
         } catch (SocketException e) {
             throw new UncheckedIOException("the network interfaces of this host can't be listed", e);
-        }
-    }
-
-    /** Java takes a network namespace in which no interface has an address for a failure, and says so in words only. */
-    private static List<NetworkInterface> interfacesWithAddresses() {
-        try {
-            return NetworkInterface.networkInterfaces()
-                    .sorted(Comparator.comparingInt(NetworkInterface::getIndex))
-                    .toList();
-        } catch (SocketException e) {
-            return List.of();
         }
     }
 

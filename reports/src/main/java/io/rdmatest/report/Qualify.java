@@ -70,12 +70,15 @@ public final class Qualify implements Callable<Integer> {
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
 
-    private static final String PAIRS = "PairScenarios.roundTrips";
+    private static final String PAIRS = "PairScenarios.allPairs";
 
+    private static final String ALL_OF_PAIRS = "latency,bandwidth,rate";
     private static final String PAIRS_SETTING = "rdma.pairs";
     private static final Map<String, String> STRICT =
             Map.of(RdmaConfiguration.AUDIT, "kernel", RdmaConfiguration.COUNTERS, "fail");
 
+    private static final String PAIRS_MEASURE_SETTING = "rdma.pairs.measure";
+    private static final String PAIRS_FILE_SETTING = "rdma.pairs.file";
     private static final String WIRE_SETTING = "rdma.wire";
     private static final String RESULTS_SETTING = "allure.results.directory";
     private static final String SERVER_SETTING = "rdma.scenario.server";
@@ -87,6 +90,7 @@ public final class Qualify implements Callable<Integer> {
             ReportConfiguration.PROGRESS,
             ScenarioRunner.GO_ON,
             ScenarioRunner.HELD,
+            PAIRS_FILE_SETTING,
             RESULTS_SETTING);
 
     private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
@@ -112,8 +116,15 @@ public final class Qualify implements Callable<Integer> {
 
     @Option(
             names = "--pairs",
-            description = "Measure round trips between all pairs of the fabric's nodes; no other scenarios unless"
-                    + " --scenario names them.")
+            arity = "0..1",
+            paramLabel = "WHAT",
+            fallbackValue = ALL_OF_PAIRS,
+            description =
+                    "Measure all pairs of the fabric's nodes: latency, bandwidth and message rate (rate), or those of"
+                            + " the three that WHAT lists with commas. No other scenarios run unless --scenario names them."
+                            + " pairs.jsonl gets a line for each pair as it is measured.")
+    private @Nullable String measured;
+
     private boolean pairs;
 
     @Option(
@@ -185,7 +196,7 @@ public final class Qualify implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            description = "End the run after so many seconds (default: 1800, and with --pairs 5 more for each round).")
+            description = "End the run after so many seconds (default: 1800, and with --pairs 8 more for each round).")
     private @Nullable Integer timeout;
 
     private int timeoutSeconds = 1800;
@@ -286,6 +297,7 @@ public final class Qualify implements Callable<Integer> {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
             }
         }
+        pairs = measured != null;
         if (pairs) {
             scenarios.add(PAIRS);
         }
@@ -304,6 +316,8 @@ public final class Qualify implements Callable<Integer> {
         String rail = setting(FabricConfiguration.RAIL, this.rail);
         setting(FabricConfiguration.DEVICE, device);
         setting(PAIRS_SETTING, pairs ? "true" : null);
+        setting(PAIRS_MEASURE_SETTING, measured);
+        setting(PAIRS_FILE_SETTING, target.resolve(ReportGenerator.PAIRS).toString());
         setting(WIRE_SETTING, wire ? "true" : null);
         Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
@@ -347,6 +361,7 @@ public final class Qualify implements Callable<Integer> {
         ReportGenerator.deleteRecursively(journal);
         ReportGenerator.deleteRecursively(results);
         ReportGenerator.deleteRecursively(repeated());
+        Files.deleteIfExists(target.resolve(ReportGenerator.PAIRS));
         if (setUp() != 0) {
             return 3;
         }
@@ -838,10 +853,14 @@ public final class Qualify implements Callable<Integer> {
                 out.println("The run ended early. What was said last:");
                 out.println(lastWords(LAST_WORDS).indent(4).stripTrailing());
             }
+            generator.takePairs(target.resolve(ReportGenerator.PAIRS));
             generator.writeReport(run);
             int compared = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
+            if (Files.exists(generator.pairs())) {
+                out.println("Pairs    " + generator.pairs());
+            }
             status = lost != null
                     ? 3
                     : run.outcome() == Outcome.QUALIFIED

@@ -47,6 +47,9 @@ public final class ReportGenerator implements Callable<Integer> {
 
     static final String SUMMARY = "qualification.json";
 
+    /** What {@code ./qualify --pairs} leaves beside the summary: a line for each pair. */
+    static final String PAIRS = "pairs.jsonl";
+
     /** What {@code --baseline} leaves beside the summary. */
     static final String COMPARISON = "comparison.json";
 
@@ -182,9 +185,22 @@ public final class ReportGenerator implements Callable<Integer> {
         return output.resolve(SUMMARY);
     }
 
+    /** The lines of all pairs; there is no such file where no pairs were measured. */
+    Path pairs() {
+        return output.resolve(PAIRS);
+    }
+
+    /** Takes the lines of all pairs to where the summary is, if there are any. */
+    void takePairs(Path written) throws IOException {
+        if (Files.exists(written) && !written.equals(pairs())) {
+            Files.move(written, pairs(), StandardCopyOption.REPLACE_EXISTING);
+        }
+    }
+
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
+        Files.deleteIfExists(pairs());
         discardComparison();
         deleteRecursively(report().getParent());
     }

@@ -6,34 +6,49 @@ import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
+import io.rdmatest.junit.Measurement.Kind;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.ScenarioSettings.PairsMeasure;
+import io.rdmatest.scenarios.culprits.Culprits;
+import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.scenarios.culprits.PairsWriter;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.pairs.Pair;
 import io.rdmatest.scenarios.pairs.Sample;
+import io.rdmatest.scenarios.pairs.Sample.Flow;
 import io.rdmatest.scenarios.pairs.Tournament;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.NodeRoles;
+import io.rdmatest.scenarios.role.PairFlow;
 import io.rdmatest.scenarios.role.PairPing;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.PingPongRoles.Pace;
 import io.rdmatest.scenarios.role.PingPongRoles.Plan;
 import io.rdmatest.scenarios.role.Place;
 import io.rdmatest.scenarios.role.ScenarioException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -49,12 +64,6 @@ public class PairScenarios {
     /** Round trips of each pair that load classes and are not measured. */
     private static final int UNMEASURED = 10;
 
-    /**
-     * How long a pair is measured. Soft-RoCE sends again what is on its way when its timer runs out, which is 1.07 s after the
-     * first request and not after the last: a measurement of half of that repeats what was lost and nothing else.
-     */
-    private static final Duration PINGS = Duration.ofMillis(500);
-
     /** How many pairs a failure's message names. */
     private static final int MOST_NAMED = 10;
 
@@ -62,7 +71,7 @@ public class PairScenarios {
     private static final Duration LIMIT = Duration.ofMinutes(20);
 
     /** What a round may take on average. */
-    private static final Duration LIMIT_OF_ROUND = Duration.ofSeconds(5);
+    private static final Duration LIMIT_OF_ROUND = Duration.ofSeconds(8);
 
     /** Longer limits than this are those of the test's method. */
     private static final Duration LONGEST_LIMIT = Duration.ofHours(23);
@@ -74,8 +83,8 @@ public class PairScenarios {
     private static final Duration NEWS = Duration.ofMinutes(1);
 
     @Test
-    @DisplayName("round trips between all nodes")
-    void roundTrips(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
+    @DisplayName("latency, bandwidth and message rate between all nodes")
+    void allPairs(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
             throws InterruptedException {
         if (!settings.allPairs()) {
             throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.PAIRS + " is false");
@@ -95,13 +104,35 @@ public class PairScenarios {
         String words = limit.toMinutes() + " min";
         long deadline = System.nanoTime() + limit.toNanos();
         Findings findings = new Findings();
+        try (Lines lines = Lines.open(settings.pairsFile())) {
+            measure(nodes, counters, report, settings, rules, deadline, words, findings, lines);
+        } catch (IOException e) {
+            throw new ScenarioException(
+                    ScenarioException.Reason.HOST_NOT_READY,
+                    "The lines of the pairs can't be written to " + settings.pairsFile() + ": " + e.getMessage(),
+                    e);
+        }
+        findings.judge();
+    }
+
+    private static void measure(
+            Nodes nodes,
+            CountersThere counters,
+            RdmaReport report,
+            ScenarioSettings settings,
+            AllPairs.Rules rules,
+            long deadline,
+            String words,
+            Findings findings,
+            Lines lines)
+            throws InterruptedException, IOException {
         for (String rail : nodes.rails()) {
             List<String> names = nodes.on(rail);
             if (names.size() < 2) {
                 findings.unknown.add("rail " + rail + " connects no two nodes");
                 continue;
             }
-            Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules);
+            Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules, lines);
             try {
                 report.step(
                         "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
@@ -111,14 +142,56 @@ public class PairScenarios {
                 measured.report(findings);
             }
         }
-        findings.judge();
+        Culprits culprits = Culprits.of(lines.last());
+        findings.culprits = culprits.causes().stream()
+                .map(cause -> cause.name() + ": " + cause.evidence().text())
+                .toList();
+        report.attachment("culprits", "text/plain", String.join(System.lineSeparator(), culprits.lines()));
+        report.measurement(Measurement.count("culprits", culprits.causes().size(), "count", Better.LOWER));
+    }
+
+    /** The lines of all pairs: in the file, and the last one of each pair in memory. */
+    private static final class Lines implements AutoCloseable {
+
+        private final @Nullable PairsWriter file;
+        private final Map<List<String>, PairLine> last = new LinkedHashMap<>();
+
+        private Lines(@Nullable PairsWriter file) {
+            this.file = file;
+        }
+
+        static Lines open(String path) throws IOException {
+            return new Lines(path.isEmpty() ? null : PairsWriter.create(Path.of(path)));
+        }
+
+        synchronized void add(PairLine line) {
+            PairLine before = last.put(List.of(line.rail(), line.from(), line.to()), line);
+            if (file != null && !line.equals(before)) {
+                try {
+                    file.write(line);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        }
+
+        synchronized List<PairLine> last() {
+            return List.copyOf(last.values());
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (file != null) {
+                file.close();
+            }
+        }
     }
 
     /**
      * Returns how long the rounds of all pairs of a fabric may take, over all of its rails: it grows with the number of rounds.
      *
      * @param fabric the fabric, on one rail if that is chosen
-     * @return 5 s for each round, which is several times what a round takes on a good fabric
+     * @return 8 s for each round, which is several times what a round takes on a good fabric
      */
     public static Duration limitOfRounds(Fabric fabric) {
         return limitOfRounds(new Nodes(fabric));
@@ -139,14 +212,16 @@ public class PairScenarios {
         private final List<String> givenUp = new ArrayList<>();
         private final List<String> bad = new ArrayList<>();
         private final List<String> unknown = new ArrayList<>();
+        private List<String> culprits = List.of();
 
         /** The cause of the first bad pair. */
         private Cause first = Cause.ASSERTION;
 
         void judge() {
+            String who = culprits.isEmpty() ? "" : some(culprits.size() == 1 ? "culprit" : "culprits", culprits) + "; ";
             String nodes = givenUp.isEmpty()
-                    ? ""
-                    : some(givenUp.size() == 1 ? "node given up" : "nodes given up", givenUp) + "; ";
+                    ? who
+                    : who + some(givenUp.size() == 1 ? "node given up" : "nodes given up", givenUp) + "; ";
             if (!bad.isEmpty()) {
                 throw new FabricError(first, nodes + some(bad.size() == 1 ? "bad pair" : "bad pairs", bad));
             }
@@ -174,6 +249,7 @@ public class PairScenarios {
         private final CountersThere counters;
         private final RdmaReport report;
         private final ScenarioSettings settings;
+        private final Lines lines;
         private final AllPairs all;
         private final AtomicLong verified = new AtomicLong();
         private final Map<String, String> unread = new ConcurrentHashMap<>();
@@ -188,14 +264,16 @@ public class PairScenarios {
                 CountersThere counters,
                 RdmaReport report,
                 ScenarioSettings settings,
-                AllPairs.Rules rules) {
+                AllPairs.Rules rules,
+                Lines lines) {
             this.nodes = nodes;
             this.rail = rail;
             this.names = names;
             this.counters = counters;
             this.report = report;
             this.settings = settings;
-            this.all = new AllPairs(names.size(), rules, this::measure);
+            this.lines = lines;
+            this.all = new AllPairs(names.size(), rules, this::measure, cell -> lines.add(pairLine(cell)));
         }
 
         void run(long deadline, String limit) throws InterruptedException {
@@ -216,45 +294,162 @@ public class PairScenarios {
          * Measures a pair. A path that is dead costs half of the time of a step: the client alone decides when it has waited for
          * long enough, and the server is ended then. A host that is slow to start a side costs what it takes: that is no fault
          * of the fabric.
+         *
+         * <p>Soft-RoCE sends again what is on its way when its timer runs out, which is 1.07 s after the first request and not
+         * after the last: a measurement of half a second repeats what was lost and nothing else.
          */
         private Sample measure(Pair pair) {
+            Place server = nodes.place(names.get(pair.server()), rail);
+            Place client = nodes.place(names.get(pair.client()), rail);
+            PairPing.@Nullable Result[] pings = {null, null};
+            if (settings.pairsMeasure().contains(PairsMeasure.LATENCY)) {
+                ping(server, client, pings);
+            }
+            PairFlow.@Nullable Result[] flows = {null, null};
+            boolean bandwidth = settings.pairsMeasure().contains(PairsMeasure.BANDWIDTH);
+            boolean rate = settings.pairsMeasure().contains(PairsMeasure.RATE);
+            if (bandwidth || rate) {
+                flow(server, client, bandwidth ? settings.pairsSize() : 0, rate ? SIZE : 0, flows);
+            }
+            Map<String, Long> atServer = new TreeMap<>();
+            Map<String, Long> atClient = new TreeMap<>();
+            long bytes = 0;
+            for (int i = 0; i < 2; i++) {
+                Map<String, Long> increased = i == 0 ? atServer : atClient;
+                if (pings[i] != null) {
+                    pings[i].increased().forEach((name, by) -> increased.merge(name, by, Long::sum));
+                    note(i == 0 ? server : client, pings[i].unread());
+                    bytes += pings[i].bytesVerified();
+                }
+                if (flows[i] != null) {
+                    flows[i].increased().forEach((name, by) -> increased.merge(name, by, Long::sum));
+                    note(i == 0 ? server : client, flows[i].unread());
+                    bytes += flows[i].bytesVerified();
+                }
+            }
+            verified.addAndGet(bytes);
+            PairPing.Result times = pings[1];
+            return new Sample(
+                    times == null ? Double.NaN : times.p50() / 1e3,
+                    times == null ? Double.NaN : times.p99() / 1e3,
+                    times == null ? Double.NaN : times.max() / 1e3,
+                    times == null ? 0 : times.count(),
+                    losses(atServer, server),
+                    losses(atClient, client),
+                    flow(flows, bytes, atClient, atServer));
+        }
+
+        private void ping(Place server, Place client, PairPing.@Nullable Result[] results) {
             Duration step = settings.stepTimeout();
             int iterations = settings.pingPongIterations();
             Plan serverPlan = Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, SLOW_HOST.plus(step));
             Plan clientPlan = Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, step.dividedBy(2));
-            Pace pace = new Pace(UNMEASURED, PINGS);
-            Place serverPlace = nodes.place(names.get(pair.server()), rail);
-            Place clientPlace = nodes.place(names.get(pair.client()), rail);
+            Pace pace = new Pace(UNMEASURED, settings.pairsTime());
             boolean counted = counters.areWanted();
-            LocalRoles.Pair<PairPing.Result, PairPing.Result> results = NodeRoles.runPair(
-                    serverPlace,
+            LocalRoles.Pair<PairPing.Result, PairPing.Result> both = NodeRoles.runPair(
+                    server,
                     new PairPing.Server(serverPlan, pace, counted),
-                    clientPlace,
+                    client,
                     new PairPing.Client(clientPlan, pace, counted),
                     SLOW_HOST.multipliedBy(2).plus(step.multipliedBy(3)));
-            PairPing.Result server = results.server();
-            PairPing.Result client = results.client();
-            verified.addAndGet(server.bytesVerified() + client.bytesVerified());
-            if (server.iterations() != client.iterations()) {
+            if (both.server().iterations() != both.client().iterations()) {
                 throw new AssertionError("the server answered %d round trips, and the client had %d answers"
-                        .formatted(server.iterations(), client.iterations()));
+                        .formatted(both.server().iterations(), both.client().iterations()));
             }
-            return new Sample(
-                    client.p50() / 1e3,
-                    client.p99() / 1e3,
-                    client.max() / 1e3,
-                    client.count(),
-                    losses(server, serverPlace),
-                    losses(client, clientPlace));
+            results[0] = both.server();
+            results[1] = both.client();
         }
 
-        private SortedMap<String, Long> losses(PairPing.Result side, Place place) {
-            if (side.unread() != null) {
-                unread.put(place.name(), side.unread());
+        private void flow(Place server, Place client, int size, int smallSize, PairFlow.@Nullable Result[] results) {
+            Duration step = settings.stepTimeout();
+            int queuePairs = settings.pairsQueuePairs();
+            Duration time = settings.pairsTime();
+            boolean counted = counters.areWanted();
+            LocalRoles.Pair<PairFlow.Result, PairFlow.Result> both = NodeRoles.runPair(
+                    server,
+                    new PairFlow.Server(
+                            new PairFlow.Plan(
+                                    queuePairs,
+                                    size,
+                                    smallSize,
+                                    time,
+                                    SLOW_HOST.plus(step).plus(time)),
+                            counted),
+                    client,
+                    new PairFlow.Client(
+                            new PairFlow.Plan(
+                                    queuePairs,
+                                    size,
+                                    smallSize,
+                                    time,
+                                    step.dividedBy(2).plus(time)),
+                            counted,
+                            Fault.NONE),
+                    SLOW_HOST.multipliedBy(2).plus(step.multipliedBy(4)).plus(time.multipliedBy(4)));
+            if (both.server().messages() != both.client().messages()) {
+                throw new AssertionError("the server was told of %d messages, and the client sent %d"
+                        .formatted(both.server().messages(), both.client().messages()));
             }
-            return side.increased().isEmpty()
-                    ? new TreeMap<>()
-                    : new TreeMap<>(CountersThere.losses(side.increased(), place));
+            results[0] = both.server();
+            results[1] = both.client();
+        }
+
+        private static Flow flow(
+                PairFlow.@Nullable Result[] sides, long bytes, Map<String, Long> client, Map<String, Long> server) {
+            PairFlow.Result there = sides[0];
+            PairFlow.Result here = sides[1];
+            if (there == null || here == null) {
+                return new Flow(Double.NaN, Double.NaN, Double.NaN, bytes, client, server);
+            }
+            return new Flow(
+                    known(here.bandwidth()),
+                    known(here.messageRate()),
+                    known(Math.min(here.lineRate(), there.lineRate())),
+                    bytes,
+                    client,
+                    server);
+        }
+
+        private static double known(double value) {
+            return value > 0 ? value : Double.NaN;
+        }
+
+        private void note(Place place, @Nullable String why) {
+            if (why != null) {
+                unread.put(place.name(), why);
+            }
+        }
+
+        /** Data flows from the client to the server. */
+        private PairLine pairLine(Cell cell) {
+            Sample sample = cell.sample();
+            Flow flow = sample == null ? Flow.NONE : sample.flow();
+            return new PairLine(
+                    rail.isEmpty() ? "rail0" : rail,
+                    names.get(cell.pair().client()),
+                    names.get(cell.pair().server()),
+                    null,
+                    null,
+                    cell.attempts(),
+                    switch (cell.outcome()) {
+                        case MEASURED -> PairLine.Outcome.MEASURED;
+                        case FAILED -> PairLine.Outcome.FAILED;
+                        case NOT_MEASURED -> PairLine.Outcome.NOT_MEASURED;
+                    },
+                    cell.cause() == null ? null : cell.cause().name(),
+                    flow.lineRate(),
+                    flow.bandwidth(),
+                    flow.messageRate(),
+                    sample == null ? Double.NaN : sample.p50() / 1e6,
+                    sample == null ? Double.NaN : sample.p99() / 1e6,
+                    sample == null ? 0 : sample.count(),
+                    flow.bytesVerified(),
+                    flow.clientCounters(),
+                    flow.serverCounters());
+        }
+
+        private static SortedMap<String, Long> losses(Map<String, Long> increased, Place place) {
+            return increased.isEmpty() ? new TreeMap<>() : new TreeMap<>(CountersThere.losses(increased, place));
         }
 
         /** Reports what was measured since the last time, so that little is lost when the run is killed. */
@@ -287,12 +482,28 @@ public class PairScenarios {
                             names.get(cell.pair().server()),
                             names.get(cell.pair().client()));
             Sample sample = cell.sample();
-            String values = sample == null
-                    ? ""
-                    : "median %.4g us, 99th percentile %.4g us, longest %.4g us of %d"
-                            .formatted(sample.p50(), sample.p99(), sample.max(), sample.count());
+            String values = sample == null ? "" : values(sample);
             String reason = reason(cell);
             return prefix + values + (reason.isEmpty() || values.isEmpty() ? "" : "; ") + reason;
+        }
+
+        private static String values(Sample sample) {
+            List<String> values = new ArrayList<>();
+            if (sample.count() > 0) {
+                values.add("median %.4g us, 99th percentile %.4g us, longest %.4g us of %d"
+                        .formatted(sample.p50(), sample.p99(), sample.max(), sample.count()));
+            }
+            Flow flow = sample.flow();
+            if (flow.bandwidth() > 0) {
+                values.add("%.4g Gb/s".formatted(flow.bandwidth() / 1e9)
+                        + (flow.lineRate() > 0
+                                ? ", %.3g %% of the line rate".formatted(100 * flow.bandwidth() / flow.lineRate())
+                                : ""));
+            }
+            if (flow.messageRate() > 0) {
+                values.add("%.4g messages per second".formatted(flow.messageRate()));
+            }
+            return String.join(", ", values);
         }
 
         private static String reason(Cell cell) {
@@ -309,8 +520,25 @@ public class PairScenarios {
 
         void report(Findings findings) {
             List<Cell> cells = all.cells();
-            StringBuilder text =
-                    new StringBuilder(AllPairs.matrix(names, cells, "median round trip of " + SIZE + " bytes in us"));
+            cells.forEach(cell -> lines.add(pairLine(cell)));
+            StringBuilder text = new StringBuilder();
+            if (settings.pairsMeasure().contains(PairsMeasure.LATENCY)) {
+                text.append(AllPairs.matrix(names, cells, "median round trip of " + SIZE + " bytes in us"));
+            }
+            if (settings.pairsMeasure().contains(PairsMeasure.BANDWIDTH)) {
+                text.append(AllPairs.matrix(
+                        names,
+                        cells,
+                        "bandwidth from client to server in Gb/s, messages of " + settings.pairsSize() + " bytes",
+                        sample -> sample.flow().bandwidth() / 1e9));
+            }
+            if (settings.pairsMeasure().contains(PairsMeasure.RATE)) {
+                text.append(AllPairs.matrix(
+                        names,
+                        cells,
+                        "messages of " + SIZE + " bytes per second from client to server",
+                        sample -> sample.flow().messageRate()));
+            }
             all.givenUp().forEach((node, why) -> {
                 findings.givenUp.add(prefix() + "node " + names.get(node) + ": " + why);
                 text.append(System.lineSeparator())
@@ -349,6 +577,47 @@ public class PairScenarios {
                         verdict == Verdict.GOOD ? Better.HIGHER : Better.LOWER);
             }
             count("nodes given up", all.givenUp().size(), Better.LOWER);
+            figures(cells, "latency p50", "us", Kind.OTHER, Better.LOWER, Sample::p50);
+            figures(
+                    cells,
+                    "bandwidth",
+                    "Gb/s",
+                    Kind.RATE,
+                    Better.HIGHER,
+                    sample -> sample.flow().bandwidth() / 1e9);
+            figures(
+                    cells,
+                    "message rate",
+                    "messages/s",
+                    Kind.RATE,
+                    Better.HIGHER,
+                    sample -> sample.flow().messageRate());
+        }
+
+        /** Publishes the median of all pairs and the worst of them. */
+        private void figures(
+                List<Cell> cells, String what, String unit, Kind kind, Better better, ToDoubleFunction<Sample> value) {
+            double[] values = cells.stream()
+                    .map(Cell::sample)
+                    .filter(Objects::nonNull)
+                    .mapToDouble(value)
+                    .filter(each -> !Double.isNaN(each))
+                    .sorted()
+                    .toArray();
+            if (values.length == 0) {
+                return;
+            }
+            double worst = better == Better.LOWER ? values[values.length - 1] : values[0];
+            report.measurement(new Measurement(
+                    prefix() + what + ", median pair",
+                    kind,
+                    values[values.length / 2],
+                    unit,
+                    better,
+                    null,
+                    values.length));
+            report.measurement(
+                    new Measurement(prefix() + what + ", worst pair", kind, worst, unit, better, null, values.length));
         }
 
         private void count(String what, long value, Better better) {

@@ -1,8 +1,11 @@
 package io.rdmatest.scenarios;
 
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -16,6 +19,11 @@ import java.util.function.Function;
  * @param stepTimeout how long a role waits for any one step, {@value #STEP_TIMEOUT}
  * @param allPairs whether all pairs of the fabric's nodes are measured, {@value #PAIRS}
  * @param pairsOutlier by which factor above what is usual among all pairs one is bad, {@value #PAIRS_OUTLIER}
+ * @param pairsMeasure what is measured of each pair, {@value #PAIRS_MEASURE}
+ * @param pairsQueuePairs over how many queue pairs data flows between two nodes, {@value #PAIRS_QPS}
+ * @param pairsSize bytes of the messages by which bandwidth is measured, {@value #PAIRS_SIZE}
+ * @param pairsTime how long each of them is measured, {@value #PAIRS_TIME}
+ * @param pairsFile where a line for each pair is written; empty for nowhere, {@value #PAIRS_FILE}
  * @param wire whether what passes between nodes is captured and judged, {@value #WIRE}
  */
 public record ScenarioSettings(
@@ -25,7 +33,22 @@ public record ScenarioSettings(
         Duration stepTimeout,
         boolean allPairs,
         double pairsOutlier,
+        Set<PairsMeasure> pairsMeasure,
+        int pairsQueuePairs,
+        int pairsSize,
+        Duration pairsTime,
+        String pairsFile,
         boolean wire) {
+
+    /** What is measured of a pair. */
+    public enum PairsMeasure {
+        /** Round trips of 64 bytes. */
+        LATENCY,
+        /** Payload of large RDMA WRITEs per second. */
+        BANDWIDTH,
+        /** Small RDMA WRITEs per second. */
+        RATE
+    }
 
     /** Round trips of a ping-pong, at least 1; 200 unless set. */
     public static final String PING_PONG_ITERATIONS = "rdma.pingpong.iterations";
@@ -48,6 +71,21 @@ public record ScenarioSettings(
      */
     public static final String PAIRS_OUTLIER = "rdma.pairs.outlier";
 
+    /** What is measured of each pair: {@code latency}, {@code bandwidth}, {@code rate}, separated by commas; all unless set. */
+    public static final String PAIRS_MEASURE = "rdma.pairs.measure";
+
+    /** Over how many queue pairs data flows between two nodes, 1 to 64; 2 unless set. */
+    public static final String PAIRS_QPS = "rdma.pairs.qps";
+
+    /** Bytes of the messages by which bandwidth is measured, 4,096 to 16,777,216; 65,536 unless set. */
+    public static final String PAIRS_SIZE = "rdma.pairs.size";
+
+    /** How long latency, bandwidth and rate of a pair are measured each, in seconds; 0.5 unless set. */
+    public static final String PAIRS_TIME = "rdma.pairs.time";
+
+    /** The file that gets a line for each pair as it is measured; none unless set. {@code ./qualify} sets it. */
+    public static final String PAIRS_FILE = "rdma.pairs.file";
+
     /** {@code true} to capture and judge what passes between nodes; {@code false} unless set. */
     public static final String WIRE = "rdma.wire";
 
@@ -59,7 +97,27 @@ public record ScenarioSettings(
                 Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))),
                 oneOf(configuration, PAIRS, "false", "true").equals("true"),
                 number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6),
+                measures(configuration.apply(PAIRS_MEASURE).orElse("latency,bandwidth,rate")),
+                (int) number(configuration, PAIRS_QPS, 2, 1, 64),
+                (int) number(configuration, PAIRS_SIZE, 65_536, 4096, 1 << 24),
+                Duration.ofMillis(Math.round(1000 * number(configuration, PAIRS_TIME, 0.5, 0.001, 3600))),
+                configuration.apply(PAIRS_FILE).orElse(""),
                 oneOf(configuration, WIRE, "false", "true").equals("true"));
+    }
+
+    private static Set<PairsMeasure> measures(String text) {
+        Set<PairsMeasure> measures = EnumSet.noneOf(PairsMeasure.class);
+        for (String word : text.split(",", -1)) {
+            try {
+                measures.add(PairsMeasure.valueOf(word.strip().toUpperCase(Locale.ROOT)));
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(
+                        "%s=%s: '%s' is not one of latency, bandwidth, rate"
+                                .formatted(PAIRS_MEASURE, text, word.strip()),
+                        e);
+            }
+        }
+        return measures;
     }
 
     /** Reads a word; the first one allowed is that of a key that is not set. */

@@ -9,8 +9,11 @@ public enum ExitStatus {
     /** Everything was done, and everything that can be verified was. */
     VERIFIED(0, "done, and everything that can be verified was"),
 
-    /** Wrong or lost data, a failed work request, or packets that break the rules. */
-    FABRIC_FAILED(1, "the fabric failed: wrong or lost data, a failed work request, or packets that break the rules"),
+    /** Wrong or lost data, a failed work request, packets that break the rules, or a culprit among measured pairs. */
+    FABRIC_FAILED(
+            1,
+            "the fabric failed: wrong or lost data, a failed work request, packets that break the rules, or a culprit"
+                    + " among measured pairs"),
 
     /** An option that does not exist, or a value out of its range. */
     USAGE(2, "wrong usage"),
@@ -55,8 +58,8 @@ public enum ExitStatus {
     /** Of two qualifications that are compared: they have nothing in common that was judged. */
     NOTHING_COMPARED(15, "compare: nothing could be compared"),
 
-    /** Of captures: one has no RoCE packet that can be judged. */
-    NOTHING_JUDGED(16, "wire: a capture has no packet that can be judged"),
+    /** Of captures: one has no RoCE packet that can be judged. Of measured pairs: none was measured. */
+    NOTHING_JUDGED(16, "wire, culprits: a capture has no packet, or the files no cell, that can be judged"),
 
     /** Nothing explains the failure, or the code that uses the device is wrong. The stack trace is shown. */
     DEFECT(70, "a defect of rdmatest: please report it with the stack trace that is shown"),

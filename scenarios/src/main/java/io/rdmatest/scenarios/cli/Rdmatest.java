@@ -25,7 +25,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, how fast it
- * is beside the C programs, what is other than in an earlier qualification, and what captured packets show.
+ * is beside the C programs, what is other than in an earlier qualification, what captured packets show, and what
+ * explains bad pairs.
  */
 @Command(
         name = "./rdmatest",
@@ -72,6 +73,7 @@ public final class Rdmatest implements Callable<Integer> {
         commands.put("bench", BenchCommand::new);
         commands.put("compare", CompareCommand::new);
         commands.put("wire", WireCommand::new);
+        commands.put("culprits", CulpritsCommand::new);
         return commands;
     }
 

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
+import io.rdmatest.scenarios.pairs.Sample.Flow;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -18,6 +19,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,7 +50,8 @@ public final class AllPairs {
      * How pairs are judged.
      *
      * @param outlier by which factor a median has to be above the median of all to be an outlier, with 2 to 4 nodes above the
-     *     lower quartile; above 1
+     *     lower quartile; above 1. A bandwidth or a message rate has to be below it by this factor, with 2 to 4 nodes below the
+     *     upper quartile
      * @param most above which median a pair is bad, whatever the others are like, in microseconds; infinite for none
      * @param errorsAreBad whether a pair is bad during which counters of lost, repeated or damaged packets increased
      */
@@ -86,9 +90,16 @@ public final class AllPairs {
             @Nullable Cause cause,
             @Nullable String reason) {}
 
+    /** What a pair that is well may be taken to have. */
+    private record Usual(double p50, double bandwidth, double messageRate) {}
+
+    /** Compares with nothing. */
+    private static final Usual UNKNOWN = new Usual(Double.NaN, Double.NaN, Double.NaN);
+
     private final Tournament tournament;
     private final Rules rules;
     private final Measurement measurement;
+    private final Consumer<Cell> measured;
 
     // Guarded by this object: measurements end on threads of their own.
     private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
@@ -108,9 +119,23 @@ public final class AllPairs {
      * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
      */
     public AllPairs(int nodes, Rules rules, Measurement measurement) {
+        this(nodes, rules, measurement, cell -> {});
+    }
+
+    /**
+     * Prepares the measurement of all pairs.
+     *
+     * @param nodes how many nodes there are, at least 2
+     * @param rules how pairs are judged
+     * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
+     * @param measured takes each cell as it is after an attempt, before others are known to compare it with; called by several
+     *     threads, one at a time
+     */
+    public AllPairs(int nodes, Rules rules, Measurement measurement, Consumer<Cell> measured) {
         this.tournament = new Tournament(nodes);
         this.rules = rules;
         this.measurement = measurement;
+        this.measured = measured;
     }
 
     /**
@@ -202,8 +227,9 @@ public final class AllPairs {
             if (interrupted && attempt.sample() == null) {
                 attempt = new Attempt(null, Cause.INTERRUPTED, "the run was interrupted");
             }
-            attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS))
-                    .add(attempt);
+            List<Attempt> made = attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS));
+            made.add(attempt);
+            measured.accept(cell(pair, made, UNKNOWN));
         }
         return attempt;
     }
@@ -294,7 +320,7 @@ public final class AllPairs {
      * @return a cell for each ordered pair, in the order of rounds
      */
     public synchronized List<Cell> cells() {
-        double usual = usual();
+        Usual usual = usual();
         List<Cell> cells = new ArrayList<>();
         for (int round = 0; round < tournament.rounds(); round++) {
             for (Pair pair : tournament.round(round)) {
@@ -304,7 +330,7 @@ public final class AllPairs {
         return cells;
     }
 
-    private Cell cell(Pair pair, List<Attempt> made, double usual) {
+    private Cell cell(Pair pair, List<Attempt> made, Usual usual) {
         if (made.isEmpty()) {
             String reason = reasonToLeaveOut(pair);
             return new Cell(pair, Verdict.NOT_MEASURED, null, 0, null, null, reason == null ? untried : reason);
@@ -328,7 +354,7 @@ public final class AllPairs {
     }
 
     /** Returns an attempt with what is found when it is held against its own median, the demand, and all others. */
-    private Attempt judged(Attempt attempt, double usual) {
+    private Attempt judged(Attempt attempt, Usual usual) {
         Sample sample = attempt.sample();
         if (sample == null || attempt.cause() != null) {
             return attempt;
@@ -337,11 +363,39 @@ public final class AllPairs {
             return new Attempt(
                     sample, Cause.THRESHOLD_MISSED, "%.4g, at most %.4g".formatted(sample.p50(), rules.most()));
         }
-        if (sample.p50() > rules.outlier() * usual) {
+        if (sample.p50() > rules.outlier() * usual.p50()) {
             return new Attempt(
                     sample,
                     Cause.OUTLIER,
-                    "%.3g times the %s of all pairs".formatted(sample.p50() / usual, nameOfUsual()));
+                    "%.3g times the %s of all pairs".formatted(sample.p50() / usual.p50(), nameOfUsual("lower")));
+        }
+        Flow flow = sample.flow();
+        if (flow.isImpossible()) {
+            return new Attempt(
+                    sample,
+                    Cause.DEFECT,
+                    "bandwidth %s, more than the line rate, %s: the measurement is wrong"
+                            .formatted(gigabits(flow.bandwidth()), gigabits(flow.lineRate())));
+        }
+        if (flow.bandwidth() < usual.bandwidth() / rules.outlier()) {
+            return new Attempt(
+                    sample,
+                    Cause.OUTLIER,
+                    "bandwidth %s, %.3g times the %s of all pairs"
+                            .formatted(
+                                    gigabits(flow.bandwidth()),
+                                    flow.bandwidth() / usual.bandwidth(),
+                                    nameOfUsual("upper")));
+        }
+        if (flow.messageRate() < usual.messageRate() / rules.outlier()) {
+            return new Attempt(
+                    sample,
+                    Cause.OUTLIER,
+                    "%.4g messages per second, %.3g times the %s of all pairs"
+                            .formatted(
+                                    flow.messageRate(),
+                                    flow.messageRate() / usual.messageRate(),
+                                    nameOfUsual("upper")));
         }
         if (sample.tail() > LONG_TAIL * sample.p50()) {
             return new Attempt(
@@ -357,26 +411,38 @@ public final class AllPairs {
      * What a pair that is well may be taken to need. One node has a part in 2 of n pairs, so that among fewer than
      * {@value #ENOUGH} nodes a slow one has half of them or more, and the median with it.
      */
-    private double usual() {
+    private Usual usual() {
+        return new Usual(
+                usual(Sample::p50, false),
+                usual(sample -> sample.flow().bandwidth(), true),
+                usual(sample -> sample.flow().messageRate(), true));
+    }
+
+    private double usual(ToDoubleFunction<Sample> value, boolean moreIsBetter) {
         double[] values = attempts.values().stream()
                 .map(List::getLast)
                 .map(Attempt::sample)
                 .filter(sample -> sample != null)
-                .mapToDouble(Sample::p50)
+                .mapToDouble(value)
+                .filter(each -> !Double.isNaN(each))
                 .sorted()
                 .toArray();
         if (values.length == 0) {
             return Double.NaN;
         }
         if (tournament.nodes() < ENOUGH) {
-            return values[values.length / 4];
+            return values[moreIsBetter ? values.length - 1 - values.length / 4 : values.length / 4];
         }
         int middle = values.length / 2;
         return values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
     }
 
-    private String nameOfUsual() {
-        return tournament.nodes() < ENOUGH ? "lower quartile" : "median";
+    private String nameOfUsual(String quartile) {
+        return tournament.nodes() < ENOUGH ? quartile + " quartile" : "median";
+    }
+
+    private static String gigabits(double bits) {
+        return "%.4g Gb/s".formatted(bits / 1e9);
     }
 
     /** Puts pairs into rounds in which no node is busy twice. */
@@ -411,6 +477,19 @@ public final class AllPairs {
      * @param unit of the medians
      */
     public static String matrix(List<String> names, Collection<Cell> cells, String unit) {
+        return matrix(names, cells, unit, Sample::p50);
+    }
+
+    /**
+     * Writes the results as a matrix: a row for each client, a column for each server.
+     *
+     * @param names the nodes, by their numbers
+     * @param cells what {@link #cells} returned
+     * @param unit of the values
+     * @param value takes a value from what was measured; NaN is left out
+     */
+    public static String matrix(
+            List<String> names, Collection<Cell> cells, String unit, ToDoubleFunction<Sample> value) {
         Map<Pair, Cell> byPair = new HashMap<>();
         cells.forEach(cell -> byPair.put(cell.pair(), cell));
         int width =
@@ -421,21 +500,21 @@ public final class AllPairs {
         for (int client = 0; client < names.size(); client++) {
             text.append(System.lineSeparator()).append(("%-" + width + "s").formatted(names.get(client)));
             for (int server = 0; server < names.size(); server++) {
-                text.append(("%" + width + "s").formatted(entry(byPair.get(new Pair(server, client)))));
+                text.append(("%" + width + "s").formatted(entry(byPair.get(new Pair(server, client)), value)));
             }
         }
         return text.append(System.lineSeparator()).toString();
     }
 
-    private static String entry(@Nullable Cell cell) {
+    private static String entry(@Nullable Cell cell, ToDoubleFunction<Sample> value) {
         if (cell == null) {
             return "-";
         }
-        String value =
-                cell.sample() == null ? "" : "%.4g".formatted(cell.sample().p50());
+        double number = cell.sample() == null ? Double.NaN : value.applyAsDouble(cell.sample());
+        String text = Double.isNaN(number) ? "" : "%.4g".formatted(number);
         return switch (cell.verdict()) {
-            case GOOD -> value;
-            case BAD -> ("BAD " + value).strip();
+            case GOOD -> text;
+            case BAD -> ("BAD " + text).strip();
             case NOT_MEASURED -> "unknown";
         };
     }

@@ -79,7 +79,7 @@ public final class PairPing {
     }
 
     /** An agent that is slow to start says nothing about the fabric. */
-    private static final class PatientContext extends ForwardingContext {
+    static final class PatientContext extends ForwardingContext {
 
         PatientContext(RoleContext context) {
             super(context);
@@ -99,9 +99,9 @@ public final class PairPing {
     }
 
     private static Result counted(RoleContext context, boolean counters, Role<PingPongRoles.Result> role) {
-        Reading before = counters ? Reading.of(context) : Reading.NONE;
+        Reading before = Reading.of(context, counters);
         PingPongRoles.Result result = role.run(context);
-        Reading after = counters ? Reading.of(context) : Reading.NONE;
+        Reading after = Reading.of(context, counters);
         Histogram latencies = result.latencies();
         return new Result(
                 result.iterations(),
@@ -114,12 +114,20 @@ public final class PairPing {
                 before.unread() != null ? before.unread() : after.unread());
     }
 
-    private record Reading(
-            Map<String, Long> values, @Nullable String unread) {
+    /**
+     * The counters of a port.
+     *
+     * @param values by their names; empty if they were not read
+     * @param unread why they were not read; null if they were, or were not asked for
+     */
+    record Reading(Map<String, Long> values, @Nullable String unread) {
 
-        static final Reading NONE = new Reading(Map.of(), null);
+        private static final Reading NONE = new Reading(Map.of(), null);
 
-        static Reading of(RoleContext context) {
+        static Reading of(RoleContext context, boolean wanted) {
+            if (!wanted) {
+                return NONE;
+            }
             try {
                 Map<String, Long> values = context.device().counters();
                 return new Reading(values, values.isEmpty() ? "the device has none that can be read" : null);

@@ -96,6 +96,8 @@ final class RoleTypes {
         add("ping-pong-client", PingPongRoles.Client.class, PingPongRoles.Result.class);
         add("pair-ping-server", PairPing.Server.class, PairPing.Result.class);
         add("pair-ping-client", PairPing.Client.class, PairPing.Result.class);
+        add("pair-flow-server", PairFlow.Server.class, PairFlow.Result.class);
+        add("pair-flow-client", PairFlow.Client.class, PairFlow.Result.class);
         add(new Type<>(
                 "rping-server",
                 RpingRoles.Server.class,

@@ -349,8 +349,8 @@ class RdmatestTests {
                 .filter(name -> !name.equals("help"))
                 .toList();
         assertThat(names)
-                .contains("rping", "stream", "fabric", "bench", "compare", "wire")
-                .hasSize(11);
+                .contains("rping", "stream", "fabric", "bench", "compare", "wire", "culprits")
+                .hasSize(12);
         assertThat(names).allSatisfy(name -> {
             StringWriter usage = new StringWriter();
             int status =

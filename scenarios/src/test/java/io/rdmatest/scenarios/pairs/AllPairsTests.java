@@ -9,7 +9,9 @@ import io.rdmatest.scenarios.pairs.AllPairs.Rules;
 import io.rdmatest.scenarios.pairs.Cell.Outcome;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -572,5 +574,71 @@ class AllPairsTests {
     @Test
     void aFactorThatTellsNothingIsRefused() {
         assertThatThrownBy(() -> new Rules(1, 10, true)).hasMessageContaining("above 1, not 1.0");
+    }
+
+    private static Sample flowing(double bandwidth, double messageRate, double lineRate) {
+        return new Sample(
+                10,
+                20,
+                30,
+                200,
+                new TreeMap<>(),
+                new TreeMap<>(),
+                new Sample.Flow(bandwidth, messageRate, lineRate, 64, Map.of(), Map.of()));
+    }
+
+    @Test
+    void aNodeThatSendsSlowlyIsBadInOneDirection() throws Exception {
+        Map<Pair, Cell> cells = run(4, RULES, pair -> flowing(pair.client() == 2 ? 30e9 : 96e9, 4e6, Double.NaN));
+
+        cells.forEach((pair, cell) -> {
+            assertThat(cell.verdict()).as("%s", pair).isEqualTo(pair.client() == 2 ? Verdict.BAD : Verdict.GOOD);
+            assertThat(cell.attempts()).isEqualTo(pair.client() == 2 ? 2 : 1);
+        });
+        assertThat(cells.get(new Pair(0, 2)).reason())
+                .isEqualTo("bandwidth 30.00 Gb/s, 0.313 times the upper quartile of all pairs");
+        assertThat(cells.get(new Pair(0, 2)).cause()).isEqualTo(Cause.OUTLIER);
+    }
+
+    @Test
+    void aLowRateOfMessagesIsAnOutlierAsWell() throws Exception {
+        Map<Pair, Cell> cells = run(6, RULES, pair -> flowing(96e9, pair.server() == 1 ? 1e6 : 4e6, Double.NaN));
+
+        cells.forEach((pair, cell) ->
+                assertThat(cell.verdict()).as("%s", pair).isEqualTo(pair.server() == 1 ? Verdict.BAD : Verdict.GOOD));
+        assertThat(cells.get(new Pair(1, 2)).reason())
+                .isEqualTo("1.000e+06 messages per second, 0.250 times the median of all pairs");
+    }
+
+    @Test
+    void moreThanTheLineCarriesIsNoMeasurement() throws Exception {
+        Map<Pair, Cell> cells = run(2, RULES, pair -> flowing(pair.client() == 0 ? 101e9 : 96e9, 4e6, 100e9));
+
+        assertThat(cells.get(new Pair(0, 1)).verdict()).isEqualTo(Verdict.GOOD);
+        assertThat(cells.get(new Pair(1, 0)).verdict()).isEqualTo(Verdict.NOT_MEASURED);
+        assertThat(cells.get(new Pair(1, 0)).reason())
+                .isEqualTo("bandwidth 101.0 Gb/s, more than the line rate, 100.0 Gb/s: the measurement is wrong");
+    }
+
+    @Test
+    void eachAttemptIsToldWhenItEnds() throws Exception {
+        List<Cell> told = Collections.synchronizedList(new ArrayList<>());
+        AllPairs all = new AllPairs(
+                3,
+                RULES,
+                pair -> {
+                    if (pair.client() == 0) {
+                        throw new AssertionError("wrong data");
+                    }
+                    return quick(10);
+                },
+                told::add);
+        all.run(never(), "1 h", NOTHING);
+
+        assertThat(told).hasSize(6);
+        assertThat(told).filteredOn(cell -> cell.pair().client() == 0).allSatisfy(cell -> {
+            assertThat(cell.outcome()).isEqualTo(Cell.Outcome.FAILED);
+            assertThat(cell.reason()).isEqualTo("wrong data");
+        });
     }
 }

@@ -1,0 +1,156 @@
+package io.rdmatest.scenarios.culprits;
+
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A cause that explains bad cells, with its evidence. */
+public sealed interface Culprit {
+
+    /** Which way data flows that a node or a port handles badly. */
+    enum Direction {
+        /** Sending is bad. */
+        OUT("out"),
+        /** Receiving is bad. */
+        IN("in"),
+        /** Both are bad. */
+        BOTH("both");
+
+        private final String word;
+
+        Direction(String word) {
+            this.word = word;
+        }
+
+        /** Returns how JSON spells it. */
+        @Override
+        public String toString() {
+            return word;
+        }
+    }
+
+    /**
+     * What speaks for a cause.
+     *
+     * @param bad how many of the cause's cells are bad
+     * @param of how many of the cause's cells were measured or failed
+     * @param metric the member of a cell that shows it most, or {@code failed} or {@code counters}
+     * @param median the median of that metric over the cause's cells, in SI units; NaN if there is none
+     * @param others the median of that metric over good cells of the same rails, in SI units; NaN if there is none
+     * @param text the same as a sentence
+     */
+    record Evidence(int bad, int of, String metric, double median, double others, String text) {
+
+        private Map<String, @Nullable Object> json() {
+            Map<String, @Nullable Object> json = new LinkedHashMap<>();
+            json.put("bad", bad);
+            json.put("of", of);
+            json.put("metric", metric);
+            json.put("median", number(median));
+            json.put("others", number(others));
+            json.put("text", text);
+            return json;
+        }
+
+        private static @Nullable Double number(double value) {
+            return Double.isNaN(value) || Double.isInfinite(value)
+                    ? null
+                    : Double.valueOf(
+                            new BigDecimal(value).round(new MathContext(6)).doubleValue());
+        }
+    }
+
+    /**
+     * A node is bad on all rails that it has, which are two or more.
+     *
+     * @param node its name
+     * @param direction which way
+     * @param evidence what speaks for it
+     */
+    record Node(String node, Direction direction, Evidence evidence) implements Culprit {}
+
+    /**
+     * A port is bad: a node on one of its rails.
+     *
+     * @param node its node
+     * @param rail its rail
+     * @param direction which way
+     * @param evidence what speaks for it
+     */
+    record Port(String node, String rail, Direction direction, Evidence evidence) implements Culprit {}
+
+    /**
+     * What flows from one leaf switch to another, or within one, is bad.
+     *
+     * @param fromLeaf the leaf of the senders
+     * @param toLeaf the leaf of the receivers; may be the same
+     * @param rail the rail
+     * @param evidence what speaks for it
+     */
+    record Block(String fromLeaf, String toLeaf, String rail, Evidence evidence) implements Culprit {}
+
+    /**
+     * One pair is bad in one direction, and its ports are good with others.
+     *
+     * @param from the node that sends
+     * @param to the node that receives
+     * @param rail the rail
+     * @param evidence what speaks for it
+     */
+    record Path(String from, String to, String rail, Evidence evidence) implements Culprit {}
+
+    /** Returns what speaks for it. */
+    Evidence evidence();
+
+    /** Returns its members in JSON, in their order. */
+    default Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        switch (this) {
+            case Node node -> {
+                json.put("kind", "node");
+                json.put("node", node.node());
+                json.put("direction", node.direction().toString());
+            }
+            case Port port -> {
+                json.put("kind", "port");
+                json.put("node", port.node());
+                json.put("rail", port.rail());
+                json.put("direction", port.direction().toString());
+            }
+            case Block block -> {
+                json.put("kind", "block");
+                json.put("fromLeaf", block.fromLeaf());
+                json.put("toLeaf", block.toLeaf());
+                json.put("rail", block.rail());
+            }
+            case Path path -> {
+                json.put("kind", "path");
+                json.put("from", path.from());
+                json.put("to", path.to());
+                json.put("rail", path.rail());
+            }
+        }
+        json.put("evidence", evidence().json());
+        return json;
+    }
+
+    /** Returns what it is called in a sentence, such as {@code port n017 on rail2, receiving}. */
+    default String name() {
+        return switch (this) {
+            case Node node -> "node " + node.node() + words(node.direction());
+            case Port port -> "port " + port.node() + " on " + port.rail() + words(port.direction());
+            case Block block -> "block " + block.fromLeaf() + " → " + block.toLeaf() + " on " + block.rail();
+            case Path path -> "path " + path.from() + " → " + path.to() + " on " + path.rail();
+        };
+    }
+
+    private static String words(Direction direction) {
+        return switch (direction) {
+            case OUT -> ", sending";
+            case IN -> ", receiving";
+            case BOTH -> ", sending and receiving";
+        };
+    }
+}

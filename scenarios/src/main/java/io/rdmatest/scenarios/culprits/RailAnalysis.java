@@ -1,0 +1,1265 @@
+package io.rdmatest.scenarios.culprits;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.TreeMap;
+import org.hipparchus.distribution.continuous.NormalDistribution;
+import org.hipparchus.distribution.discrete.BinomialDistribution;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Explains the cells of one rail by the fewest causes.
+ *
+ * <p><b>The scale.</b> Each metric is a logarithm that grows as the cell gets better: of the share of the line rate, of the
+ * message rate, of the inverse latencies, of the inverse of one more than the errors that both ports counted. A cell's residual
+ * is its distance from what is usual, which is told apart for pairs within one leaf and between leaves. The noise is the median
+ * absolute deviation of the residuals after the medians of rows and columns were taken off.
+ *
+ * <p><b>Rows, columns and blocks.</b> A candidate is all that a port sends, all that it receives, or all that flows from a leaf
+ * to a leaf. Its effect is the median of its cells. It is a cause only if this is
+ * <ul>
+ *   <li>large in practice: at least {@link Metric#least};
+ *   <li>large beside what rows, columns or blocks differ by anyway: {@value #SPREADS} times their robust spread;
+ *   <li>significant: the logarithm of the likelihood ratio, summed over its cells, exceeds that of {@value #FALSE_ALARMS} divided
+ *       by the number of candidates and metrics. A cell counts at most {@value #CELL} for a cause and {@value #CELL_AGAINST}
+ *       against it, so that neither one outlier makes a cause, nor a cause is named that a quarter of its cells contradicts.
+ * </ul>
+ * The one with the largest sum is taken first. Its cells are explained then, and neither speak for nor against another one. Usual
+ * values and noise are estimated again without them, and all is done again, until nothing changes.
+ *
+ * <p><b>Parts of them.</b> A flaky port or one of several links between leaves makes a part of the cells bad. It is named if at
+ * least {@value #PART} of its cells are bad, {@value #PART_CELLS} or more, and the binomial probability of so many is below
+ * the same bound, with the share of bad cells elsewhere.
+ *
+ * <p><b>Paths.</b> A single cell must be far off: it failed, or it is beyond {@link Metric#path} and beyond the noise with a
+ * probability below {@value #FALSE_ALARMS} divided by the number of cells, and beyond the tail that other lone outliers show.
+ */
+final class RailAnalysis {
+
+    /** What a cell is judged by. */
+    enum Metric {
+        /** Share of the line rate; a share that is lower by 10 % matters. */
+        BANDWIDTH("bandwidth", Math.log(1 / 0.9), Math.log(1 / 0.6), 0.01),
+        /** Messages per second. */
+        MESSAGE_RATE("messageRate", Math.log(1 / 0.9), Math.log(1 / 0.6), 0.01),
+        /** The median latency. */
+        LATENCY_P50("latencyP50", Math.log(1.15), Math.log(2), 0.01),
+        /** The 99th percentile of the latency, which scatters more. */
+        LATENCY_P99("latencyP99", Math.log(1.3), Math.log(5), 0.02),
+        /** Errors that the counters of both ports show. */
+        COUNTERS("counters", Math.log(4), Math.log(31), 0.5);
+
+        /** The member of a cell, as evidence calls it. */
+        final String member;
+
+        /** The smallest effect of a row, column or block that matters, as a logarithm. */
+        final double least;
+
+        /** The smallest effect of a path. */
+        final double path;
+
+        /** The least noise that is assumed. */
+        final double noise;
+
+        Metric(String member, double least, double path, double noise) {
+            this.member = member;
+            this.least = least;
+            this.path = path;
+            this.noise = noise;
+        }
+    }
+
+    /** What a candidate is. */
+    enum Shape {
+        ROW,
+        COLUMN,
+        BLOCK
+    }
+
+    /**
+     * A row, column or block that is bad.
+     *
+     * @param shape what it is
+     * @param a the node, by its number on this rail, or the leaf of the senders
+     * @param b the leaf of the receivers, or 0
+     */
+    record Line(Shape shape, int a, int b) {}
+
+    /**
+     * A path that is bad.
+     *
+     * @param from the sender, by its number on this rail
+     * @param to the receiver
+     * @param metric what shows it; null if it failed
+     */
+    record BadPath(int from, int to, @Nullable Metric metric) {}
+
+    /**
+     * What a candidate has for it.
+     *
+     * @param gain the logarithm of the likelihood ratio
+     * @param metric the metric that it is of; null if it is the failures
+     * @param effect the median residual
+     */
+    private record Score(double gain, @Nullable Metric metric, double effect) {}
+
+    private record Candidate(Line line, double gain) {}
+
+    /** How many false causes a thousand clean matrices may have in theory, per matrix. */
+    static final double FALSE_ALARMS = 1e-6;
+
+    static final double SPREADS = 4.5;
+    static final double CELL = 10;
+    static final double CELL_AGAINST = 30;
+    static final double PART = 0.3;
+    static final int PART_CELLS = 4;
+
+    /** Noise has heavy tails if its best cell is further off than that of normal noise by this factor. */
+    private static final double HEAVY = 1.5;
+
+    /** Then the worst cell may be as far off as the best one times this. */
+    private static final double HEAVY_LIMIT = 3.5;
+
+    private static final int ROUNDS = 4;
+    private static final Metric[] METRICS = Metric.values();
+
+    /** A fabric in which so much is bad that the good level is not the median is looked through only up to this size. */
+    private static final int SMALL = 200;
+
+    private final PairMatrix.Rail rail;
+    private final int size;
+    private final int[] nodes;
+    private final int[] leaf;
+    private final int leaves;
+    private final int[][] leafMembers;
+    private final int[] leafNumbers;
+
+    /** The cell's line, by sender and receiver; -1 if there is none that tells something. */
+    private final int[] index;
+
+    /** Logarithms, as they were measured. */
+    private final float[][] raw = new float[METRICS.length][];
+
+    /** The same, less what is usual. */
+    private final float[][] residual = new float[METRICS.length][];
+
+    private final short[] covers;
+    private final double[] noise = new double[METRICS.length];
+    private final double[][] usual = new double[METRICS.length][2];
+    private final double[][] spread = new double[METRICS.length][Shape.values().length];
+    private final boolean byShare;
+    private final int cells;
+    private int failures;
+    private int aboveLineRate;
+
+    private final Map<Line, Score> found = new java.util.LinkedHashMap<>();
+    /** Those of the found ones of which only a part is bad. */
+    private final Set<Line> parts = new HashSet<>();
+
+    private final List<BadPath> paths = new ArrayList<>();
+    private final List<int[]> unexplained = new ArrayList<>();
+    private final double[] buffer;
+
+    RailAnalysis(PairMatrix.Rail rail, int nodeCount) {
+        this.rail = rail;
+        int[] numbers = new int[nodeCount];
+        int ports = 0;
+        int[] global = new int[nodeCount];
+        for (int node = 0; node < nodeCount; node++) {
+            numbers[node] = -1;
+            if (rail.has(node)) {
+                global[ports] = node;
+                numbers[node] = ports++;
+            }
+        }
+        size = ports;
+        nodes = Arrays.copyOf(global, ports);
+        leaf = new int[ports];
+        Map<Integer, Integer> known = new TreeMap<>();
+        for (int port = 0; port < ports; port++) {
+            int itsLeaf = rail.leaf[nodes[port]];
+            leaf[port] = itsLeaf < 0 ? -1 : known.computeIfAbsent(itsLeaf, l -> known.size());
+        }
+        leaves = known.size();
+        leafNumbers = new int[leaves];
+        known.forEach((name, number) -> leafNumbers[number] = name);
+        leafMembers = new int[leaves][];
+        for (int l = 0; l < leaves; l++) {
+            int[] members = new int[ports];
+            int count = 0;
+            for (int port = 0; port < ports; port++) {
+                if (leaf[port] == l) {
+                    members[count++] = port;
+                }
+            }
+            leafMembers[l] = Arrays.copyOf(members, count);
+        }
+        index = new int[size * size];
+        Arrays.fill(index, -1);
+        boolean shares = true;
+        for (int at = 0; at < rail.count; at++) {
+            int cell = numbers[rail.from[at]] * size + numbers[rail.to[at]];
+            index[cell] = rail.state[at] == PairMatrix.NOT_MEASURED ? -1 : at;
+        }
+        int count = 0;
+        for (int at : index) {
+            if (at >= 0) {
+                count++;
+                shares &= rail.state[at] == PairMatrix.FAILED
+                        || !Float.isNaN(rail.lineRate[at])
+                        || Float.isNaN(rail.values[0][at]);
+            }
+        }
+        cells = count;
+        byShare = shares;
+        covers = new short[size * size];
+        buffer = new double[Math.max(size * size, 1)];
+        load();
+    }
+
+    // ---- what the cells are ----
+
+    private void load() {
+        for (int m = 0; m < METRICS.length; m++) {
+            raw[m] = new float[size * size];
+            residual[m] = new float[size * size];
+            Arrays.fill(raw[m], Float.NaN);
+        }
+        for (int cell = 0; cell < index.length; cell++) {
+            int at = index[cell];
+            if (at < 0) {
+                continue;
+            }
+            if (rail.state[at] == PairMatrix.FAILED) {
+                failures++;
+                continue;
+            }
+            double bandwidth = rail.values[0][at];
+            double lineRate = rail.lineRate[at];
+            if (bandwidth > lineRate) {
+                aboveLineRate++;
+            }
+            raw[0][cell] = logarithm(byShare ? bandwidth / lineRate : bandwidth / 1e9);
+            raw[1][cell] = logarithm(rail.values[1][at]);
+            raw[2][cell] = -timeLogarithm(rail.values[2][at]);
+            raw[3][cell] = -timeLogarithm(rail.values[3][at]);
+            raw[4][cell] = (float) -Math.log1p(rail.values[4][at]);
+        }
+        forgiveSlowPorts();
+    }
+
+    /** Nothing that was expected to flow did: as bad as can be, and still a number. */
+    private static float logarithm(double value) {
+        return value == 0 ? -30 : (float) Math.log(value);
+    }
+
+    private static float timeLogarithm(double seconds) {
+        return seconds == 0 ? Float.NaN : (float) Math.log(seconds);
+    }
+
+    /**
+     * A port of a lower line rate may have a lower message rate and higher latencies by design, at most in proportion to the line
+     * rate. What its class of ports differs by is taken off.
+     */
+    private void forgiveSlowPorts() {
+        Map<Float, Integer> rates = new TreeMap<>();
+        for (int at : index) {
+            if (at >= 0 && !Float.isNaN(rail.lineRate[at])) {
+                rates.merge(rail.lineRate[at], 1, Integer::sum);
+            }
+        }
+        if (rates.size() < 2 || rates.size() > 8) {
+            return;
+        }
+        float highest = rates.keySet().stream().max(Float::compare).orElseThrow();
+        for (Metric metric : List.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99)) {
+            float[] values = raw[metric.ordinal()];
+            double usualOfHighest = medianOfRate(values, highest);
+            for (float rate : rates.keySet()) {
+                double difference = medianOfRate(values, rate) - usualOfHighest;
+                double forgiven = Math.max(difference, Math.log(rate / highest));
+                if (rate < highest && forgiven < 0) {
+                    for (int cell = 0; cell < index.length; cell++) {
+                        if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate) {
+                            values[cell] -= (float) forgiven;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private double medianOfRate(float[] values, float rate) {
+        int count = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate && !Float.isNaN(values[cell])) {
+                buffer[count++] = values[cell];
+            }
+        }
+        return Quantiles.median(buffer, count);
+    }
+
+    private boolean isFailed(int cell) {
+        return index[cell] >= 0 && rail.state[index[cell]] == PairMatrix.FAILED;
+    }
+
+    private boolean isKnown(int cell) {
+        return index[cell] >= 0;
+    }
+
+    private boolean withinLeaf(int cell) {
+        int from = leaf[cell / size];
+        return from >= 0 && from == leaf[cell % size];
+    }
+
+    // ---- what is usual ----
+
+    private void estimate() {
+        for (int m = 0; m < METRICS.length; m++) {
+            estimateUsual(m);
+            float[] values = raw[m];
+            float[] less = residual[m];
+            for (int cell = 0; cell < values.length; cell++) {
+                less[cell] = (float) (values[cell] - usual[m][withinLeaf(cell) ? 1 : 0]);
+            }
+            noise[m] = Math.max(estimateNoise(m), METRICS[m].noise);
+        }
+        for (int m = 0; m < METRICS.length; m++) {
+            for (Shape shape : Shape.values()) {
+                spread[m][shape.ordinal()] = estimateSpread(m, shape);
+            }
+        }
+    }
+
+    private void estimateUsual(int m) {
+        double[] medians = new double[2];
+        double[] highs = new double[2];
+        int[] counts = new int[2];
+        for (int within = 0; within < 2; within++) {
+            int count = 0;
+            for (int cell = 0; cell < index.length; cell++) {
+                if (covers[cell] == 0 && !Float.isNaN(raw[m][cell]) && withinLeaf(cell) == (within == 1)) {
+                    buffer[count++] = raw[m][cell];
+                }
+            }
+            counts[within] = count;
+            if (count > 0) {
+                medians[within] = level(count, 0.5);
+                highs[within] = size > SMALL || METRICS[m] == Metric.COUNTERS ? medians[within] : level(count, 0.85);
+            }
+        }
+        for (int within = 0; within < 2; within++) {
+            // Few cells don't say what is usual, unless these are all.
+            if (counts[within] < 6 && counts[1 - within] > counts[within]) {
+                medians[within] = within == 1 ? medians[0] : Math.min(medians[0], medians[1]);
+                highs[within] = within == 1 ? highs[0] : Math.min(highs[0], highs[1]);
+            }
+        }
+        boolean high = highs[0] - medians[0] > 0.12 || highs[1] - medians[1] > 0.12;
+        usual[m] = high && (size == 2 || linesExplain(m, medians, highs)) ? highs : medians;
+    }
+
+    /** Returns the median of the values near a quantile of the buffer's first ones. */
+    private double level(int count, double share) {
+        double center = Quantiles.of(buffer, count, share);
+        double[] near = new double[count];
+        int nearCount = 0;
+        for (int i = 0; i < count; i++) {
+            if (Math.abs(buffer[i] - center) <= 0.3) {
+                near[nearCount++] = buffer[i];
+            }
+        }
+        return nearCount == 0 ? center : Quantiles.median(near, nearCount);
+    }
+
+    /**
+     * Tells whether most cells are bad and whole rows, columns and blocks explain them. Else the better level is one that some
+     * pairs have by design.
+     */
+    private boolean linesExplain(int m, double[] medians, double[] highs) {
+        boolean[] open = new boolean[index.length];
+        boolean[] bad = new boolean[index.length];
+        int left = 0;
+        int badLeft = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (isKnown(cell) && covers[cell] == 0) {
+                int within = withinLeaf(cell) ? 1 : 0;
+                double least = Math.min(0.3, Math.max(0.06, (highs[within] - medians[within]) / 2));
+                open[cell] = isFailed(cell) || !Float.isNaN(raw[m][cell]);
+                bad[cell] = open[cell] && (isFailed(cell) || raw[m][cell] < highs[within] - least);
+                left += open[cell] ? 1 : 0;
+                badLeft += bad[cell] ? 1 : 0;
+            }
+        }
+        int all = left;
+        List<Line> lines = lines();
+        while (true) {
+            Line best = null;
+            int most = 1;
+            int mostOpen = 0;
+            for (Line line : lines) {
+                int lineBad = 0;
+                int lineOpen = 0;
+                for (int a : senders(line)) {
+                    for (int b : receivers(line)) {
+                        int cell = a * size + b;
+                        lineOpen += open[cell] ? 1 : 0;
+                        lineBad += bad[cell] && open[cell] ? 1 : 0;
+                    }
+                }
+                if (lineBad > most && lineBad >= 0.9 * lineOpen) {
+                    best = line;
+                    most = lineBad;
+                    mostOpen = lineOpen;
+                }
+            }
+            if (best == null) {
+                return badLeft <= 0.1 * left && left >= Math.max(2, all / 10);
+            }
+            for (int a : senders(best)) {
+                for (int b : receivers(best)) {
+                    open[a * size + b] = false;
+                }
+            }
+            left -= mostOpen;
+            badLeft -= most;
+        }
+    }
+
+    /** Returns the noise that is left when the medians of rows and columns are taken off. */
+    private double estimateNoise(int m) {
+        float[] values = residual[m];
+        double[] rows = new double[size];
+        double[] columns = new double[size];
+        int measured = 0;
+        for (int a = 0; a < size; a++) {
+            int count = 0;
+            for (int b = 0; b < size; b++) {
+                if (usable(values, a * size + b)) {
+                    buffer[count++] = values[a * size + b];
+                }
+            }
+            rows[a] = Quantiles.median(buffer, count);
+            measured += count;
+        }
+        for (int b = 0; b < size; b++) {
+            int count = 0;
+            for (int a = 0; a < size; a++) {
+                if (usable(values, a * size + b)) {
+                    buffer[count++] = values[a * size + b] - rows[a];
+                }
+            }
+            columns[b] = Quantiles.median(buffer, count);
+        }
+        int count = 0;
+        for (int a = 0; a < size; a++) {
+            for (int b = 0; b < size; b++) {
+                if (usable(values, a * size + b)) {
+                    buffer[count++] = Math.abs(values[a * size + b] - rows[a] - columns[b]);
+                }
+            }
+        }
+        if (count == 0) {
+            return 0;
+        }
+        double freedom = Math.max(measured - 2.0 * size + 1, 1);
+        double sigma = Quantiles.MAD_TO_SIGMA * Quantiles.median(buffer, count) * Math.sqrt(measured / freedom);
+        // Few cells don't say how much they scatter.
+        return measured < 30 ? Math.max(sigma, 0.04) : sigma;
+    }
+
+    private boolean usable(float[] values, int cell) {
+        return covers[cell] == 0 && !Float.isNaN(values[cell]);
+    }
+
+    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
+    private double estimateSpread(int m, Shape shape) {
+        double[] medians = new double[shape == Shape.BLOCK ? leaves * leaves : size];
+        int lines = 0;
+        double variance = 0;
+        for (Line line : lines(shape)) {
+            int count = 0;
+            for (int a : senders(line)) {
+                for (int b : receivers(line)) {
+                    if (usable(residual[m], a * size + b)) {
+                        buffer[count++] = residual[m][a * size + b];
+                    }
+                }
+            }
+            if (count > 0) {
+                medians[lines++] = Quantiles.median(buffer, count);
+                variance += Math.PI / 2 * noise[m] * noise[m] / count;
+            }
+        }
+        if (lines < 6) {
+            return 0;
+        }
+        double all = Quantiles.spread(medians, lines);
+        return Math.sqrt(Math.max(0, all * all - variance / lines)) * (1 + 4.0 / lines);
+    }
+
+    // ---- candidates ----
+
+    private List<Line> lines() {
+        List<Line> all = new ArrayList<>();
+        for (Shape shape : Shape.values()) {
+            all.addAll(lines(shape));
+        }
+        return all;
+    }
+
+    private List<Line> lines(Shape shape) {
+        List<Line> all = new ArrayList<>();
+        if (shape == Shape.BLOCK) {
+            // Where all nodes have the same leaf, a block is everything and differs from nothing.
+            for (int a = 0; leaves > 1 && a < leaves; a++) {
+                for (int b = 0; b < leaves; b++) {
+                    all.add(new Line(shape, a, b));
+                }
+            }
+        } else {
+            for (int port = 0; size > 2 && port < size; port++) {
+                all.add(new Line(shape, port, 0));
+            }
+        }
+        return all;
+    }
+
+    private int[] everyone = new int[0];
+
+    private int[] everyone() {
+        if (everyone.length != size) {
+            everyone = new int[size];
+            Arrays.setAll(everyone, i -> i);
+        }
+        return everyone;
+    }
+
+    private int[] senders(Line line) {
+        return switch (line.shape()) {
+            case ROW -> new int[] {line.a()};
+            case COLUMN -> everyone();
+            case BLOCK -> leafMembers[line.a()];
+        };
+    }
+
+    private int[] receivers(Line line) {
+        return switch (line.shape()) {
+            case ROW -> everyone();
+            case COLUMN -> new int[] {line.a()};
+            case BLOCK -> leafMembers[line.b()];
+        };
+    }
+
+    private int[] cellsOf(Line line) {
+        int[] senders = senders(line);
+        int[] receivers = receivers(line);
+        int[] all = new int[senders.length * receivers.length];
+        int count = 0;
+        for (int a : senders) {
+            for (int b : receivers) {
+                if (a != b && isKnown(a * size + b)) {
+                    all[count++] = a * size + b;
+                }
+            }
+        }
+        return Arrays.copyOf(all, count);
+    }
+
+    /** Returns how significant a candidate must be, as a logarithm of a likelihood ratio. */
+    private double bound() {
+        return Math.log((2.0 * size + (leaves > 1 ? leaves * leaves : 0)) * METRICS.length / FALSE_ALARMS);
+    }
+
+    private static final Score NOTHING = new Score(Double.NEGATIVE_INFINITY, null, 0);
+
+    /**
+     * Scores a candidate by the cells that nothing explains yet.
+     *
+     * @param leniency 1, or less where other evidence speaks for it: how much of the smallest effect is enough
+     */
+    private Score score(Line line, int[] itsCells, double leniency) {
+        int failed = 0;
+        int measured = 0;
+        for (int cell : itsCells) {
+            if (covers[cell] == 0) {
+                if (isFailed(cell)) {
+                    failed++;
+                } else {
+                    measured++;
+                }
+            }
+        }
+        if (failed + measured < 2) {
+            return NOTHING;
+        }
+        Score best = new Score(failed * CELL - measured * CELL_AGAINST, null, Double.NEGATIVE_INFINITY);
+        if (failed == 0) {
+            best = NOTHING;
+        }
+        for (Metric metric : METRICS) {
+            Score score = score(metric, line, itsCells, failed, leniency);
+            if (score.gain() > best.gain()) {
+                best = score;
+            }
+        }
+        return best;
+    }
+
+    private Score score(Metric metric, Line line, int[] itsCells, int failed, double leniency) {
+        int m = metric.ordinal();
+        float[] values = residual[m];
+        double[] some = new double[itsCells.length];
+        int count = 0;
+        for (int cell : itsCells) {
+            if (usable(values, cell)) {
+                some[count++] = values[cell];
+            }
+        }
+        if (count == 0) {
+            return NOTHING;
+        }
+        // Failed cells are worse than any measured one.
+        double effect = Double.NEGATIVE_INFINITY;
+        if (failed < count) {
+            effect = Quantiles.of(some, count, Math.max(0, (count - failed) / 2.0 - 0.5) / Math.max(1, count - 1));
+        }
+        double least = leniency
+                * Math.max(metric.least, SPREADS * spread[m][line.shape().ordinal()]);
+        if (-effect < least) {
+            return NOTHING;
+        }
+        double sigma = noise[m];
+        // What is much worse than this is bad without a doubt, however bad the others are.
+        double assumed = Math.max(effect, -Math.max(2 * metric.least, 5 * sigma));
+        double gain = failed * CELL;
+        for (int i = 0; i < count; i++) {
+            double ratio = assumed * (some[i] - assumed / 2) / (sigma * sigma);
+            gain += Math.max(-CELL_AGAINST, Math.min(CELL, ratio));
+        }
+        return new Score(gain, metric, effect);
+    }
+
+    private void cover(Line line, int by) {
+        for (int cell : cellsOf(line)) {
+            covers[cell] += (short) by;
+        }
+    }
+
+    // ---- the search ----
+
+    /** Does all of it. */
+    void run() {
+        if (isAllFailed()) {
+            return;
+        }
+        Set<Line> before = new HashSet<>();
+        for (int round = 0; round < ROUNDS; round++) {
+            estimate();
+            found.keySet().forEach(line -> cover(line, -1));
+            found.clear();
+            searchWhole();
+            if (found.keySet().equals(before)) {
+                break;
+            }
+            before = Set.copyOf(found.keySet());
+        }
+        searchParts();
+        leavesForTheirNodes();
+        dropNeedless();
+    }
+
+    /** Tells whether nothing is good, which would tell what is bad. With two nodes, each cell stands for itself. */
+    boolean isAllFailed() {
+        return size > 2 && failures == cells;
+    }
+
+    private void searchWhole() {
+        PriorityQueue<Candidate> queue =
+                new PriorityQueue<>(Comparator.comparingDouble(Candidate::gain).reversed());
+        double bound = bound();
+        for (Line line : lines()) {
+            Score score = score(line, cellsOf(line), 1);
+            if (score.gain() > bound) {
+                queue.add(new Candidate(line, score.gain()));
+            }
+        }
+        while (!queue.isEmpty()) {
+            Line line = queue.remove().line();
+            Score score = score(line, cellsOf(line), 1);
+            if (score.gain() <= bound) {
+                continue;
+            }
+            Candidate next = queue.peek();
+            if (next != null && next.gain() > score.gain()) {
+                queue.add(new Candidate(line, score.gain()));
+                continue;
+            }
+            found.put(line, score);
+            cover(line, 1);
+        }
+    }
+
+    /** Returns by which metric a single cell is bad in a line of others: {@code failed} where there is none. */
+    private boolean isBad(int cell) {
+        if (isFailed(cell)) {
+            return true;
+        }
+        for (Metric metric : METRICS) {
+            int m = metric.ordinal();
+            if (residual[m][cell] < -Math.max(1.5 * metric.least, 5 * noise[m])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void searchParts() {
+        boolean[] bad = new boolean[index.length];
+        int all = 0;
+        int allBad = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (isKnown(cell) && covers[cell] == 0) {
+                bad[cell] = isBad(cell);
+                all++;
+                allBad += bad[cell] ? 1 : 0;
+            }
+        }
+        double bound = Math.exp(-bound());
+        while (allBad >= PART_CELLS) {
+            Line best = null;
+            double least = bound;
+            int bestBad = 0;
+            int bestOf = 0;
+            for (Line line : lines()) {
+                int of = 0;
+                int lineBad = 0;
+                for (int a : senders(line)) {
+                    for (int b : receivers(line)) {
+                        int cell = a * size + b;
+                        if (isKnown(cell) && covers[cell] == 0) {
+                            of++;
+                            lineBad += bad[cell] ? 1 : 0;
+                        }
+                    }
+                }
+                if (lineBad < PART_CELLS || lineBad < PART * of) {
+                    continue;
+                }
+                double elsewhere = Math.max(1, allBad - lineBad) / (double) Math.max(2, all - of);
+                double probability = elsewhere >= 1
+                        ? 1
+                        : 1 - new BinomialDistribution(of, elsewhere).cumulativeProbability(lineBad - 1);
+                if (probability < least || (probability <= least && lineBad > bestBad)) {
+                    best = line;
+                    least = probability;
+                    bestBad = lineBad;
+                    bestOf = of;
+                }
+            }
+            if (best == null) {
+                return;
+            }
+            found.put(best, new Score(bestBad * CELL, partMetric(best, bad), Double.NEGATIVE_INFINITY));
+            parts.add(best);
+            cover(best, 1);
+            all -= bestOf;
+            allBad -= bestBad;
+        }
+    }
+
+    /** Returns what most bad cells of a line show. */
+    private @Nullable Metric partMetric(Line line, boolean[] bad) {
+        int[] counts = new int[METRICS.length];
+        int failed = 0;
+        for (int cell : cellsOf(line)) {
+            if (bad[cell] && isFailed(cell)) {
+                failed++;
+            } else if (bad[cell]) {
+                for (int m = 0; m < METRICS.length; m++) {
+                    counts[m] += residual[m][cell] < -Math.max(1.5 * METRICS[m].least, 5 * noise[m]) ? 1 : 0;
+                }
+            }
+        }
+        Metric most = METRICS[0];
+        for (Metric metric : METRICS) {
+            if (counts[metric.ordinal()] > counts[most.ordinal()]) {
+                most = metric;
+            }
+        }
+        return failed > counts[most.ordinal()] ? null : most;
+    }
+
+    /** Where all of six or more nodes of a leaf seem to be bad, their leaf is. */
+    private void leavesForTheirNodes() {
+        for (int l = 0; l < leaves; l++) {
+            int its = l;
+            if (leafMembers[l].length < 6 || leafMembers[l].length > size / 2) {
+                continue;
+            }
+            for (Shape shape : List.of(Shape.ROW, Shape.COLUMN)) {
+                List<Line> members = Arrays.stream(leafMembers[l])
+                        .mapToObj(port -> new Line(shape, port, 0))
+                        .toList();
+                if (!found.keySet().containsAll(members)) {
+                    continue;
+                }
+                members.forEach(line -> {
+                    found.remove(line);
+                    cover(line, -1);
+                });
+                for (int other = 0; other < leaves; other++) {
+                    Line block =
+                            shape == Shape.ROW ? new Line(Shape.BLOCK, its, other) : new Line(Shape.BLOCK, other, its);
+                    Score score = score(block, cellsOf(block), 1);
+                    if (score.gain() > bound()) {
+                        found.put(block, score);
+                        cover(block, 1);
+                    }
+                }
+            }
+        }
+    }
+
+    private void dropNeedless() {
+        List<Line> weakestFirst = new ArrayList<>(found.keySet());
+        weakestFirst.sort(Comparator.comparingDouble(
+                line -> found.getOrDefault(line, NOTHING).gain()));
+        for (Line line : weakestFirst) {
+            Score score = found.getOrDefault(line, NOTHING);
+            if (parts.contains(line) || (Double.isInfinite(score.effect()) && score.metric() != null)) {
+                // A part of a line, or one most of whose cells failed.
+                continue;
+            }
+            cover(line, -1);
+            if (score(line, cellsOf(line), 0.9).gain() > bound() * 0.9) {
+                cover(line, 1);
+            } else {
+                found.remove(line);
+            }
+        }
+    }
+
+    /**
+     * Tells whether a row or column, which was not significant by itself, has the effect that it must have if the node is bad
+     * on its other rails, or in the other direction.
+     */
+    boolean isProbable(Line line) {
+        return found.containsKey(line) || score(line, cellsOf(line), 0.75).gain() > 5;
+    }
+
+    /** Adds a cause for reasons outside of this rail. */
+    void add(Line line) {
+        if (!found.containsKey(line)) {
+            found.put(line, score(line, cellsOf(line), 0.75));
+            cover(line, 1);
+        }
+    }
+
+    // ---- single cells ----
+
+    /** Finds paths, and what stays unexplained. Comes last. */
+    void searchPaths() {
+        double[][] rows = effects(Shape.ROW);
+        double[][] columns = effects(Shape.COLUMN);
+        double[] heavy = new double[METRICS.length];
+        for (int m = 0; m < METRICS.length; m++) {
+            heavy[m] = heavyTail(m, rows[m], columns[m]);
+        }
+        double[][] rowEffects = notAbove(rows);
+        double[][] columnEffects = notAbove(columns);
+        double far = -new NormalDistribution().inverseCumulativeProbability(FALSE_ALARMS / Math.max(cells, 1));
+        double[] limits = new double[METRICS.length];
+        for (int m = 0; m < METRICS.length; m++) {
+            limits[m] = Math.max(heavy[m], pathLimit(m, far, rowEffects[m], columnEffects[m]));
+        }
+        int[] ofRow = new int[size];
+        int[] ofColumn = new int[size];
+        for (int cell = 0; cell < index.length; cell++) {
+            if (isKnown(cell)) {
+                ofRow[cell / size]++;
+                ofColumn[cell % size]++;
+            }
+        }
+        for (int cell = 0; cell < index.length; cell++) {
+            if (!isKnown(cell)) {
+                continue;
+            }
+            int a = cell / size;
+            int b = cell % size;
+            boolean separable = size == 2 || (!isAllFailed() && ofRow[a] > 1 && ofColumn[b] > 1);
+            if (isFailed(cell)) {
+                if (covers[cell] > 0) {
+                    if (separable && !failureIsCovered(a, b)) {
+                        paths.add(new BadPath(a, b, null));
+                    }
+                } else if (separable) {
+                    paths.add(new BadPath(a, b, null));
+                } else {
+                    unexplained.add(new int[] {a, b});
+                }
+                continue;
+            }
+            Metric shows = null;
+            double strongest = 1;
+            boolean odd = false;
+            int groups = 0;
+            for (Metric metric : METRICS) {
+                int m = metric.ordinal();
+                double off = -excess(m, cell, rowEffects[m], columnEffects[m]);
+                if (Double.isNaN(off)) {
+                    continue;
+                }
+                if (off / limits[m] > strongest) {
+                    strongest = off / limits[m];
+                    shows = metric;
+                }
+                boolean half = off > Math.max(metric.path * 0.6, far * noise[m]) && off > limits[m] * 0.6;
+                if (half) {
+                    groups |= metric == Metric.BANDWIDTH || metric == Metric.MESSAGE_RATE
+                            ? 1
+                            : metric == Metric.COUNTERS ? 4 : 2;
+                    if (shows == null) {
+                        odd = true;
+                    }
+                }
+            }
+            if (shows == null && Integer.bitCount(groups) >= 2) {
+                shows = strongestOf(cell, limits, rowEffects, columnEffects);
+            }
+            if (shows != null && separable) {
+                paths.add(new BadPath(a, b, shows));
+            } else if (shows != null || (odd && covers[cell] == 0)) {
+                unexplained.add(new int[] {a, b});
+            }
+        }
+    }
+
+    private Metric strongestOf(int cell, double[] limits, double[][] rowEffects, double[][] columnEffects) {
+        Metric most = Metric.BANDWIDTH;
+        double strongest = 0;
+        for (Metric metric : METRICS) {
+            int m = metric.ordinal();
+            double off = -excess(m, cell, rowEffects[m], columnEffects[m]) / limits[m];
+            if (off > strongest) {
+                strongest = off;
+                most = metric;
+            }
+        }
+        return most;
+    }
+
+    /** Tells whether a cause that the cell belongs to makes cells fail. */
+    private boolean failureIsCovered(int a, int b) {
+        for (Line line : covering(a, b)) {
+            for (int cell : cellsOf(line)) {
+                if (cell != a * size + b && isFailed(cell)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private List<Line> covering(int a, int b) {
+        List<Line> all = new ArrayList<>();
+        for (Line line : List.of(
+                new Line(Shape.ROW, a, 0),
+                new Line(Shape.COLUMN, b, 0),
+                new Line(Shape.BLOCK, Math.max(0, leaf[a]), Math.max(0, leaf[b])))) {
+            if (found.containsKey(line) && (line.shape() != Shape.BLOCK || (leaf[a] >= 0 && leaf[b] >= 0))) {
+                all.add(line);
+            }
+        }
+        return all;
+    }
+
+    /** What is better than usual is no excuse for a cell that is not. */
+    private static double[][] notAbove(double[][] effects) {
+        double[][] limited = new double[effects.length][];
+        for (int m = 0; m < effects.length; m++) {
+            limited[m] = Arrays.stream(effects[m]).map(effect -> Math.min(0, effect)).toArray();
+        }
+        return limited;
+    }
+
+    /** Returns the medians of rows or columns, of the cells that nothing explains; 0 where there are few. */
+    private double[][] effects(Shape shape) {
+        double[][] effects = new double[METRICS.length][size];
+        for (int m = 0; m < METRICS.length; m++) {
+            for (int port = 0; port < size; port++) {
+                int count = 0;
+                for (int other = 0; other < size; other++) {
+                    int cell = shape == Shape.ROW ? port * size + other : other * size + port;
+                    if (usable(residual[m], cell)) {
+                        buffer[count++] = residual[m][cell];
+                    }
+                }
+                // With few cells the cell in question decides the median.
+                effects[m][port] = count < 5 ? 0 : Quantiles.median(buffer, count);
+            }
+        }
+        return effects;
+    }
+
+    /** Returns how much better than expected a cell is: of causes that explain it, the worst is expected. */
+    private double excess(int m, int cell, double[] rowEffects, double[] columnEffects) {
+        int a = cell / size;
+        int b = cell % size;
+        double off = residual[m][cell] - rowEffects[a] - columnEffects[b];
+        if (covers[cell] == 0 || Double.isNaN(off)) {
+            return off;
+        }
+        double expected = 0;
+        for (Line line : covering(a, b)) {
+            expected = Math.min(expected, typical(m, line));
+        }
+        // The worst cells of a cause are worse than its median.
+        return off - expected + Math.log(2);
+    }
+
+    private final Map<Line, double[]> typicals = new java.util.HashMap<>();
+
+    private double typical(int m, Line line) {
+        return typicals.computeIfAbsent(line, l -> {
+            double[] medians = new double[METRICS.length];
+            int[] its = cellsOf(l);
+            double[] some = new double[its.length];
+            for (int metric = 0; metric < METRICS.length; metric++) {
+                int count = 0;
+                for (int cell : its) {
+                    if (!Float.isNaN(residual[metric][cell])) {
+                        some[count++] = residual[metric][cell];
+                    }
+                }
+                // A quarter of a cause's cells are worse than this; where parts of it are bad, it is the bad part.
+                double low = Quantiles.of(some, count, 0.1);
+                medians[metric] = Double.isNaN(low) ? 0 : low;
+            }
+            return medians;
+        })[m];
+    }
+
+    /**
+     * Returns how far off a cell must be where noise has heavy tails; 0 where it has none. What makes a cell better than usual is
+     * noise alone: if the best cell is further off than normal noise goes, a bad one may be off as far, and then some.
+     */
+    private double heavyTail(int m, double[] rowEffects, double[] columnEffects) {
+        double up = 0;
+        int count = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (usable(residual[m], cell)) {
+                up = Math.max(up, excess(m, cell, rowEffects, columnEffects));
+                count++;
+            }
+        }
+        if (count < 2) {
+            return 0;
+        }
+        double normal = new NormalDistribution().inverseCumulativeProbability(1 - 1.0 / (count + 1)) * noise[m];
+        return up > HEAVY * normal ? HEAVY_LIMIT * up : 0;
+    }
+
+    /**
+     * Returns from which effect on a cell may be a path: that of the metric, of the noise, and of the tail that lone outliers
+     * have which are weaker than a path.
+     */
+    private double pathLimit(int m, double far, double[] rowEffects, double[] columnEffects) {
+        Metric metric = METRICS[m];
+        double limit = Math.max(metric.path, far * noise[m]);
+        double begin = Math.max(metric.path * 0.3, 4 * noise[m]);
+        if (begin >= limit) {
+            return limit;
+        }
+        double[] outliers = new double[Math.max(16, size)];
+        int count = 0;
+        int weak = 0;
+        double weakSum = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (!usable(residual[m], cell)) {
+                continue;
+            }
+            double off = -excess(m, cell, rowEffects, columnEffects);
+            if (off > begin) {
+                if (count == outliers.length) {
+                    outliers = Arrays.copyOf(outliers, 2 * count);
+                }
+                outliers[count++] = off;
+                if (off < limit) {
+                    weak++;
+                    weakSum += off - begin;
+                }
+            }
+        }
+        if (weak == 0) {
+            return limit;
+        }
+        double exponential = begin + weakSum / weak * Math.log(100.0 * weak);
+        if (count <= 50) {
+            return Math.max(limit, exponential);
+        }
+        double[] sorted = Arrays.copyOf(outliers, count);
+        Arrays.sort(sorted);
+        int kept = count - 10;
+        double quarter = sorted[kept * 3 / 4];
+        double sum = 0;
+        for (int i = kept * 3 / 4; i < kept; i++) {
+            sum += sorted[i] - quarter;
+        }
+        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
+        return Math.max(limit, Math.min(exponential, gap));
+    }
+
+    // ---- the result ----
+
+    String name() {
+        return rail.name;
+    }
+
+    int size() {
+        return size;
+    }
+
+    int cells() {
+        return cells;
+    }
+
+    int failures() {
+        return failures;
+    }
+
+    int aboveLineRate() {
+        return aboveLineRate;
+    }
+
+    List<Line> found() {
+        return List.copyOf(found.keySet());
+    }
+
+    boolean isFound(Line line) {
+        return found.containsKey(line);
+    }
+
+    List<BadPath> paths() {
+        return List.copyOf(paths);
+    }
+
+    /** Returns the node of a port, by its number in the matrix. */
+    int node(int port) {
+        return nodes[port];
+    }
+
+    /** Returns the number of a node's port, or -1. */
+    int port(int node) {
+        return Math.max(-1, Arrays.binarySearch(nodes, node));
+    }
+
+    /** Returns the leaf's number in the matrix. */
+    int leafNumber(int ownNumber) {
+        return leafNumbers[ownNumber];
+    }
+
+    /** Returns the references of lines that nothing explains. */
+    List<Long> unexplained() {
+        List<Long> references = new ArrayList<>();
+        for (int[] each : unexplained) {
+            references.add(rail.reference[index[each[0] * size + each[1]]]);
+        }
+        return references;
+    }
+
+    @Nullable
+    String causeOf(int from, int to) {
+        int at = index[from * size + to];
+        return at < 0 ? null : rail.causes.get(at);
+    }
+
+    /** The cells of a cause, or of the good ones, as they were measured. */
+    final class Collected {
+
+        int of;
+        int bad;
+        int failed;
+        private final List<double[]> values = new ArrayList<>();
+
+        /** Returns the values of a metric that were measured. */
+        double[] values(int m) {
+            return values.stream()
+                    .mapToDouble(each -> each[m])
+                    .filter(v -> !Double.isNaN(v))
+                    .toArray();
+        }
+
+        Map<String, Integer> causes = new TreeMap<>();
+    }
+
+    /** Returns what shows a cause most; null if its cells failed. */
+    @Nullable
+    Metric metric(Line line) {
+        return found.getOrDefault(line, NOTHING).metric();
+    }
+
+    private Collected collected(int[] some, @Nullable Metric metric, double effect) {
+        Collected all = new Collected();
+        for (int cell : some) {
+            all.of++;
+            if (isFailed(cell)) {
+                all.failed++;
+                all.bad++;
+                all.causes.merge(rail.causes.getOrDefault(index[cell], "no cause given"), 1, Integer::sum);
+                continue;
+            }
+            double[] values = new double[METRICS.length];
+            for (int m = 0; m < METRICS.length; m++) {
+                values[m] = rail.values[m][index[cell]];
+            }
+            all.values.add(values);
+            if (metric != null && residual[metric.ordinal()][cell] < effect / 2) {
+                all.bad++;
+            }
+        }
+        return all;
+    }
+
+    /** Returns the cells of a cause. */
+    Collected collect(Line line) {
+        Score score = found.getOrDefault(line, NOTHING);
+        double effect = score.effect();
+        Metric metric = score.metric();
+        if (Double.isInfinite(effect) && metric != null) {
+            effect = -2 * metric.least;
+        }
+        return collected(cellsOf(line), metric, effect);
+    }
+
+    /** Returns the cells of the other direction of a row or column, less those that other causes explain. */
+    Collected collectOther(Line line) {
+        Line other = new Line(line.shape() == Shape.ROW ? Shape.COLUMN : Shape.ROW, line.a(), 0);
+        Metric metric = metric(line);
+        int[] open =
+                Arrays.stream(cellsOf(other)).filter(cell -> covers[cell] == 0).toArray();
+        return collected(open, metric, metric == null ? 0 : -3 * metric.least);
+    }
+
+    /** Returns the cell of a path. */
+    Collected collect(BadPath path) {
+        return collected(new int[] {path.from() * size + path.to()}, path.metric(), 0);
+    }
+
+    /** Returns the median of a metric over cells that nothing explains. */
+    double medianOfOthers(int m) {
+        int count = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (isKnown(cell) && covers[cell] == 0 && !isFailed(cell) && !Float.isNaN(rail.values[m][index[cell]])) {
+                buffer[count++] = rail.values[m][index[cell]];
+            }
+        }
+        return Quantiles.median(buffer, count);
+    }
+}

@@ -1,0 +1,452 @@
+package io.rdmatest.scenarios.culprits;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.scenarios.culprits.PairLine.Outcome;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Small matrices made by hand. Values scatter by some percent, as a multiple of 7 modulo 11 does. */
+class CulpritsTests {
+
+    /** Changes what a good cell would be. */
+    @FunctionalInterface
+    private interface Change {
+        Values of(int rail, int from, int to, Values good);
+    }
+
+    private record Values(
+            double lineRate,
+            double bandwidth,
+            double messageRate,
+            double p50,
+            double p99,
+            Outcome outcome,
+            @Nullable String cause,
+            Map<String, Long> counters) {
+
+        Values slower(double share) {
+            return new Values(lineRate, bandwidth * share, messageRate, p50, p99, outcome, cause, counters);
+        }
+
+        Values fewerMessages(double share) {
+            return new Values(lineRate, bandwidth, messageRate * share, p50, p99, outcome, cause, counters);
+        }
+
+        Values later(double times, double tailTimes) {
+            return new Values(lineRate, bandwidth, messageRate, p50 * times, p99 * tailTimes, outcome, cause, counters);
+        }
+
+        Values counted(String counter, long count) {
+            return new Values(lineRate, bandwidth, messageRate, p50, p99, outcome, cause, Map.of(counter, count));
+        }
+
+        Values atLineRate(double rate) {
+            return new Values(rate, bandwidth * rate / lineRate, messageRate, p50, p99, outcome, cause, counters);
+        }
+
+        Values ended(Outcome how, String why) {
+            double none = Double.NaN;
+            return new Values(lineRate, none, none, none, none, how, why, Map.of());
+        }
+    }
+
+    private static List<PairLine> matrix(int nodes, int rails, int leafSize, Change change) {
+        List<PairLine> cells = new ArrayList<>();
+        for (int rail = 0; rail < rails; rail++) {
+            for (int from = 0; from < nodes; from++) {
+                for (int to = 0; to < nodes; to++) {
+                    if (from == to) {
+                        continue;
+                    }
+                    double by = 1 + ((from * 7 + to * 3 + rail) % 11 - 5) / 250.0;
+                    Values values = change.of(
+                            rail,
+                            from,
+                            to,
+                            new Values(
+                                    100e9,
+                                    95e9 * by,
+                                    4e6 * by,
+                                    3.2e-6 * by,
+                                    5.4e-6 * by,
+                                    Outcome.MEASURED,
+                                    null,
+                                    Map.of()));
+                    cells.add(new PairLine(
+                            "rail" + rail,
+                            "n" + from,
+                            "n" + to,
+                            leafSize == 0 ? null : "leaf" + from / leafSize,
+                            leafSize == 0 ? null : "leaf" + to / leafSize,
+                            1,
+                            values.outcome(),
+                            values.cause(),
+                            values.lineRate(),
+                            values.bandwidth(),
+                            values.messageRate(),
+                            values.p50(),
+                            values.p99(),
+                            1000,
+                            65536,
+                            values.counters(),
+                            Map.of()));
+                }
+            }
+        }
+        return cells;
+    }
+
+    private static Set<String> names(Culprits culprits) {
+        assertThat(Schemas.mistakesOfCulprits(new ObjectMapper().valueToTree(culprits.json())))
+                .isEmpty();
+        return culprits.causes().stream().map(GeneratedFabric::text).collect(Collectors.toSet());
+    }
+
+    private static Set<String> names(List<PairLine> cells) {
+        return names(Culprits.of(cells));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 8, 40})
+    void aGoodFabricHasNoCulprit(int nodes) {
+        Culprits culprits = Culprits.of(matrix(nodes, 2, nodes / 4, (rail, from, to, good) -> good));
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.unexplained()).isEmpty();
+        assertThat(culprits.cells()).isEqualTo(2 * nodes * (nodes - 1));
+    }
+
+    @Test
+    void aPortThatSendsBadlyIsToldWithItsEvidence() throws Exception {
+        Culprits culprits = Culprits.of(
+                matrix(32, 4, 8, (rail, from, to, good) -> rail == 2 && from == 17 ? good.slower(0.43) : good));
+        assertThat(names(culprits)).containsExactly("port n17 rail2 out");
+        JsonNode cause =
+                new ObjectMapper().valueToTree(culprits.json()).path("causes").path(0);
+        assertThat(cause.path("kind").asText()).isEqualTo("port");
+        assertThat(cause.path("node").asText()).isEqualTo("n17");
+        assertThat(cause.path("rail").asText()).isEqualTo("rail2");
+        assertThat(cause.path("direction").asText()).isEqualTo("out");
+        JsonNode evidence = cause.path("evidence");
+        assertThat(evidence.path("bad").asInt()).isEqualTo(31);
+        assertThat(evidence.path("of").asInt()).isEqualTo(31);
+        assertThat(evidence.path("metric").asText()).isEqualTo("bandwidth");
+        assertThat(evidence.path("median").asDouble()).isBetween(40e9, 42e9);
+        assertThat(evidence.path("others").asDouble()).isBetween(94e9, 96e9);
+        assertThat(evidence.path("text").asText())
+                .startsWith("31 of 31 pairs from n17 on rail2 are bad, 0 of 31 to it; bandwidth 4")
+                .endsWith(" Gb/s, others 95 Gb/s");
+    }
+
+    @Test
+    void aPortThatReceivesBadly() {
+        assertThat(names(matrix(8, 2, 0, (rail, from, to, good) -> rail == 1 && to == 3 ? good.later(1.6, 1.6) : good)))
+                .containsExactly("port n3 rail1 in");
+    }
+
+    @Test
+    void aPortThatFailsWithAll() {
+        Culprits culprits = Culprits.of(matrix(
+                8,
+                2,
+                4,
+                (rail, from, to, good) ->
+                        rail == 0 && (from == 5 || to == 5) ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good));
+        assertThat(names(culprits)).containsExactly("port n5 rail0 both");
+        assertThat(culprits.causes().getFirst().evidence().text())
+                .isEqualTo(
+                        "7 of 7 pairs from n5 on rail0 are bad, and 7 of 7 pairs to n5; 14 failed: RETRY_EXCEEDED 14");
+        assertThat(culprits.causes().getFirst().evidence().metric()).isEqualTo("failed");
+        assertThat(culprits.unexplained()).isEmpty();
+    }
+
+    @Test
+    void aNodeIsBadOnAllItsRails() {
+        assertThat(names(matrix(8, 3, 0, (rail, from, to, good) -> from == 2 ? good.fewerMessages(0.5) : good)))
+                .containsExactly("node n2 out");
+        assertThat(names(matrix(
+                        8,
+                        3,
+                        0,
+                        (rail, from, to, good) -> to == 2 || (from == 2 && rail == 1) ? good.slower(0.4) : good)))
+                .containsExactlyInAnyOrder("node n2 in", "port n2 rail1 out");
+    }
+
+    @Test
+    void aNodeWithOneRailIsToldAsPort() {
+        List<PairLine> cells = matrix(8, 2, 0, (rail, from, to, good) -> from == 2 ? good.slower(0.5) : good).stream()
+                .filter(cell -> cell.rail().equals("rail0")
+                        || !Set.of(cell.from(), cell.to()).contains("n2"))
+                .toList();
+        assertThat(names(cells)).containsExactly("port n2 rail0 out");
+    }
+
+    /** Each cell alone is within what others scatter by. */
+    @Test
+    void aMildCauseIsFoundByAllOfItsCells() {
+        assertThat(names(matrix(16, 1, 4, (rail, from, to, good) -> from == 9 ? good.slower(0.84) : good)))
+                .containsExactly("port n9 rail0 out");
+    }
+
+    @Test
+    void aBlockIsOneWay() {
+        Culprits culprits = Culprits.of(matrix(
+                24,
+                2,
+                6,
+                (rail, from, to, good) -> rail == 1 && from / 6 == 0 && to / 6 == 3 ? good.slower(0.5) : good));
+        assertThat(names(culprits)).containsExactly("block leaf0 leaf3 rail1");
+        assertThat(culprits.causes().getFirst().evidence().text())
+                .startsWith("36 of 36 pairs from leaf0 to leaf3 on rail1 are bad; bandwidth");
+    }
+
+    @Test
+    void aBlockOfTwoLeavesIsNoneOfItsNodes() {
+        assertThat(names(matrix(16, 1, 8, (rail, from, to, good) -> from < 8 && to >= 8 ? good.later(2.5, 2.5) : good)))
+                .containsExactly("block leaf0 leaf1 rail0");
+    }
+
+    @Test
+    void aLeafWithFewNodes() {
+        assertThat(names(matrix(33, 1, 8, (rail, from, to, good) -> from == 32 && to < 8 ? good.slower(0.4) : good)))
+                .containsExactly("block leaf4 leaf0 rail0");
+    }
+
+    @Test
+    void aBadLeafIsToldByItsBlocks() {
+        assertThat(names(matrix(64, 1, 8, (rail, from, to, good) -> from < 8 && to >= 8 ? good.slower(0.4) : good)))
+                .hasSize(7)
+                .allMatch(name -> name.startsWith("block leaf0 leaf"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {4, 8, 40})
+    void aPath(int nodes) {
+        Culprits culprits = Culprits.of(matrix(
+                nodes, 2, 0, (rail, from, to, good) -> rail == 0 && from == 1 && to == 3 ? good.slower(0.4) : good));
+        assertThat(names(culprits)).containsExactly("path n1 n3 rail0");
+        assertThat(culprits.causes().getFirst().evidence().text())
+                .startsWith("this pair is bad, and others of n1 and n3 are not for this reason; bandwidth 3");
+    }
+
+    @Test
+    void aPathThatFailsOrDamages() {
+        Culprits culprits = Culprits.of(matrix(
+                12,
+                1,
+                4,
+                (rail, from, to, good) -> from == 1 && to == 3 ? good.ended(Outcome.FAILED, "WRONG_DATA") : good));
+        assertThat(names(culprits)).containsExactly("path n1 n3 rail0");
+        assertThat(culprits.causes().getFirst().evidence().text()).endsWith("; 1 failed: WRONG_DATA 1");
+    }
+
+    @Test
+    void aSlowCellIsNoPath() {
+        assertThat(names(matrix(12, 1, 4, (rail, from, to, good) -> from == 1 && to == 3 ? good.slower(0.8) : good)))
+                .isEmpty();
+    }
+
+    @Test
+    void lostPacketsShowInCountersOnly() {
+        Culprits culprits = Culprits.of(matrix(
+                12, 2, 4, (rail, from, to, good) -> to == 6 && rail == 1 ? good.counted("packet_seq_err", 12) : good));
+        assertThat(names(culprits)).containsExactly("port n6 rail1 in");
+        assertThat(culprits.causes().getFirst().evidence().text()).endsWith("; errors counted 12, others 0");
+    }
+
+    @Test
+    void congestionIsNoError() {
+        for (String counter : List.of("rp_cnp_handled", "np_ecn_marked_roce_packets", "rx_pause", "port_xmit_wait")) {
+            assertThat(PairMatrix.isError(counter)).as(counter).isFalse();
+            assertThat(names(matrix(12, 1, 4, (rail, from, to, good) -> to == 6 ? good.counted(counter, 5000) : good)))
+                    .isEmpty();
+        }
+        assertThat(List.of(
+                        "retransmissions",
+                        "outOfSequence",
+                        "out_of_sequence",
+                        "local_ack_timeout_err",
+                        "symbol_error",
+                        "link_downed",
+                        "carrier_changes",
+                        "rx_discards_phy"))
+                .allMatch(PairMatrix::isError);
+        assertThat(List.of("port_xmit_data", "tx_bytes", "unicast_rcv_packets", "interrupts"))
+                .noneMatch(PairMatrix::isError);
+    }
+
+    @Test
+    void twoBadNodesShareCells() {
+        assertThat(names(matrix(
+                        6,
+                        1,
+                        0,
+                        (rail, from, to, good) -> from == 1 || to == 1 || from == 4
+                                ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED")
+                                : good)))
+                .containsExactlyInAnyOrder("port n1 rail0 both", "port n4 rail0 out");
+    }
+
+    @Test
+    void severalCausesOfAllKinds() {
+        assertThat(names(matrix(32, 2, 8, (rail, from, to, good) -> {
+                    if (from == 3) {
+                        return good.slower(0.5);
+                    }
+                    if (rail == 0 && to == 20) {
+                        return good.later(1, 3);
+                    }
+                    if (rail == 1 && from / 8 == 0 && to / 8 == 2) {
+                        return good.slower(0.6);
+                    }
+                    return rail == 1 && from == 30 && to == 9 ? good.ended(Outcome.FAILED, "RESPONSE_TIMEOUT") : good;
+                })))
+                .containsExactlyInAnyOrder(
+                        "node n3 out", "port n20 rail0 in", "block leaf0 leaf2 rail1", "path n30 n9 rail1");
+    }
+
+    /** Of four machines, the sending of one is slow, as {@code netem rate} makes it. */
+    @Test
+    void oneOfFourMachines() {
+        assertThat(names(matrix(4, 2, 0, (rail, from, to, good) -> rail == 1 && from == 2 ? good.slower(0.3) : good)))
+                .containsExactly("port n2 rail1 out");
+    }
+
+    @Test
+    void mostOfASmallFabricIsBad() {
+        assertThat(names(matrix(8, 1, 0, (rail, from, to, good) -> from < 3 || to < 3 ? good.slower(0.4) : good)))
+                .containsExactlyInAnyOrder("port n0 rail0 both", "port n1 rail0 both", "port n2 rail0 both");
+    }
+
+    @Test
+    void aPortThatFailsNowAndThen() {
+        assertThat(names(matrix(
+                        20,
+                        1,
+                        5,
+                        (rail, from, to, good) ->
+                                from == 7 && to % 2 == 0 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good)))
+                .containsExactly("port n7 rail0 out");
+    }
+
+    @Test
+    void aSlowerPortIsNotBad() {
+        assertThat(names(matrix(
+                        16,
+                        1,
+                        4,
+                        (rail, from, to, good) ->
+                                from == 5 || to == 5 ? good.atLineRate(25e9).fewerMessages(0.5) : good)))
+                .isEmpty();
+        assertThat(names(matrix(
+                        16,
+                        1,
+                        4,
+                        (rail, from, to, good) -> from == 5
+                                ? good.atLineRate(25e9).slower(0.5)
+                                : to == 5 ? good.atLineRate(25e9) : good)))
+                .containsExactly("port n5 rail0 out");
+    }
+
+    @Test
+    void moreThanTheLineRateIsANote() {
+        Culprits culprits =
+                Culprits.of(matrix(8, 1, 0, (rail, from, to, good) -> from == 5 && to == 1 ? good.slower(1.2) : good));
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.notes())
+                .containsExactly(
+                        "rail0: 1 cells have more bandwidth than the line rate, which is a defect of the measurement");
+    }
+
+    @Test
+    void whatTheHostIsToBlameForIsNoEvidence() {
+        for (Outcome outcome : List.of(Outcome.NOT_MEASURED, Outcome.FAILED)) {
+            Culprits culprits = Culprits.of(matrix(
+                    8, 1, 0, (rail, from, to, good) -> from == 5 ? good.ended(outcome, "HOST_NOT_READY") : good));
+            assertThat(names(culprits)).isEmpty();
+            assertThat(culprits.unexplained()).isEmpty();
+            assertThat(culprits.cells()).isEqualTo(49);
+        }
+    }
+
+    @Test
+    void withTwoNodesOneDirectionIsAPath() {
+        Culprits slow = Culprits.of(matrix(2, 1, 0, (rail, from, to, good) -> from == 1 ? good.slower(0.4) : good));
+        assertThat(names(slow)).containsExactly("path n1 n0 rail0");
+        assertThat(slow.notes()).containsExactly("rail0 has two nodes: a port can't be told from a path");
+        assertThat(names(matrix(
+                        2,
+                        1,
+                        0,
+                        (rail, from, to, good) -> from == 1 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good)))
+                .containsExactly("path n1 n0 rail0");
+    }
+
+    @Test
+    void withThreeNodesABadOneIsFound() {
+        assertThat(names(matrix(
+                        3,
+                        1,
+                        0,
+                        (rail, from, to, good) ->
+                                from == 1 || to == 1 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good)))
+                .containsExactly("port n1 rail0 both");
+        assertThat(names(matrix(3, 1, 0, (rail, from, to, good) -> from == 1 && to == 2 ? good.slower(0.4) : good)))
+                .containsExactly("path n1 n2 rail0");
+    }
+
+    @Test
+    void whereAllFailsNothingIsNamed() {
+        Culprits culprits =
+                Culprits.of(matrix(4, 1, 2, (rail, from, to, good) -> good.ended(Outcome.FAILED, "RETRY_EXCEEDED")));
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.unexplained()).hasSize(12);
+        assertThat(culprits.notes())
+                .containsExactly("rail0: every cell failed, so that nothing tells good parts from bad ones");
+    }
+
+    @Test
+    void theOnlyCellOfAPortStaysUnexplained() {
+        List<PairLine> cells = matrix(
+                        8,
+                        1,
+                        0,
+                        (rail, from, to, good) ->
+                                from == 5 && to == 6 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good)
+                .stream()
+                .filter(cell -> !cell.from().equals("n5") || cell.to().equals("n6"))
+                .toList();
+        Culprits culprits = Culprits.of(cells);
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.unexplained())
+                .singleElement()
+                .satisfies(cell -> assertThat(cell.from()).isEqualTo("n5"));
+        assertThat(culprits.lines()).contains("unexplained: 1 bad cell", "  n5 → n6 on rail0: failed, RETRY_EXCEEDED");
+    }
+
+    @Test
+    void aCellThatWasMeasuredAgainCountsOnce() {
+        List<PairLine> cells = new ArrayList<>(
+                matrix(8, 1, 0, (rail, from, to, good) -> from == 5 ? good.ended(Outcome.FAILED, "TIMEOUT") : good));
+        cells.addAll(matrix(8, 1, 0, (rail, from, to, good) -> good));
+        Culprits culprits = Culprits.of(cells);
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.cells()).isEqualTo(56);
+    }
+
+    @Test
+    void noCells() {
+        Culprits culprits = Culprits.of(List.of());
+        assertThat(names(culprits)).isEmpty();
+        assertThat(culprits.cells()).isZero();
+    }
+}
