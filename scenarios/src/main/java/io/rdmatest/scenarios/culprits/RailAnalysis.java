@@ -870,15 +870,84 @@ final class RailAnalysis {
 
     // ---- single cells ----
 
+    /** Two kinds of values that are both off, as a share of what each alone would have to be, make a path together. */
+    private static final double TOGETHER = 0.8;
+
+    /** How much worse than expected cells are, in one metric, or in two at once as a share of the least that matters. */
+    private final class Sign {
+
+        private final Metric metric;
+        private final @Nullable Metric with;
+        private final float[] off;
+        private final float[] offWith;
+
+        /** What a good cell may be off by. */
+        private double limit;
+
+        Sign(Metric metric, float[] off) {
+            this.metric = metric;
+            this.with = null;
+            this.off = off;
+            this.offWith = off;
+            limit = metric.path;
+        }
+
+        Sign(Sign one, Sign other) {
+            metric = one.metric;
+            with = other.metric;
+            off = one.off;
+            offWith = other.off;
+            limit = TOGETHER;
+        }
+
+        double worse(int cell) {
+            return with == null ? off[cell] : Math.min(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        double better(int cell) {
+            return with == null ? -off[cell] : -Math.max(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        /** Returns the standard deviation that it has if noise is normal, and of each metric by itself. */
+        double sigma() {
+            double one = noise[metric.ordinal()];
+            return with == null ? one : Math.max(one / metric.path, noise[with.ordinal()] / with.path) / Math.sqrt(2);
+        }
+
+        boolean shows(int cell) {
+            return worse(cell) > limit;
+        }
+
+        double times(int cell) {
+            return worse(cell) / limit;
+        }
+
+        /** Returns what shows most. */
+        Metric shown(int cell) {
+            return with == null || off[cell] / metric.path >= offWith[cell] / with.path ? metric : with;
+        }
+
+        boolean showsAny() {
+            for (int cell = 0; cell < index.length; cell++) {
+                if (shows(cell)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
     /** Finds paths, and what stays unexplained. Comes last. */
     void searchPaths() {
-        double[][] rowEffects = effects(Shape.ROW);
-        double[][] columnEffects = effects(Shape.COLUMN);
         double far = -new NormalDistribution().inverseCumulativeProbability(FALSE_ALARMS / Math.max(cells, 1));
-        double[] limits = new double[METRICS.length];
-        for (int m = 0; m < METRICS.length; m++) {
-            limits[m] = pathLimit(m, far, rowEffects[m], columnEffects[m]);
+        List<Sign> signs = signs(far);
+        boolean[] suspect = new boolean[index.length];
+        for (Sign sign : signs) {
+            for (int cell = 0; cell < suspect.length; cell++) {
+                suspect[cell] |= sign.shows(cell);
+            }
         }
+        signs.forEach(sign -> sign.limit = beyondLoneOutliers(sign, far, suspect));
         int[] ofRow = new int[size];
         int[] ofColumn = new int[size];
         for (int cell = 0; cell < index.length; cell++) {
@@ -895,64 +964,99 @@ final class RailAnalysis {
             int b = cell % size;
             boolean separable = size == 2 || (!isAllFailed() && ofRow[a] > 1 && ofColumn[b] > 1);
             if (isFailed(cell)) {
-                if (covers[cell] > 0) {
-                    if (separable && !failureIsCovered(a, b)) {
-                        paths.add(new BadPath(a, b, null));
-                    }
-                } else if (separable) {
+                if (separable && (covers[cell] == 0 || !failureIsCovered(a, b))) {
                     paths.add(new BadPath(a, b, null));
-                } else {
+                } else if (covers[cell] == 0) {
                     unexplained.add(new int[] {a, b});
                 }
                 continue;
             }
-            Metric shows = null;
-            double strongest = 1;
-            boolean odd = false;
-            int groups = 0;
-            for (Metric metric : METRICS) {
-                int m = metric.ordinal();
-                double off = -excess(m, cell, rowEffects[m], columnEffects[m]);
-                if (Double.isNaN(off)) {
-                    continue;
-                }
-                if (off / limits[m] > strongest) {
-                    strongest = off / limits[m];
-                    shows = metric;
-                }
-                boolean half = off > Math.max(metric.path * 0.6, far * noise[m]) && off > limits[m] * 0.6;
-                if (half) {
-                    groups |= metric == Metric.BANDWIDTH || metric == Metric.MESSAGE_RATE
-                            ? 1
-                            : metric == Metric.COUNTERS ? 4 : 2;
-                    if (shows == null) {
-                        odd = true;
-                    }
+            Sign best = null;
+            for (Sign sign : signs) {
+                if (sign.shows(cell) && (best == null || sign.times(cell) > best.times(cell))) {
+                    best = sign;
                 }
             }
-            if (shows == null && Integer.bitCount(groups) >= 2) {
-                shows = strongestOf(cell, limits, rowEffects, columnEffects);
-            }
-            if (shows != null && separable) {
-                paths.add(new BadPath(a, b, shows));
-            } else if (shows != null || (odd && covers[cell] == 0)) {
+            if (best != null && separable) {
+                paths.add(new BadPath(a, b, best.shown(cell)));
+            } else if (best != null || (suspect[cell] && covers[cell] == 0)) {
                 unexplained.add(new int[] {a, b});
             }
         }
     }
 
-    private Metric strongestOf(int cell, double[] limits, double[][] rowEffects, double[][] columnEffects) {
-        Metric most = Metric.BANDWIDTH;
-        double strongest = 0;
+    /** Returns by what cells show that they are bad, with limits that have no regard to lone outliers. */
+    private List<Sign> signs(double far) {
+        double[][] rowEffects = effects(Shape.ROW);
+        double[][] columnEffects = effects(Shape.COLUMN);
+        List<Sign> all = new ArrayList<>();
         for (Metric metric : METRICS) {
             int m = metric.ordinal();
-            double off = -excess(m, cell, rowEffects[m], columnEffects[m]) / limits[m];
-            if (off > strongest) {
-                strongest = off;
-                most = metric;
+            float[] off = new float[index.length];
+            for (int cell = 0; cell < off.length; cell++) {
+                off[cell] = (float) -excess(m, cell, rowEffects[m], columnEffects[m]);
+            }
+            all.add(new Sign(metric, off));
+        }
+        for (Metric metric : METRICS) {
+            for (int with = metric.ordinal() + 1; with < METRICS.length; with++) {
+                all.add(new Sign(all.get(metric.ordinal()), all.get(with)));
             }
         }
-        return most;
+        List<Sign> some = all.stream().filter(Sign::showsAny).toList();
+        some.forEach(sign ->
+                sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfBetterCells(sign, far)));
+        return some;
+    }
+
+    /**
+     * Returns from where on a cell is beyond the tail that lone outliers have which are too weak for a path.
+     *
+     * @param suspect cells that are no such outliers, as something else shows
+     */
+    private double beyondLoneOutliers(Sign sign, double far, boolean[] suspect) {
+        double least = sign.with == null ? sign.metric.path : TOGETHER;
+        double begin = Math.max(least * 0.3, 4 * sign.sigma());
+        double limit = sign.limit;
+        if (begin >= limit) {
+            return limit;
+        }
+        double[] outliers = new double[16];
+        int count = 0;
+        int weak = 0;
+        double weakSum = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            double off = sign.worse(cell);
+            if (covers[cell] > 0 || !(off > begin)) {
+                continue;
+            }
+            if (count == outliers.length) {
+                outliers = Arrays.copyOf(outliers, 2 * count);
+            }
+            outliers[count++] = off;
+            if (!suspect[cell]) {
+                weak++;
+                weakSum += off - begin;
+            }
+        }
+        if (weak == 0) {
+            return limit;
+        }
+        // Two more make an estimate of one or two outliers.
+        double exponential = begin + (weakSum + 2 * 0.24 * least) / (weak + 2) * Math.log(100.0 * weak);
+        if (count <= 50) {
+            return Math.max(limit, exponential);
+        }
+        double[] sorted = Arrays.copyOf(outliers, count);
+        Arrays.sort(sorted);
+        int kept = count - 10;
+        double quarter = sorted[kept * 3 / 4];
+        double sum = 0;
+        for (int i = kept * 3 / 4; i < kept; i++) {
+            sum += sorted[i] - quarter;
+        }
+        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
+        return Math.max(limit, Math.min(exponential, gap));
     }
 
     /** Tells whether a cause that the cell belongs to makes cells fail. */
@@ -999,7 +1103,7 @@ final class RailAnalysis {
         return effects;
     }
 
-    /** Returns how much better than expected a cell is: of causes that explain it, the worst is expected. */
+    /** Returns how much better than expected a cell is; of causes that explain it, all effects together are expected. */
     private double excess(int m, int cell, double[] rowEffects, double[] columnEffects) {
         int a = cell / size;
         int b = cell % size;
@@ -1009,7 +1113,7 @@ final class RailAnalysis {
         }
         double expected = 0;
         for (Line line : covering(a, b)) {
-            expected = Math.min(expected, typical(m, line));
+            expected += Math.min(0, typical(m, line));
         }
         // The worst cells of a cause are worse than its median.
         return off - expected + Math.log(2);
@@ -1038,84 +1142,38 @@ final class RailAnalysis {
     }
 
     /**
-     * Returns from which effect on a cell may be a path: that of the metric, of the noise, and of the tail that lone outliers
-     * have which are weaker than a path.
+     * Returns how far off a good cell may be. Causes make cells worse only: the tail on the better side is the noise's alone. If it
+     * is longer than a normal distribution's, it is extrapolated, as a power, to where one cell in a thousand rails would be.
+     *
+     * @param far where it would be if it were normal, in standard deviations
      */
-    private double pathLimit(int m, double far, double[] rowEffects, double[] columnEffects) {
-        Metric metric = METRICS[m];
-        double limit = Math.max(Math.max(metric.path, far * noise[m]), tailOfBetterCells(m, rowEffects, columnEffects));
-        double begin = Math.max(metric.path * 0.3, 4 * noise[m]);
-        if (begin >= limit) {
-            return limit;
-        }
-        double[] outliers = new double[Math.max(16, size)];
-        int count = 0;
-        int weak = 0;
-        double weakSum = 0;
-        for (int cell = 0; cell < index.length; cell++) {
-            if (!usable(residual[m], cell)) {
-                continue;
-            }
-            double off = -excess(m, cell, rowEffects, columnEffects);
-            if (off > begin) {
-                if (count == outliers.length) {
-                    outliers = Arrays.copyOf(outliers, 2 * count);
-                }
-                outliers[count++] = off;
-                if (off < limit) {
-                    weak++;
-                    weakSum += off - begin;
-                }
-            }
-        }
-        if (weak == 0) {
-            return limit;
-        }
-        // Two more make an estimate of one or two outliers.
-        double exponential = begin + (weakSum + 0.8 * metric.path * 0.3 * 2) / (weak + 2) * Math.log(100.0 * weak);
-        if (count <= 50) {
-            return Math.max(limit, exponential);
-        }
-        double[] sorted = Arrays.copyOf(outliers, count);
-        Arrays.sort(sorted);
-        int kept = count - 10;
-        double quarter = sorted[kept * 3 / 4];
-        double sum = 0;
-        for (int i = kept * 3 / 4; i < kept; i++) {
-            sum += sorted[i] - quarter;
-        }
-        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
-        return Math.max(limit, Math.min(exponential, gap));
-    }
-
-    /**
-     * Returns how far off a good cell may be. Causes make cells worse only: the tail on the better side is the noise's alone. It is
-     * extrapolated, as a power, to where one cell in a thousand rails would be.
-     */
-    private double tailOfBetterCells(int m, double[] rowEffects, double[] columnEffects) {
+    private double tailOfBetterCells(Sign sign, double far) {
         int count = 0;
         for (int cell = 0; cell < index.length; cell++) {
-            if (usable(residual[m], cell)) {
-                double better = excess(m, cell, rowEffects, columnEffects);
-                if (better > 0) {
-                    buffer[count++] = better;
-                }
+            if (covers[cell] == 0 && sign.better(cell) > 0) {
+                buffer[count++] = sign.better(cell);
             }
         }
         if (count < 20) {
             return 0;
         }
-        double[] sorted = Arrays.copyOf(buffer, count);
-        Arrays.sort(sorted);
         int many = Math.max(5, Math.min(100, count / 10));
-        double base = sorted[count - many];
+        double least = Quantiles.of(buffer, count, (count - many) / (count - 1.0));
+        double[] better = Arrays.stream(buffer, 0, count)
+                .filter(each -> each >= least)
+                .sorted()
+                .toArray();
+        NormalDistribution normal = new NormalDistribution();
+        double base = least / normal.inverseCumulativeProbability(1 - many / (2.0 * count));
         double tail = 0;
         for (int top = 1; top <= 2; top++) {
-            double value = sorted[count - top];
-            tail = Math.max(
-                    tail, value * Math.pow(value / base, Math.log(1000.0 * top) / Math.log((double) many / top)));
+            double most = better[better.length - top];
+            double expected = normal.inverseCumulativeProbability(1 - top / (2.0 * count));
+            double longer = base > 0 ? Math.max(1, most / expected / base) : 1;
+            double power = Math.min(2.5, Math.log(1000.0 * top) / Math.log((double) many / top));
+            tail = Math.max(tail, most * Math.pow(longer, power) * Math.max(1, far / expected));
         }
-        return Double.isNaN(tail) ? 0 : tail;
+        return tail;
     }
 
     // ---- the result ----
