@@ -46,7 +46,7 @@ public final class PairsReader {
     private record Placed(PairLine cell, long position) {}
 
     /** So many bytes are parsed by one thread at a time. */
-    private static final int CHUNK = 4 << 20;
+    private static final int CHUNK = 1 << 20;
 
     /** A line is not longer; one of a cell has about 500 bytes. */
     private static final int LONGEST_LINE = 1 << 20;
@@ -264,12 +264,8 @@ public final class PairsReader {
                     }
                     lineBegin = lineBegin(at);
                     PairLine cell = lines.cell();
-                    int lineEnd = lineEnd((int) parser.currentLocation().getByteOffset());
-                    if (lineEnd(at) != lineEnd) {
-                        throw new IllegalArgumentException("the line ends within the cell");
-                    }
                     cells.add(new Placed(cell, begin + lineBegin));
-                    lineBegin = lineEnd;
+                    lineBegin = lineEnd((int) parser.currentLocation().getByteOffset());
                 }
             } catch (JsonProcessingException | IllegalArgumentException e) {
                 int from = skipEmpty(lineBegin);
@@ -317,6 +313,11 @@ public final class PairsReader {
 
         private final JsonParser parser;
         private final Map<String, String> names = new HashMap<>();
+        private @Nullable String lastRail;
+        private @Nullable String lastFrom;
+        private @Nullable String lastFromLeaf;
+        private @Nullable String lastToLeaf;
+        private @Nullable String lastOutcome;
 
         LineParser(JsonParser parser) {
             this.parser = parser;
@@ -350,14 +351,29 @@ public final class PairsReader {
                     continue;
                 }
                 switch (name) {
-                    case "schema" -> schema(text(name));
-                    case "rail" -> rail = text(name);
-                    case "from" -> from = text(name);
+                    case "schema" -> schema(text(name, PairLine.SCHEMA));
+                    case "rail" -> {
+                        rail = text(name, lastRail);
+                        lastRail = rail;
+                    }
+                    case "from" -> {
+                        from = text(name, lastFrom);
+                        lastFrom = from;
+                    }
                     case "to" -> to = text(name);
-                    case "fromLeaf" -> fromLeaf = text(name);
-                    case "toLeaf" -> toLeaf = text(name);
+                    case "fromLeaf" -> {
+                        fromLeaf = text(name, lastFromLeaf);
+                        lastFromLeaf = fromLeaf;
+                    }
+                    case "toLeaf" -> {
+                        toLeaf = text(name, lastToLeaf);
+                        lastToLeaf = toLeaf;
+                    }
                     case "cause" -> cause = text(name);
-                    case "outcome" -> outcome = text(name);
+                    case "outcome" -> {
+                        outcome = text(name, lastOutcome);
+                        lastOutcome = outcome;
+                    }
                     case "attempts" -> attempts = whole(name);
                     case "samples" -> samples = whole(name);
                     case "bytesVerified" -> bytesVerified = whole(name);
@@ -421,12 +437,39 @@ public final class PairsReader {
         }
 
         private String text(String name) throws IOException {
+            return text(name, null);
+        }
+
+        /**
+         * Returns the string that is the current token.
+         *
+         * @param last what the same member was before, which it often is again
+         */
+        private String text(String name, @Nullable String last) throws IOException {
             if (parser.currentToken() != JsonToken.VALUE_STRING) {
                 throw new IllegalArgumentException("\"" + name + "\" is not a string");
+            }
+            if (last != null && isText(last)) {
+                return last;
             }
             String text = parser.getText();
             String known = names.putIfAbsent(text, text);
             return known == null ? text : known;
+        }
+
+        private boolean isText(String text) throws IOException {
+            int length = parser.getTextLength();
+            if (length != text.length()) {
+                return false;
+            }
+            char[] characters = parser.getTextCharacters();
+            int offset = parser.getTextOffset();
+            for (int i = length - 1; i >= 0; i--) {
+                if (characters[offset + i] != text.charAt(i)) {
+                    return false;
+                }
+            }
+            return true;
         }
 
         private double number(String name) throws IOException {
@@ -456,15 +499,18 @@ public final class PairsReader {
 
         private Map<String, Long> counters(String name) throws IOException {
             object(name);
-            Map<String, Long> counters = new TreeMap<>();
+            Map<String, Long> counters = Map.of();
             for (String counter = parser.nextFieldName(); counter != null; counter = parser.nextFieldName()) {
                 JsonToken token = parser.nextToken();
                 if (token == JsonToken.VALUE_NULL) {
                     continue;
                 }
+                if (counters.isEmpty()) {
+                    counters = new TreeMap<>();
+                }
                 counters.put(counter, whole(name + "." + counter));
             }
-            return counters.isEmpty() ? Map.of() : counters;
+            return counters;
         }
     }
 }

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.hipparchus.distribution.discrete.BinomialDistribution;
+import org.hipparchus.util.ArithmeticUtils;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -120,6 +121,12 @@ final class RailAnalysis {
     static final double PART = 0.3;
     static final int PART_CELLS = 4;
 
+    /** So many cells tell what is usual, and how it scatters. */
+    private static final int ENOUGH_CELLS = 200_000;
+
+    /** So many cells tell the median of a row or column, where not each counts. */
+    private static final int ENOUGH_OF_LINE = 250;
+
     /** Fewer cells don't tell the noise well. */
     private static final int FEW = 30;
 
@@ -147,6 +154,10 @@ final class RailAnalysis {
     private final float[][] residual = new float[METRICS.length][];
 
     private final short[] covers;
+    private final int[] failedOfRow;
+    private final int[] failedOfColumn;
+    private final int[] failedOfBlock;
+    private final boolean[] has = new boolean[METRICS.length];
     private final double[] noise = new double[METRICS.length];
     private final double[][] usual = new double[METRICS.length][2];
     private final double[][] spread = new double[METRICS.length][Shape.values().length];
@@ -160,6 +171,17 @@ final class RailAnalysis {
     private final List<BadPath> paths = new ArrayList<>();
     private final List<int[]> unexplained = new ArrayList<>();
     private final double[] buffer;
+
+    /** Every so many cells are enough to learn what is usual. */
+    private final int step;
+
+    /** Medians of rows and columns as they were estimated, by metric and port. */
+    private final double[][] rowMedians = new double[METRICS.length][];
+
+    private final double[][] columnMedians = new double[METRICS.length][];
+
+    /** The same of blocks. */
+    private final double[][] blockMedians = new double[METRICS.length][];
 
     RailAnalysis(PairMatrix.Rail rail, int nodeCount) {
         this.rail = rail;
@@ -214,8 +236,21 @@ final class RailAnalysis {
         cells = count;
         byShare = shares;
         covers = new short[size * size];
+        failedOfRow = new int[size];
+        failedOfColumn = new int[size];
+        failedOfBlock = new int[leaves * leaves];
         buffer = new double[Math.max(size * size, 1)];
+        step = step();
         load();
+    }
+
+    /** All columns and rows are to have their turn. */
+    private int step() {
+        int every = Math.max(1, index.length / ENOUGH_CELLS);
+        while (every > 1 && ArithmeticUtils.gcd(every, size) != 1) {
+            every++;
+        }
+        return every;
     }
 
     // ---- what the cells are ----
@@ -233,6 +268,11 @@ final class RailAnalysis {
             }
             if (rail.state[at] == PairMatrix.FAILED) {
                 failures++;
+                failedOfRow[cell / size]++;
+                failedOfColumn[cell % size]++;
+                if (leaf[cell / size] >= 0 && leaf[cell % size] >= 0) {
+                    failedOfBlock[leaf[cell / size] * leaves + leaf[cell % size]]++;
+                }
                 continue;
             }
             double bandwidth = rail.values[0][at];
@@ -245,6 +285,9 @@ final class RailAnalysis {
             raw[2][cell] = -timeLogarithm(rail.values[2][at]);
             raw[3][cell] = -timeLogarithm(rail.values[3][at]);
             raw[4][cell] = (float) -Math.log1p(rail.values[4][at]);
+            for (int m = 0; m < METRICS.length; m++) {
+                has[m] |= !Float.isNaN(raw[m][cell]);
+            }
         }
         forgiveSlowPorts();
     }
@@ -259,8 +302,8 @@ final class RailAnalysis {
     }
 
     /**
-     * A port of a lower line rate may have a lower message rate and higher latencies by design, at most in proportion to the line
-     * rate. What its class of ports differs by is taken off.
+     * A port of a lower line rate may have a lower message rate by design, at most in proportion to the line rate, and latencies
+     * that are higher by half. What the good cells of its class differ by from those of the fastest class is taken off.
      */
     private void forgiveSlowPorts() {
         Map<Float, Integer> rates = new TreeMap<>();
@@ -279,10 +322,11 @@ final class RailAnalysis {
                 .orElse(0f);
         for (Metric metric : List.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99)) {
             float[] values = raw[metric.ordinal()];
-            double usualOfFast = medianOfRate(values, fast);
+            double goodOfFast = goodOfRate(values, fast);
             for (float rate : rates.keySet()) {
-                double difference = medianOfRate(values, rate) - usualOfFast;
-                double forgiven = Math.max(difference, Math.log(rate / fast));
+                double difference = goodOfRate(values, rate) - goodOfFast;
+                double most = metric == Metric.MESSAGE_RATE ? rate / fast : Math.max(rate / fast, 1 / 1.5);
+                double forgiven = Math.max(difference, Math.log(most));
                 if (rate < fast && forgiven < 0) {
                     for (int cell = 0; cell < index.length; cell++) {
                         if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate) {
@@ -294,14 +338,14 @@ final class RailAnalysis {
         }
     }
 
-    private double medianOfRate(float[] values, float rate) {
+    private double goodOfRate(float[] values, float rate) {
         int count = 0;
         for (int cell = 0; cell < index.length; cell++) {
             if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate && !Float.isNaN(values[cell])) {
                 buffer[count++] = values[cell];
             }
         }
-        return Quantiles.median(buffer, count);
+        return Quantiles.of(buffer, count, 0.75);
     }
 
     private boolean isFailed(int cell) {
@@ -342,7 +386,7 @@ final class RailAnalysis {
         int[] counts = new int[2];
         for (int within = 0; within < 2; within++) {
             int count = 0;
-            for (int cell = 0; cell < index.length; cell++) {
+            for (int cell = 0; cell < index.length; cell += step) {
                 if (covers[cell] == 0 && !Float.isNaN(raw[m][cell]) && withinLeaf(cell) == (within == 1)) {
                     buffer[count++] = raw[m][cell];
                 }
@@ -434,36 +478,15 @@ final class RailAnalysis {
     /** Returns the noise that is left when the medians of rows and columns are taken off. */
     private double estimateNoise(int m) {
         float[] values = residual[m];
-        double[] rows = new double[size];
-        double[] columns = new double[size];
-        int measured = 0;
-        for (int a = 0; a < size; a++) {
-            int count = 0;
-            for (int b = 0; b < size; b++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = values[a * size + b];
-                }
-            }
-            rows[a] = Quantiles.median(buffer, count);
-            measured += count;
-        }
-        for (int b = 0; b < size; b++) {
-            int count = 0;
-            for (int a = 0; a < size; a++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = values[a * size + b] - rows[a];
-                }
-            }
-            columns[b] = Quantiles.median(buffer, count);
-        }
+        double[] rows = medians(m, Shape.ROW, null);
+        double[] columns = medians(m, Shape.COLUMN, rows);
         int count = 0;
-        for (int a = 0; a < size; a++) {
-            for (int b = 0; b < size; b++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = Math.abs(values[a * size + b] - rows[a] - columns[b]);
-                }
+        for (int cell = 0; cell < index.length; cell += step) {
+            if (usable(values, cell)) {
+                buffer[count++] = Math.abs(values[cell] - rows[cell / size] - columns[cell % size]);
             }
         }
+        double measured = (double) count * step;
         if (count == 0) {
             return 0;
         }
@@ -486,30 +509,66 @@ final class RailAnalysis {
         return covers[cell] == 0 && !Float.isNaN(values[cell]);
     }
 
-    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
-    private double estimateSpread(int m, Shape shape) {
-        double[] medians = new double[shape == Shape.BLOCK ? leaves * leaves : size];
-        int lines = 0;
-        double variance = 0;
-        for (Line line : lines(shape)) {
+    /**
+     * Returns the medians of rows or columns, by port; NaN of those without a cell that counts.
+     *
+     * @param less what is taken off each cell, by its row; null for nothing
+     */
+    private double[] medians(int m, Shape shape, double @Nullable [] less) {
+        double[] medians = new double[size];
+        int every = Math.max(1, size / ENOUGH_OF_LINE);
+        for (int port = 0; port < size; port++) {
             int count = 0;
-            for (int a : senders(line)) {
-                for (int b : receivers(line)) {
-                    if (usable(residual[m], a * size + b)) {
-                        buffer[count++] = residual[m][a * size + b];
-                    }
+            for (int other = port % every; other < size; other += every) {
+                int cell = shape == Shape.ROW ? port * size + other : other * size + port;
+                if (usable(residual[m], cell)) {
+                    buffer[count++] = residual[m][cell] - (less == null ? 0 : less[other]);
                 }
             }
-            if (count > 0) {
-                medians[lines++] = Quantiles.median(buffer, count);
-                variance += Math.PI / 2 * noise[m] * noise[m] / count;
-            }
+            medians[port] = Quantiles.median(buffer, count);
         }
-        if (lines < 6) {
+        return medians;
+    }
+
+    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
+    private double estimateSpread(int m, Shape shape) {
+        double[] medians;
+        double of;
+        if (shape == Shape.BLOCK) {
+            medians = new double[leaves * leaves];
+            blockMedians[m] = new double[leaves * leaves];
+            int lines = 0;
+            double inverse = 0;
+            for (Line line : lines(shape)) {
+                int count = 0;
+                for (int a : senders(line)) {
+                    for (int b : receivers(line)) {
+                        if (usable(residual[m], a * size + b)) {
+                            buffer[count++] = residual[m][a * size + b];
+                        }
+                    }
+                }
+                double median = Quantiles.median(buffer, count);
+                blockMedians[m][line.a() * leaves + line.b()] = median;
+                if (count > 0) {
+                    medians[lines++] = median;
+                    inverse += 1.0 / count;
+                }
+            }
+            medians = Arrays.copyOf(medians, lines);
+            of = lines / inverse;
+        } else {
+            medians = medians(m, shape, null);
+            (shape == Shape.ROW ? rowMedians : columnMedians)[m] = medians;
+            medians = Arrays.stream(medians).filter(each -> !Double.isNaN(each)).toArray();
+            of = Math.min(size, ENOUGH_OF_LINE) * (double) cells / Math.max(1, size * (size - 1.0));
+        }
+        if (medians.length < 6) {
             return 0;
         }
-        double all = Quantiles.spread(medians, lines);
-        return Math.sqrt(Math.max(0, all * all - variance / lines)) * (1 + 4.0 / lines);
+        double all = Quantiles.spread(medians, medians.length);
+        double byNoise = Math.PI / 2 * noise[m] * noise[m] / of;
+        return Math.sqrt(Math.max(0, all * all - byNoise)) * (1 + 4.0 / medians.length);
     }
 
     // ---- candidates ----
@@ -693,6 +752,9 @@ final class RailAnalysis {
                 new PriorityQueue<>(Comparator.comparingDouble(Candidate::gain).reversed());
         double bound = bound();
         for (Line line : lines()) {
+            if (isUsual(line)) {
+                continue;
+            }
             Score score = score(line, cellsOf(line), 1);
             if (score.gain() > bound) {
                 queue.add(new Candidate(line, score.gain()));
@@ -712,6 +774,37 @@ final class RailAnalysis {
             found.put(line, score);
             cover(line, 1);
         }
+    }
+
+    /** Tells whether a row, column or block is so near to what is usual that its cells need not be looked at one by one. */
+    private boolean isUsual(Line line) {
+        if (size < 2 * ENOUGH_OF_LINE || failedOf(line) > 0) {
+            return false;
+        }
+        for (Metric metric : METRICS) {
+            double median = switch (line.shape()) {
+                case ROW -> rowMedians[metric.ordinal()][line.a()];
+                case COLUMN -> columnMedians[metric.ordinal()][line.a()];
+                case BLOCK -> blockMedians[metric.ordinal()][line.a() * leaves + line.b()];
+            };
+            // All of its cells are explained, or its median is an estimate that may be wrong by some percent.
+            if (Double.isNaN(median) ? hasMetric(metric) : median < -0.5 * metric.least) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int failedOf(Line line) {
+        return switch (line.shape()) {
+            case ROW -> failedOfRow[line.a()];
+            case COLUMN -> failedOfColumn[line.a()];
+            case BLOCK -> failedOfBlock[line.a() * leaves + line.b()];
+        };
+    }
+
+    private boolean hasMetric(Metric metric) {
+        return has[metric.ordinal()];
     }
 
     /** Returns by which metric a single cell is bad in a line of others: {@code failed} where there is none. */
@@ -854,7 +947,7 @@ final class RailAnalysis {
 
     /**
      * Tells whether a row or column, which was not significant by itself, has the effect that it must have if the node is bad
-     * on its other rails, or in the other direction.
+     * on its other rails.
      */
     boolean isProbable(Line line) {
         return found.containsKey(line) || score(line, cellsOf(line), 0.75).gain() > 5;
@@ -1017,7 +1110,8 @@ final class RailAnalysis {
     private double beyondLoneOutliers(Sign sign, double far, boolean[] suspect) {
         double least = sign.with == null ? sign.metric.path : TOGETHER;
         double begin = Math.max(least * 0.3, 4 * sign.sigma());
-        double limit = sign.limit;
+        // An outlier that is not strong enough itself may have bad luck besides.
+        double limit = Math.max(sign.limit, least + sign.sigma());
         if (begin >= limit) {
             return limit;
         }
@@ -1086,21 +1180,26 @@ final class RailAnalysis {
 
     /** Returns the medians of rows or columns, of the cells that nothing explains, at most 0. */
     private double[][] effects(Shape shape) {
-        double[][] effects = new double[METRICS.length][size];
+        double[][] effects = new double[METRICS.length][];
         for (int m = 0; m < METRICS.length; m++) {
+            effects[m] = medians(m, shape, null);
             for (int port = 0; port < size; port++) {
-                int count = 0;
-                for (int other = 0; other < size; other++) {
-                    int cell = shape == Shape.ROW ? port * size + other : other * size + port;
-                    if (usable(residual[m], cell)) {
-                        buffer[count++] = residual[m][cell];
-                    }
-                }
                 // With few cells the cell in question decides the median.
-                effects[m][port] = count < 5 ? 0 : Math.min(0, Quantiles.median(buffer, count));
+                boolean few = size < 6 || countOf(shape, port, m) < 5;
+                effects[m][port] = few || Double.isNaN(effects[m][port]) ? 0 : Math.min(0, effects[m][port]);
             }
         }
         return effects;
+    }
+
+    /** Returns how many cells of a row or column nothing explains, at most 5. */
+    private int countOf(Shape shape, int port, int m) {
+        int count = 0;
+        for (int other = 0; other < size && count < 5; other++) {
+            int cell = shape == Shape.ROW ? port * size + other : other * size + port;
+            count += usable(residual[m], cell) ? 1 : 0;
+        }
+        return count;
     }
 
     /** Returns how much better than expected a cell is; of causes that explain it, all effects together are expected. */
