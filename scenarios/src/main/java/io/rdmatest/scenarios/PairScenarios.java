@@ -35,12 +35,14 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** All ordered pairs of the fabric's nodes, over each of its rails. */
 @RdmaTest(timeout = "24 h")
 @ExtendWith(ScenarioSettingsExtension.class)
+@Tag(Phase.PERFORMANCE_TAG)
 @DisplayName("All pairs")
 public class PairScenarios {
 
