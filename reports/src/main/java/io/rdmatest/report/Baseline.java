@@ -44,7 +44,7 @@ final class Baseline {
      * @param last how many of the latest ones say what is usual, see {@link QualificationComparison#last}
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
-     * @param out takes a line if there is nothing to compare with yet
+     * @param out takes a line if there is nothing to compare with yet, and one for each summary that is left out
      * @return null if there is nothing: the folders are empty
      * @throws IOException if a file can't be read or is no such summary; the message names it
      * @throws IllegalArgumentException if a number is out of range
@@ -55,13 +55,13 @@ final class Baseline {
         int most = QualificationComparison.last(last);
         List<Qualification> runs;
         try {
-            runs = Qualification.readAll(files);
+            runs = Qualification.readAll(files, QualificationComparison.DRIFT * most, out);
         } catch (IOException e) {
             throw new IOException("--baseline: " + e.getMessage(), e);
         }
         if (runs.isEmpty()) {
             out.accept("Nothing to compare with yet: no file in "
-                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
+                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json, and no run is archived there");
             return null;
         }
         return new Baseline(runs, most, tolerance, partial);

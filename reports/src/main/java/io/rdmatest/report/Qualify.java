@@ -12,6 +12,7 @@ import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import io.rdmatest.scenarios.PairScenarios;
+import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -84,6 +85,10 @@ public final class Qualify implements Callable<Integer> {
     private static final String RESULTS_SETTING = "allure.results.directory";
     private static final String SERVER_SETTING = "rdma.scenario.server";
     private static final String CLIENT_SETTING = "rdma.scenario.client";
+
+    /** What a comparison ends with that is not as good as it could be. */
+    private static final Set<Integer> COMPARED =
+            Set.of(ExitStatus.WORSE.code(), ExitStatus.NOTHING_COMPARED.code());
 
     /** Settings by which this program and the scenarios' JVM find each other. */
     private static final Set<String> OWN_SETTINGS = Set.of(
@@ -160,10 +165,23 @@ public final class Qualify implements Callable<Integer> {
             names = "--baseline",
             arity = "1..*",
             paramLabel = "FILE",
-            description = "The qualification.json of an earlier run, or of several in order, or a folder of such files,"
-                    + " which are read in the order of their names. What changed is printed and written to"
+            description = "The qualification.json of an earlier run, or of several in order, or a folder of such files"
+                    + " or an --archive, which are read in the order of their names. What changed is printed and written to"
                     + " comparison.html and comparison.json. The run ends with 14 if anything is worse.")
     private List<Path> baseline = new ArrayList<>();
+
+    @Option(
+            names = "--archive",
+            paramLabel = "DIR",
+            description = "Keep what came of this run, good or bad, in a folder of its own in DIR: qualification.json,"
+                    + " nodes.json, pairs.jsonl and the comparison. --baseline DIR reads such an archive.")
+    private @Nullable Path archive;
+
+    @Option(
+            names = "--accept",
+            description = "This run is the new normal: a marker in the --archive says that later ones are compared with this"
+                    + " one and those after it only, and this run does not end with 14 or 15.")
+    private boolean accept;
 
     @Option(
             names = "--tolerance",
@@ -301,6 +319,9 @@ public final class Qualify implements Callable<Integer> {
         if (again < 0) {
             return usage("--again " + again + " is not a number of times, 0 or more");
         }
+        if (accept && archive == null) {
+            return usage("--accept marks a run in an archive: name it with --archive");
+        }
         for (String key : settings.keySet()) {
             if (OWN_SETTINGS.contains(key)) {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
@@ -371,6 +392,13 @@ public final class Qualify implements Callable<Integer> {
             Files.createDirectories(reports);
         } catch (IOException e) {
             return usage("--output " + reports + " cannot be written to: " + e);
+        }
+        if (archive != null) {
+            try {
+                Files.createDirectories(archive);
+            } catch (IOException e) {
+                return usage("--archive " + archive + " cannot be written to: " + e);
+            }
         }
         // Before anything can fail: whoever collects the summary must not take an earlier run's for this one's.
         LastRun.keep(reports);
@@ -921,9 +949,9 @@ public final class Qualify implements Callable<Integer> {
             out.println("Summary  " + generator.summary());
             status = lost != null
                     ? 3
-                    : run.outcome() == Outcome.QUALIFIED
-                            ? compared
-                            : run.outcome().status();
+                    : run.outcome() != Outcome.QUALIFIED
+                            ? run.outcome().status()
+                            : accept && COMPARED.contains(compared) ? 0 : compared;
         } catch (IOException | RuntimeException e) {
             status = 3;
             System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
@@ -941,13 +969,23 @@ public final class Qualify implements Callable<Integer> {
     /** Has the summary say how the run ended. */
     private void conclude(Run run, ReportGenerator generator, boolean byUser) {
         Integer ended = byUser ? null : (Integer) status;
+        Path kept = archive;
         try {
             if (!Objects.equals(run.about().exitStatus(), ended)) {
                 generator.writeSummary(run.with(run.about().withExitStatus(ended)));
             }
+            if (kept != null) {
+                boolean accepted = accept && run.outcome() != Outcome.INCONCLUSIVE;
+                out.println("Archive  " + generator.archive(kept, run, accepted));
+                if (accepted) {
+                    out.println("Accepted: later runs are compared with this one and those after it only.");
+                } else if (accept) {
+                    out.println("Not accepted: an inconclusive run is no normal.");
+                }
+            }
         } catch (IOException | RuntimeException e) {
             status = 3;
-            System.err.println("./qualify: the summary does not have the final exit status: "
+            System.err.println("./qualify: what came of the run could not be kept as a whole: "
                     + (e.getMessage() == null ? e : e.getMessage()));
         }
     }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.scenarios.qualification.Archive;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -186,9 +187,24 @@ public final class ReportGenerator implements Callable<Integer> {
         return output.resolve(SUMMARY);
     }
 
+    /**
+     * Keeps the results of a run in an archive.
+     *
+     * @param accept whether the run is the new normal
+     * @return the folder of the run
+     */
+    Path archive(Path archive, Run run, boolean accept) throws IOException {
+        List<Path> files = Stream.of(
+                        SUMMARY, ResultFiles.NODES, ResultFiles.PAIRS, COMPARISON, COMPARISON_PAGE)
+                .map(output::resolve)
+                .toList();
+        return Archive.keep(archive, files, run.start(), run.about().runId(), accept);
+    }
+
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
+        ResultFiles.discard(output);
         discardComparison();
         deleteRecursively(report().getParent());
     }
@@ -330,6 +346,7 @@ public final class ReportGenerator implements Callable<Integer> {
             }
             Files.copy(schema, output.resolve(SCHEMA), StandardCopyOption.REPLACE_EXISTING);
         }
+        ResultFiles.write(run, output);
     }
 
     private void writeEnvironment(Run run, @Nullable String changes) throws IOException {

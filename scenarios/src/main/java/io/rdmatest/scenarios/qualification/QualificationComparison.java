@@ -42,7 +42,7 @@ public final class QualificationComparison {
     public static final int LAST = 14;
 
     /** A drift shows in so many times the runs that say what is usual. */
-    private static final int DRIFT = 4;
+    public static final int DRIFT = 4;
 
     /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
     private static final String DRAWN = "interoperability";
