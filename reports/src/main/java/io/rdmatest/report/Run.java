@@ -7,6 +7,7 @@ import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.rdmatest.Cause;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.qualification.Qualification;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -151,6 +152,18 @@ record Run(
         return scenarios.stream()
                 .filter(scenario -> scenario.verdict == verdict)
                 .count();
+    }
+
+    /** Returns when the first scenario started; null if that is not known. */
+    @Nullable
+    Instant started() {
+        return scenarios.stream()
+                .mapToLong(scenario -> scenario.startMillis)
+                .filter(millis -> millis > 0)
+                .boxed()
+                .min(Long::compare)
+                .map(Instant::ofEpochMilli)
+                .orElse(null);
     }
 
     /** Returns the same run, which did not come to its end. */
