@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
             "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. A measurement that"
                     + " is missing or 0 is worse. Ends with 14 if anything is worse, and with 15 if nothing could be compared."
         })
-final class CompareCommand extends ReportingCommand {
+final class CompareCommand extends JsonCommand {
 
     @Parameters(
             arity = "1..*",
@@ -50,15 +50,7 @@ final class CompareCommand extends ReportingCommand {
                             + " shows in up to four times as many.")
     private int last = QualificationComparison.LAST;
 
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
-
     private double share;
-
-    @Override
-    boolean json() {
-        return json;
-    }
 
     @Override
     boolean needsDevice() {

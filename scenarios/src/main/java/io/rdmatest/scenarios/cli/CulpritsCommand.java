@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
@@ -22,7 +21,7 @@ import picocli.CommandLine.Parameters;
             "Cells that were not measured are no evidence. Ends with 1 if there is a culprit or an unexplained failed cell, 2 if a"
                     + " file can't be read, and 16 if no cell was measured."
         })
-final class CulpritsCommand extends ReportingCommand {
+final class CulpritsCommand extends JsonCommand {
 
     @Parameters(
             arity = "1..*",
@@ -31,14 +30,6 @@ final class CulpritsCommand extends ReportingCommand {
                     "The pairs.jsonl of one or more runs, in the order in which they were measured. All are put together;"
                             + " of lines with the same rail, sender and receiver the last one counts.")
     private List<Path> files = List.of();
-
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
-
-    @Override
-    boolean json() {
-        return json;
-    }
 
     @Override
     boolean needsDevice() {

@@ -35,18 +35,10 @@ import picocli.CommandLine.Option;
             "Lists the RDMA devices with their ports and GIDs.",
             "Ends with 3 if there is none whose port is active."
         })
-final class DevicesCommand extends ReportingCommand {
+final class DevicesCommand extends JsonCommand {
 
     @Option(names = "--device", paramLabel = "<name>", description = "Show only this device (default: all).")
     private @Nullable String only;
-
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
-
-    @Override
-    boolean json() {
-        return json;
-    }
 
     @Override
     void check() {}

@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
             "Then tries every node: the way to it, its java, libraries, device, GID and address, and what is promised of it.",
             "Runs no test. Ends with 2 for a wrong file; else with the status of the first thing that is wrong."
         })
-final class FabricCheckCommand extends ReportingCommand {
+final class FabricCheckCommand extends JsonCommand {
 
     /** What {@code -Drdmatest.check=true} ends with where the fabric is to be tried on this very host, device or not. */
     private static final int ON_THIS_HOST = 101;
@@ -53,14 +53,6 @@ final class FabricCheckCommand extends ReportingCommand {
             converter = CommonOptions.DurationConverter.class,
             description = "How long each launched node has for its answer (default: 30s).")
     private Duration timeout = FabricCheck.DEFAULT_TIMEOUT;
-
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
-
-    @Override
-    boolean json() {
-        return json;
-    }
 
     @Override
     Optional<Object> group() {

@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
                     + " violation, and what can't be judged is counted by its reason. Ends with 1 if packets break the rules, 2 if"
                     + " a file can't be read, and 16 if a file has nothing that can be judged."
         })
-final class WireCommand extends ReportingCommand {
+final class WireCommand extends JsonCommand {
 
     /** What became of a file: its report, or why it can't be read. */
     private record Judged(Path file, WireReport report, String unreadable) {
@@ -72,14 +72,6 @@ final class WireCommand extends ReportingCommand {
                     "The files have every packet of their exchanges, from before the first to behind the last one. A packet or"
                             + " an answer that is missing is then a violation.")
     private boolean whole;
-
-    @Option(names = "--json", description = "Print one JSON object instead of text.")
-    private boolean json;
-
-    @Override
-    boolean json() {
-        return json;
-    }
 
     @Override
     boolean needsDevice() {
