@@ -141,8 +141,8 @@ public sealed interface Culprit {
         return switch (this) {
             case Node node -> "node " + node.node() + words(node.direction());
             case Port port -> "port " + port.node() + " on " + port.rail() + words(port.direction());
-            case Block block -> "block " + block.fromLeaf() + " → " + block.toLeaf() + " on " + block.rail();
-            case Path path -> "path " + path.from() + " → " + path.to() + " on " + path.rail();
+            case Block block -> "block " + block.fromLeaf() + " to " + block.toLeaf() + " on " + block.rail();
+            case Path path -> "path " + path.from() + " to " + path.to() + " on " + path.rail();
         };
     }
 

@@ -119,7 +119,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
             lines.add("unexplained: " + unexplained.size() + (unexplained.size() == 1 ? " bad cell" : " bad cells"));
             unexplained.stream().limit(10).forEach(cell -> lines.add("  " + Explanation.text(cell)));
             if (unexplained.size() > 10) {
-                lines.add("  … and " + (unexplained.size() - 10) + " more; --json lists them");
+                lines.add("  and " + (unexplained.size() - 10) + " more; --json lists them");
             }
         }
         notes.forEach(note -> lines.add("note: " + note));
@@ -172,25 +172,22 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         /**
-         * What is found for a node on one rail, or in one direction, makes the same on its other rails, or in the other
-         * direction, more probable: there less evidence is enough.
+         * What is found for a node on half of its rails or more makes the same on the others more probable: there less evidence is
+         * enough.
          */
         private void complete() {
             for (int node = 0; node < matrix.nodeCount(); node++) {
                 List<RailAnalysis> its = railsOf(node);
                 for (Shape shape : List.of(Shape.ROW, Shape.COLUMN)) {
-                    List<RailAnalysis> missing = new ArrayList<>();
-                    boolean probable = true;
-                    for (RailAnalysis rail : its) {
-                        Line line = new Line(shape, rail.port(node), 0);
-                        if (!rail.isFound(line)) {
-                            missing.add(rail);
-                            probable &= rail.isProbable(line);
-                        }
-                    }
-                    if (probable && 2 * missing.size() <= its.size() && missing.size() < its.size()) {
-                        int which = node;
-                        missing.forEach(rail -> rail.add(new Line(shape, rail.port(which), 0)));
+                    int port = node;
+                    List<RailAnalysis> missing =
+                            its.stream().filter(rail -> !is(rail, shape, port)).toList();
+                    // With half of the rails or more, the others are to be looked at.
+                    if (missing.size() < its.size()
+                            && 2 * missing.size() <= its.size()
+                            && missing.stream()
+                                    .allMatch(rail -> rail.isProbable(new Line(shape, rail.port(port), 0)))) {
+                        missing.forEach(rail -> rail.add(new Line(shape, rail.port(port), 0)));
                     }
                 }
             }
@@ -375,7 +372,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         static String text(PairLine cell) {
-            StringBuilder text = new StringBuilder(cell.from() + " → " + cell.to() + " on " + cell.rail() + ": ");
+            StringBuilder text = new StringBuilder(cell.from() + " to " + cell.to() + " on " + cell.rail() + ": ");
             if (cell.cause() != null) {
                 return text.append(cell.outcome())
                         .append(", ")

@@ -3,7 +3,9 @@ package io.rdmatest.scenarios.culprits;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
@@ -11,6 +13,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.hipparchus.distribution.discrete.BinomialDistribution;
+import org.hipparchus.util.ArithmeticUtils;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,7 +114,7 @@ final class RailAnalysis {
 
     private record Candidate(Line line, double gain) {}
 
-    /** How many false causes a thousand clean matrices may have in theory, per matrix. */
+    /** How many false causes a clean matrix has on average, if its noise is as the model assumes. */
     static final double FALSE_ALARMS = 1e-6;
 
     static final double SPREADS = 4.5;
@@ -119,6 +122,15 @@ final class RailAnalysis {
     static final double CELL_AGAINST = 30;
     static final double PART = 0.3;
     static final int PART_CELLS = 4;
+
+    /** So many cells tell what is usual, and how it scatters. */
+    private static final int ENOUGH_CELLS = 200_000;
+
+    /** So many cells tell the median of a row or column, where not each counts. */
+    private static final int ENOUGH_OF_LINE = 250;
+
+    /** The tail of the noise is followed to where one good cell in so many rails lies. */
+    private static final double RAILS = 1e5;
 
     /** Fewer cells don't tell the noise well. */
     private static final int FEW = 30;
@@ -147,6 +159,10 @@ final class RailAnalysis {
     private final float[][] residual = new float[METRICS.length][];
 
     private final short[] covers;
+    private final int[] failedOfRow;
+    private final int[] failedOfColumn;
+    private final int[] failedOfBlock;
+    private final boolean[] has = new boolean[METRICS.length];
     private final double[] noise = new double[METRICS.length];
     private final double[][] usual = new double[METRICS.length][2];
     private final double[][] spread = new double[METRICS.length][Shape.values().length];
@@ -155,11 +171,22 @@ final class RailAnalysis {
     private int failures;
     private int aboveLineRate;
 
-    private final Map<Line, Score> found = new java.util.LinkedHashMap<>();
+    private final Map<Line, Score> found = new LinkedHashMap<>();
     private final Set<Line> parts = new HashSet<>();
     private final List<BadPath> paths = new ArrayList<>();
     private final List<int[]> unexplained = new ArrayList<>();
     private final double[] buffer;
+
+    /** Every so many cells are enough to learn what is usual. */
+    private final int step;
+
+    /** Medians of rows and columns as they were estimated, by metric and port. */
+    private final double[][] rowMedians = new double[METRICS.length][];
+
+    private final double[][] columnMedians = new double[METRICS.length][];
+
+    /** The same of blocks. */
+    private final double[][] blockMedians = new double[METRICS.length][];
 
     RailAnalysis(PairMatrix.Rail rail, int nodeCount) {
         this.rail = rail;
@@ -214,8 +241,21 @@ final class RailAnalysis {
         cells = count;
         byShare = shares;
         covers = new short[size * size];
+        failedOfRow = new int[size];
+        failedOfColumn = new int[size];
+        failedOfBlock = new int[leaves * leaves];
         buffer = new double[Math.max(size * size, 1)];
+        step = step();
         load();
+    }
+
+    /** All columns and rows are to have their turn. */
+    private int step() {
+        int every = Math.max(1, index.length / ENOUGH_CELLS);
+        while (every > 1 && ArithmeticUtils.gcd(every, size) != 1) {
+            every++;
+        }
+        return every;
     }
 
     // ---- what the cells are ----
@@ -233,6 +273,11 @@ final class RailAnalysis {
             }
             if (rail.state[at] == PairMatrix.FAILED) {
                 failures++;
+                failedOfRow[cell / size]++;
+                failedOfColumn[cell % size]++;
+                if (leaf[cell / size] >= 0 && leaf[cell % size] >= 0) {
+                    failedOfBlock[leaf[cell / size] * leaves + leaf[cell % size]]++;
+                }
                 continue;
             }
             double bandwidth = rail.values[0][at];
@@ -245,6 +290,9 @@ final class RailAnalysis {
             raw[2][cell] = -timeLogarithm(rail.values[2][at]);
             raw[3][cell] = -timeLogarithm(rail.values[3][at]);
             raw[4][cell] = (float) -Math.log1p(rail.values[4][at]);
+            for (int m = 0; m < METRICS.length; m++) {
+                has[m] |= !Float.isNaN(raw[m][cell]);
+            }
         }
         forgiveSlowPorts();
     }
@@ -259,8 +307,8 @@ final class RailAnalysis {
     }
 
     /**
-     * A port of a lower line rate may have a lower message rate and higher latencies by design, at most in proportion to the line
-     * rate. What its class of ports differs by is taken off.
+     * A port of a lower line rate may have a lower message rate by design, at most in proportion to the line rate, and latencies
+     * that are higher by half. What the good cells of its class differ by from those of the fastest class is taken off.
      */
     private void forgiveSlowPorts() {
         Map<Float, Integer> rates = new TreeMap<>();
@@ -279,10 +327,11 @@ final class RailAnalysis {
                 .orElse(0f);
         for (Metric metric : List.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99)) {
             float[] values = raw[metric.ordinal()];
-            double usualOfFast = medianOfRate(values, fast);
+            double goodOfFast = goodOfRate(values, fast);
             for (float rate : rates.keySet()) {
-                double difference = medianOfRate(values, rate) - usualOfFast;
-                double forgiven = Math.max(difference, Math.log(rate / fast));
+                double difference = goodOfRate(values, rate) - goodOfFast;
+                double most = metric == Metric.MESSAGE_RATE ? rate / fast : Math.max(rate / fast, 1 / 1.5);
+                double forgiven = Math.max(difference, Math.log(most));
                 if (rate < fast && forgiven < 0) {
                     for (int cell = 0; cell < index.length; cell++) {
                         if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate) {
@@ -294,14 +343,14 @@ final class RailAnalysis {
         }
     }
 
-    private double medianOfRate(float[] values, float rate) {
+    private double goodOfRate(float[] values, float rate) {
         int count = 0;
         for (int cell = 0; cell < index.length; cell++) {
             if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate && !Float.isNaN(values[cell])) {
                 buffer[count++] = values[cell];
             }
         }
-        return Quantiles.median(buffer, count);
+        return Quantiles.of(buffer, count, 0.75);
     }
 
     private boolean isFailed(int cell) {
@@ -342,7 +391,7 @@ final class RailAnalysis {
         int[] counts = new int[2];
         for (int within = 0; within < 2; within++) {
             int count = 0;
-            for (int cell = 0; cell < index.length; cell++) {
+            for (int cell = 0; cell < index.length; cell += step) {
                 if (covers[cell] == 0 && !Float.isNaN(raw[m][cell]) && withinLeaf(cell) == (within == 1)) {
                     buffer[count++] = raw[m][cell];
                 }
@@ -434,36 +483,15 @@ final class RailAnalysis {
     /** Returns the noise that is left when the medians of rows and columns are taken off. */
     private double estimateNoise(int m) {
         float[] values = residual[m];
-        double[] rows = new double[size];
-        double[] columns = new double[size];
-        int measured = 0;
-        for (int a = 0; a < size; a++) {
-            int count = 0;
-            for (int b = 0; b < size; b++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = values[a * size + b];
-                }
-            }
-            rows[a] = Quantiles.median(buffer, count);
-            measured += count;
-        }
-        for (int b = 0; b < size; b++) {
-            int count = 0;
-            for (int a = 0; a < size; a++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = values[a * size + b] - rows[a];
-                }
-            }
-            columns[b] = Quantiles.median(buffer, count);
-        }
+        double[] rows = medians(m, Shape.ROW, null);
+        double[] columns = medians(m, Shape.COLUMN, rows);
         int count = 0;
-        for (int a = 0; a < size; a++) {
-            for (int b = 0; b < size; b++) {
-                if (usable(values, a * size + b)) {
-                    buffer[count++] = Math.abs(values[a * size + b] - rows[a] - columns[b]);
-                }
+        for (int cell = 0; cell < index.length; cell += step) {
+            if (usable(values, cell)) {
+                buffer[count++] = Math.abs(values[cell] - rows[cell / size] - columns[cell % size]);
             }
         }
+        double measured = (double) count * step;
         if (count == 0) {
             return 0;
         }
@@ -486,30 +514,66 @@ final class RailAnalysis {
         return covers[cell] == 0 && !Float.isNaN(values[cell]);
     }
 
-    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
-    private double estimateSpread(int m, Shape shape) {
-        double[] medians = new double[shape == Shape.BLOCK ? leaves * leaves : size];
-        int lines = 0;
-        double variance = 0;
-        for (Line line : lines(shape)) {
+    /**
+     * Returns the medians of rows or columns, by port; NaN of those without a cell that counts.
+     *
+     * @param less what is taken off each cell, by its row; null for nothing
+     */
+    private double[] medians(int m, Shape shape, double @Nullable [] less) {
+        double[] medians = new double[size];
+        int every = Math.max(1, size / ENOUGH_OF_LINE);
+        for (int port = 0; port < size; port++) {
             int count = 0;
-            for (int a : senders(line)) {
-                for (int b : receivers(line)) {
-                    if (usable(residual[m], a * size + b)) {
-                        buffer[count++] = residual[m][a * size + b];
-                    }
+            for (int other = port % every; other < size; other += every) {
+                int cell = shape == Shape.ROW ? port * size + other : other * size + port;
+                if (usable(residual[m], cell)) {
+                    buffer[count++] = residual[m][cell] - (less == null ? 0 : less[other]);
                 }
             }
-            if (count > 0) {
-                medians[lines++] = Quantiles.median(buffer, count);
-                variance += Math.PI / 2 * noise[m] * noise[m] / count;
-            }
+            medians[port] = Quantiles.median(buffer, count);
         }
-        if (lines < 6) {
+        return medians;
+    }
+
+    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
+    private double estimateSpread(int m, Shape shape) {
+        double[] medians;
+        double of;
+        if (shape == Shape.BLOCK) {
+            medians = new double[leaves * leaves];
+            blockMedians[m] = new double[leaves * leaves];
+            int lines = 0;
+            double inverse = 0;
+            for (Line line : lines(shape)) {
+                int count = 0;
+                for (int a : senders(line)) {
+                    for (int b : receivers(line)) {
+                        if (usable(residual[m], a * size + b)) {
+                            buffer[count++] = residual[m][a * size + b];
+                        }
+                    }
+                }
+                double median = Quantiles.median(buffer, count);
+                blockMedians[m][line.a() * leaves + line.b()] = median;
+                if (count > 0) {
+                    medians[lines++] = median;
+                    inverse += 1.0 / count;
+                }
+            }
+            medians = Arrays.copyOf(medians, lines);
+            of = lines / inverse;
+        } else {
+            medians = medians(m, shape, null);
+            (shape == Shape.ROW ? rowMedians : columnMedians)[m] = medians;
+            medians = Arrays.stream(medians).filter(each -> !Double.isNaN(each)).toArray();
+            of = Math.min(size, ENOUGH_OF_LINE) * (double) cells / Math.max(1, size * (size - 1.0));
+        }
+        if (medians.length < 6) {
             return 0;
         }
-        double all = Quantiles.spread(medians, lines);
-        return Math.sqrt(Math.max(0, all * all - variance / lines)) * (1 + 4.0 / lines);
+        double all = Quantiles.spread(medians, medians.length);
+        double byNoise = Math.PI / 2 * noise[m] * noise[m] / of;
+        return Math.sqrt(Math.max(0, all * all - byNoise)) * (1 + 4.0 / medians.length);
     }
 
     // ---- candidates ----
@@ -693,6 +757,9 @@ final class RailAnalysis {
                 new PriorityQueue<>(Comparator.comparingDouble(Candidate::gain).reversed());
         double bound = bound();
         for (Line line : lines()) {
+            if (isUsual(line)) {
+                continue;
+            }
             Score score = score(line, cellsOf(line), 1);
             if (score.gain() > bound) {
                 queue.add(new Candidate(line, score.gain()));
@@ -712,6 +779,33 @@ final class RailAnalysis {
             found.put(line, score);
             cover(line, 1);
         }
+    }
+
+    /** Tells whether a row, column or block is so near to what is usual that its cells need not be looked at one by one. */
+    private boolean isUsual(Line line) {
+        if (size < 2 * ENOUGH_OF_LINE || failedOf(line) > 0) {
+            return false;
+        }
+        for (Metric metric : METRICS) {
+            double median = switch (line.shape()) {
+                case ROW -> rowMedians[metric.ordinal()][line.a()];
+                case COLUMN -> columnMedians[metric.ordinal()][line.a()];
+                case BLOCK -> blockMedians[metric.ordinal()][line.a() * leaves + line.b()];
+            };
+            // All of its cells are explained, or its median is an estimate that may be wrong by some percent.
+            if (Double.isNaN(median) ? has[metric.ordinal()] : median < -0.5 * metric.least) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int failedOf(Line line) {
+        return switch (line.shape()) {
+            case ROW -> failedOfRow[line.a()];
+            case COLUMN -> failedOfColumn[line.a()];
+            case BLOCK -> failedOfBlock[line.a() * leaves + line.b()];
+        };
     }
 
     /** Returns by which metric a single cell is bad in a line of others: {@code failed} where there is none. */
@@ -854,7 +948,7 @@ final class RailAnalysis {
 
     /**
      * Tells whether a row or column, which was not significant by itself, has the effect that it must have if the node is bad
-     * on its other rails, or in the other direction.
+     * on its other rails.
      */
     boolean isProbable(Line line) {
         return found.containsKey(line) || score(line, cellsOf(line), 0.75).gain() > 5;
@@ -870,15 +964,84 @@ final class RailAnalysis {
 
     // ---- single cells ----
 
+    /** Two kinds of values that are both off, as a share of what each alone would have to be, make a path together. */
+    private static final double TOGETHER = 0.8;
+
+    /** How much worse than expected cells are, in one metric, or in two at once as a share of the least that matters. */
+    private final class Sign {
+
+        private final Metric metric;
+        private final @Nullable Metric with;
+        private final float[] off;
+        private final float[] offWith;
+
+        /** What a good cell may be off by. */
+        private double limit;
+
+        Sign(Metric metric, float[] off) {
+            this.metric = metric;
+            this.with = null;
+            this.off = off;
+            this.offWith = off;
+            limit = metric.path;
+        }
+
+        Sign(Sign one, Sign other) {
+            metric = one.metric;
+            with = other.metric;
+            off = one.off;
+            offWith = other.off;
+            limit = TOGETHER;
+        }
+
+        double worse(int cell) {
+            return with == null ? off[cell] : Math.min(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        double better(int cell) {
+            return with == null ? -off[cell] : -Math.max(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        /** Returns the standard deviation that it has if noise is normal, and of each metric by itself. */
+        double sigma() {
+            double one = noise[metric.ordinal()];
+            return with == null ? one : Math.max(one / metric.path, noise[with.ordinal()] / with.path) / Math.sqrt(2);
+        }
+
+        boolean shows(int cell) {
+            return worse(cell) > limit;
+        }
+
+        double times(int cell) {
+            return worse(cell) / limit;
+        }
+
+        /** Returns what shows most. */
+        Metric shown(int cell) {
+            return with == null || off[cell] / metric.path >= offWith[cell] / with.path ? metric : with;
+        }
+
+        boolean showsAny() {
+            for (int cell = 0; cell < index.length; cell++) {
+                if (shows(cell)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
     /** Finds paths, and what stays unexplained. Comes last. */
     void searchPaths() {
-        double[][] rowEffects = effects(Shape.ROW);
-        double[][] columnEffects = effects(Shape.COLUMN);
         double far = -new NormalDistribution().inverseCumulativeProbability(FALSE_ALARMS / Math.max(cells, 1));
-        double[] limits = new double[METRICS.length];
-        for (int m = 0; m < METRICS.length; m++) {
-            limits[m] = pathLimit(m, far, rowEffects[m], columnEffects[m]);
+        List<Sign> signs = signs(far);
+        boolean[] suspect = new boolean[index.length];
+        for (Sign sign : signs) {
+            for (int cell = 0; cell < suspect.length; cell++) {
+                suspect[cell] |= sign.shows(cell);
+            }
         }
+        signs.forEach(sign -> sign.limit = beyondLoneOutliers(sign, far, suspect));
         int[] ofRow = new int[size];
         int[] ofColumn = new int[size];
         for (int cell = 0; cell < index.length; cell++) {
@@ -895,64 +1058,100 @@ final class RailAnalysis {
             int b = cell % size;
             boolean separable = size == 2 || (!isAllFailed() && ofRow[a] > 1 && ofColumn[b] > 1);
             if (isFailed(cell)) {
-                if (covers[cell] > 0) {
-                    if (separable && !failureIsCovered(a, b)) {
-                        paths.add(new BadPath(a, b, null));
-                    }
-                } else if (separable) {
+                if (separable && (covers[cell] == 0 || !failureIsCovered(a, b))) {
                     paths.add(new BadPath(a, b, null));
-                } else {
+                } else if (covers[cell] == 0) {
                     unexplained.add(new int[] {a, b});
                 }
                 continue;
             }
-            Metric shows = null;
-            double strongest = 1;
-            boolean odd = false;
-            int groups = 0;
-            for (Metric metric : METRICS) {
-                int m = metric.ordinal();
-                double off = -excess(m, cell, rowEffects[m], columnEffects[m]);
-                if (Double.isNaN(off)) {
-                    continue;
-                }
-                if (off / limits[m] > strongest) {
-                    strongest = off / limits[m];
-                    shows = metric;
-                }
-                boolean half = off > Math.max(metric.path * 0.6, far * noise[m]) && off > limits[m] * 0.6;
-                if (half) {
-                    groups |= metric == Metric.BANDWIDTH || metric == Metric.MESSAGE_RATE
-                            ? 1
-                            : metric == Metric.COUNTERS ? 4 : 2;
-                    if (shows == null) {
-                        odd = true;
-                    }
+            Sign best = null;
+            for (Sign sign : signs) {
+                if (sign.shows(cell) && (best == null || sign.times(cell) > best.times(cell))) {
+                    best = sign;
                 }
             }
-            if (shows == null && Integer.bitCount(groups) >= 2) {
-                shows = strongestOf(cell, limits, rowEffects, columnEffects);
-            }
-            if (shows != null && separable) {
-                paths.add(new BadPath(a, b, shows));
-            } else if (shows != null || (odd && covers[cell] == 0)) {
+            if (best != null && separable) {
+                paths.add(new BadPath(a, b, best.shown(cell)));
+            } else if (best != null || (suspect[cell] && covers[cell] == 0)) {
                 unexplained.add(new int[] {a, b});
             }
         }
     }
 
-    private Metric strongestOf(int cell, double[] limits, double[][] rowEffects, double[][] columnEffects) {
-        Metric most = Metric.BANDWIDTH;
-        double strongest = 0;
+    /** Returns by what cells show that they are bad, with limits that have no regard to lone outliers. */
+    private List<Sign> signs(double far) {
+        double[][] rowEffects = effects(Shape.ROW);
+        double[][] columnEffects = effects(Shape.COLUMN);
+        List<Sign> all = new ArrayList<>();
         for (Metric metric : METRICS) {
             int m = metric.ordinal();
-            double off = -excess(m, cell, rowEffects[m], columnEffects[m]) / limits[m];
-            if (off > strongest) {
-                strongest = off;
-                most = metric;
+            float[] off = new float[index.length];
+            for (int cell = 0; cell < off.length; cell++) {
+                off[cell] = (float) -excess(m, cell, rowEffects[m], columnEffects[m]);
+            }
+            all.add(new Sign(metric, off));
+        }
+        for (Metric metric : METRICS) {
+            for (int with = metric.ordinal() + 1; with < METRICS.length; with++) {
+                all.add(new Sign(all.get(metric.ordinal()), all.get(with)));
             }
         }
-        return most;
+        List<Sign> some = all.stream().filter(Sign::showsAny).toList();
+        some.forEach(sign ->
+                sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfBetterCells(sign, far)));
+        return some;
+    }
+
+    /**
+     * Returns from where on a cell is beyond the tail that lone outliers have which are too weak for a path.
+     *
+     * @param suspect cells that are no such outliers, as something else shows
+     */
+    private double beyondLoneOutliers(Sign sign, double far, boolean[] suspect) {
+        double least = sign.with == null ? sign.metric.path : TOGETHER;
+        double begin = Math.max(least * 0.3, 4 * sign.sigma());
+        // An outlier that is not strong enough itself may have bad luck besides.
+        double limit = Math.max(sign.limit, least + sign.sigma());
+        if (begin >= limit) {
+            return limit;
+        }
+        double[] outliers = new double[16];
+        int count = 0;
+        int weak = 0;
+        double weakSum = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            double off = sign.worse(cell);
+            if (covers[cell] > 0 || !(off > begin)) {
+                continue;
+            }
+            if (count == outliers.length) {
+                outliers = Arrays.copyOf(outliers, 2 * count);
+            }
+            outliers[count++] = off;
+            if (!suspect[cell]) {
+                weak++;
+                weakSum += off - begin;
+            }
+        }
+        if (weak == 0) {
+            return limit;
+        }
+        // Two more make an estimate of one or two outliers.
+        double exponential = begin + (weakSum + 2 * 0.24 * least) / (weak + 2) * Math.log(100.0 * weak);
+        if (count <= 50) {
+            return Math.max(limit, exponential);
+        }
+        double[] sorted = Arrays.copyOf(outliers, count);
+        Arrays.sort(sorted);
+        int kept = count - 10;
+        double quarter = sorted[kept * 3 / 4];
+        double sum = 0;
+        for (int i = kept * 3 / 4; i < kept; i++) {
+            sum += sorted[i] - quarter;
+        }
+        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
+        return Math.max(limit, Math.min(exponential, gap));
     }
 
     /** Tells whether a cause that the cell belongs to makes cells fail. */
@@ -982,24 +1181,29 @@ final class RailAnalysis {
 
     /** Returns the medians of rows or columns, of the cells that nothing explains, at most 0. */
     private double[][] effects(Shape shape) {
-        double[][] effects = new double[METRICS.length][size];
+        double[][] effects = new double[METRICS.length][];
         for (int m = 0; m < METRICS.length; m++) {
+            effects[m] = medians(m, shape, null);
             for (int port = 0; port < size; port++) {
-                int count = 0;
-                for (int other = 0; other < size; other++) {
-                    int cell = shape == Shape.ROW ? port * size + other : other * size + port;
-                    if (usable(residual[m], cell)) {
-                        buffer[count++] = residual[m][cell];
-                    }
-                }
                 // With few cells the cell in question decides the median.
-                effects[m][port] = count < 5 ? 0 : Math.min(0, Quantiles.median(buffer, count));
+                boolean few = size < 6 || countOf(shape, port, m) < 5;
+                effects[m][port] = few || Double.isNaN(effects[m][port]) ? 0 : Math.min(0, effects[m][port]);
             }
         }
         return effects;
     }
 
-    /** Returns how much better than expected a cell is: of causes that explain it, the worst is expected. */
+    /** Returns how many cells of a row or column nothing explains, at most 5. */
+    private int countOf(Shape shape, int port, int m) {
+        int count = 0;
+        for (int other = 0; other < size && count < 5; other++) {
+            int cell = shape == Shape.ROW ? port * size + other : other * size + port;
+            count += usable(residual[m], cell) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Returns how much better than expected a cell is; of causes that explain it, all effects together are expected. */
     private double excess(int m, int cell, double[] rowEffects, double[] columnEffects) {
         int a = cell / size;
         int b = cell % size;
@@ -1009,17 +1213,17 @@ final class RailAnalysis {
         }
         double expected = 0;
         for (Line line : covering(a, b)) {
-            expected = Math.min(expected, typical(m, line));
+            expected += Math.min(0, typical(m, line));
         }
         // The worst cells of a cause are worse than its median.
         return off - expected + Math.log(2);
     }
 
-    private final Map<Line, double[]> typicals = new java.util.HashMap<>();
+    private final Map<Line, double[]> typicals = new HashMap<>();
 
     private double typical(int m, Line line) {
         return typicals.computeIfAbsent(line, l -> {
-            double[] medians = new double[METRICS.length];
+            double[] lows = new double[METRICS.length];
             int[] its = cellsOf(l);
             double[] some = new double[its.length];
             for (int metric = 0; metric < METRICS.length; metric++) {
@@ -1029,93 +1233,47 @@ final class RailAnalysis {
                         some[count++] = residual[metric][cell];
                     }
                 }
-                // A quarter of a cause's cells are worse than this; where parts of it are bad, it is the bad part.
+                // A tenth of a cause's cells are worse than this. Where a part of it is bad, it is of that part.
                 double low = Quantiles.of(some, count, 0.1);
-                medians[metric] = Double.isNaN(low) ? 0 : low;
+                lows[metric] = Double.isNaN(low) ? 0 : low;
             }
-            return medians;
+            return lows;
         })[m];
     }
 
     /**
-     * Returns from which effect on a cell may be a path: that of the metric, of the noise, and of the tail that lone outliers
-     * have which are weaker than a path.
+     * Returns how far off a good cell may be. Causes make cells worse only: the tail on the better side is the noise's alone. If it
+     * is longer than a normal distribution's, it is extrapolated, as a power, to where one cell in {@link #RAILS} rails would be.
+     *
+     * @param far where it would be if it were normal, in standard deviations
      */
-    private double pathLimit(int m, double far, double[] rowEffects, double[] columnEffects) {
-        Metric metric = METRICS[m];
-        double limit = Math.max(Math.max(metric.path, far * noise[m]), tailOfBetterCells(m, rowEffects, columnEffects));
-        double begin = Math.max(metric.path * 0.3, 4 * noise[m]);
-        if (begin >= limit) {
-            return limit;
-        }
-        double[] outliers = new double[Math.max(16, size)];
-        int count = 0;
-        int weak = 0;
-        double weakSum = 0;
-        for (int cell = 0; cell < index.length; cell++) {
-            if (!usable(residual[m], cell)) {
-                continue;
-            }
-            double off = -excess(m, cell, rowEffects, columnEffects);
-            if (off > begin) {
-                if (count == outliers.length) {
-                    outliers = Arrays.copyOf(outliers, 2 * count);
-                }
-                outliers[count++] = off;
-                if (off < limit) {
-                    weak++;
-                    weakSum += off - begin;
-                }
-            }
-        }
-        if (weak == 0) {
-            return limit;
-        }
-        // Two more make an estimate of one or two outliers.
-        double exponential = begin + (weakSum + 0.8 * metric.path * 0.3 * 2) / (weak + 2) * Math.log(100.0 * weak);
-        if (count <= 50) {
-            return Math.max(limit, exponential);
-        }
-        double[] sorted = Arrays.copyOf(outliers, count);
-        Arrays.sort(sorted);
-        int kept = count - 10;
-        double quarter = sorted[kept * 3 / 4];
-        double sum = 0;
-        for (int i = kept * 3 / 4; i < kept; i++) {
-            sum += sorted[i] - quarter;
-        }
-        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
-        return Math.max(limit, Math.min(exponential, gap));
-    }
-
-    /**
-     * Returns how far off a good cell may be. Causes make cells worse only: the tail on the better side is the noise's alone. It is
-     * extrapolated, as a power, to where one cell in a thousand rails would be.
-     */
-    private double tailOfBetterCells(int m, double[] rowEffects, double[] columnEffects) {
+    private double tailOfBetterCells(Sign sign, double far) {
         int count = 0;
         for (int cell = 0; cell < index.length; cell++) {
-            if (usable(residual[m], cell)) {
-                double better = excess(m, cell, rowEffects, columnEffects);
-                if (better > 0) {
-                    buffer[count++] = better;
-                }
+            if (covers[cell] == 0 && sign.better(cell) > 0) {
+                buffer[count++] = sign.better(cell);
             }
         }
         if (count < 20) {
             return 0;
         }
-        double[] sorted = Arrays.copyOf(buffer, count);
-        Arrays.sort(sorted);
         int many = Math.max(5, Math.min(100, count / 10));
-        double base = sorted[count - many];
+        double least = Quantiles.of(buffer, count, (count - many) / (count - 1.0));
+        double[] better = Arrays.stream(buffer, 0, count)
+                .filter(each -> each >= least)
+                .sorted()
+                .toArray();
+        NormalDistribution normal = new NormalDistribution();
+        double base = least / normal.inverseCumulativeProbability(1 - many / (2.0 * count));
         double tail = 0;
         for (int top = 1; top <= 2; top++) {
-            double value = sorted[count - top];
-            tail = Math.max(
-                    tail, value * Math.pow(value / base, Math.log(1000.0 * top) / Math.log((double) many / top)));
+            double most = better[better.length - top];
+            double expected = normal.inverseCumulativeProbability(1 - top / (2.0 * count));
+            double longer = base > 0 ? Math.max(1, most / expected / base) : 1;
+            double power = Math.min(2.5, Math.log(RAILS * top) / Math.log((double) many / top));
+            tail = Math.max(tail, most * Math.pow(longer, power) * Math.max(1, far / expected));
         }
-        return Double.isNaN(tail) ? 0 : tail;
+        return tail;
     }
 
     // ---- the result ----
@@ -1130,10 +1288,6 @@ final class RailAnalysis {
 
     int cells() {
         return cells;
-    }
-
-    int failures() {
-        return failures;
     }
 
     int aboveLineRate() {
@@ -1174,12 +1328,6 @@ final class RailAnalysis {
             references.add(rail.reference[index[each[0] * size + each[1]]]);
         }
         return references;
-    }
-
-    @Nullable
-    String causeOf(int from, int to) {
-        int at = index[from * size + to];
-        return at < 0 ? null : rail.causes.get(at);
     }
 
     /** The cells of a cause, or of the good ones, as they were measured. */

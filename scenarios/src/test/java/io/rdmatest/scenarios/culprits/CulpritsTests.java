@@ -430,7 +430,7 @@ class CulpritsTests {
         assertThat(culprits.unexplained())
                 .singleElement()
                 .satisfies(cell -> assertThat(cell.from()).isEqualTo("n5"));
-        assertThat(culprits.lines()).contains("unexplained: 1 bad cell", "  n5 → n6 on rail0: failed, RETRY_EXCEEDED");
+        assertThat(culprits.lines()).contains("unexplained: 1 bad cell", "  n5 to n6 on rail0: failed, RETRY_EXCEEDED");
     }
 
     @Test
