@@ -32,7 +32,7 @@ public enum ExitStatus {
     REJECTED(6, "the peer listens, and rejected the connection"),
 
     /** The address has no route over an RDMA device. */
-    NO_ROUTE(7, "no route to the address over an RDMA device"),
+    NO_ROUTE(7, "no route to the address over an RDMA device, or over the one under test"),
 
     /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
     PEER_LOST(8, "peer lost: it disconnected or stopped acknowledging in mid-transfer"),

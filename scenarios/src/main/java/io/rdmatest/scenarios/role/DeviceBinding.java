@@ -88,18 +88,10 @@ final class DeviceBinding {
         FabricDevice wanted = context.device();
         boolean byIndex = wanted.node().gid().index().isPresent()
                 && wanted.portAttributes().linkLayer() == LinkLayer.ETHERNET;
-        if (!byIndex) {
-            require(wanted, queuePair.deviceName(), wanted.port(), queuePair.describe());
-            return;
-        }
-        AddressHandleAttributes vector = queuePair.query().addressVector();
-        if (vector == null) {
-            require(wanted, queuePair.deviceName(), wanted.port(), queuePair.describe());
-            return;
-        }
-        require(wanted, queuePair.deviceName(), vector.port(), queuePair.describe());
+        AddressHandleAttributes vector = byIndex ? queuePair.query().addressVector() : null;
+        require(wanted, queuePair.deviceName(), vector == null ? wanted.port() : vector.port(), queuePair.describe());
         GidEntry gid = wanted.gid();
-        if (vector.gidIndex() != gid.index()) {
+        if (vector != null && vector.gidIndex() != gid.index()) {
             throw new ScenarioException(
                     Reason.WRONG_DEVICE,
                     ("%s uses GID index %d of %s/%d (%s), not %d (%s, %s), which is under test. rdma_cm finds the index by the"
