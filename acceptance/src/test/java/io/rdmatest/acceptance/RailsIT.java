@@ -28,7 +28,7 @@ class RailsIT {
      * Gives the node a second interface on the segment, with a soft-RoCE device. Its argument is the last part of the address.
      * A macvlan would not do: the kernel adds the addresses of an upper interface to the GIDs of the lower one's device.
      */
-    private static final String RAIL = """
+    private static final String RAIL = Machines.AWAIT + """
             ip link add rail1 mtu 9000 type veth peer name port1 mtu 9000 && ip link set port1 up && ip link set eth0 promisc on &&
             tc qdisc add dev eth0 ingress &&
             tc filter add dev eth0 parent ffff: protocol all u32 match u32 0 0 action mirred egress mirror dev port1 &&
@@ -39,10 +39,7 @@ class RailsIT {
             done &&
             ip address add 10.77.0.$1/24 dev rail1 && ip link set rail1 up &&
             rdma link add rxe1 type rxe netdev rail1 || exit
-            tries=0
-            until grep -qs 0000:ffff:0a4d /sys/class/infiniband/rxe1/ports/1/gids/*; do
-                tries=$((tries + 1)); [ $tries -lt 300 ] || { echo 'rxe1 got no GID' >&2; exit 99; }; sleep 0.2
-            done
+            await grep -qs 0000:ffff:0a4d /sys/class/infiniband/rxe1/ports/1/gids/*
             chmod a+rw /dev/infiniband/*
             """;
 
