@@ -28,6 +28,9 @@ import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.rsocket.RSocket;
 import io.rdmatest.scenarios.PairScenarios;
+import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.scenarios.culprits.PairLine.Outcome;
+import io.rdmatest.scenarios.culprits.PairsReader;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -50,6 +53,7 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -251,6 +255,47 @@ class FaultsOnTwoNodes {
 
         assertThat(pairs.failure).isNull();
         assertThat(pairs.counts).containsEntry("good", "2.0").containsEntry("nodes given up", "0.0");
+        assertThat(pairs.last("a", "b").outcome()).isEqualTo(Outcome.MEASURED);
+        assertThat(pairs.last("b", "a").outcome()).isEqualTo(Outcome.MEASURED);
+    }
+
+    /** What one node sends is slow, and what it receives is not. */
+    @RdmaTest
+    void allPairsFindTheNodeThatSendsSlowly() throws Exception {
+        String shaping = "tc qdisc add dev eth0 root handle 1: prio"
+                + " && tc qdisc add dev eth0 parent 1:3 handle 30: netem rate 20mbit"
+                + " && tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3";
+        AllPairs pairs;
+        try {
+            String ignored = on(B, "sh", "-c", shaping);
+            pairs = AllPairs.measure();
+        } finally {
+            String ignored = on(B, "sh", "-c", "tc qdisc del dev eth0 root");
+        }
+
+        PairLine slow = pairs.last("b", "a");
+        PairLine good = pairs.last("a", "b");
+        assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("server a, client b: ");
+        assertThat(pairs.failure).hasMessageNotContaining("server b, client a: ");
+        assertThat(slow.bandwidth()).isBetween(10e6, 20e6).isLessThan(good.bandwidth() / 2);
+        assertThat(slow.attempts()).isEqualTo(2);
+        assertThat(slow.cause()).isEqualTo("OUTLIER");
+        assertThat(good.cause()).isNull();
+        assertThat(good.attempts()).isEqualTo(1);
+    }
+
+    /** Few round trips meet a loss, but in a stream many do. */
+    @RdmaTest
+    @Fault(loss = 1, nodes = "b")
+    void allPairsFindLittleLossByCountersAndRate() {
+        AllPairs pairs = AllPairs.measure();
+
+        assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("server a, client b: ");
+        PairLine lossy = pairs.last("b", "a");
+        assertThat(lossy.cause()).isIn("COUNTERS", "RETRY_EXCEEDED");
+        assertThat(lossy.fromCounters().getOrDefault("completer_retry_err", 0L)
+                        + lossy.toCounters().getOrDefault("out_of_seq_request", 0L))
+                .isPositive();
     }
 
     /** The medians may be those of a good fabric: counters and broken connections tell. */
@@ -279,11 +324,13 @@ class FaultsOnTwoNodes {
     private static final class AllPairs implements TestExecutionListener {
 
         private final Map<String, String> counts = new HashMap<>();
+        private List<PairLine> lines = List.of();
         private String matrix = "";
         private @Nullable Throwable failure;
 
         static AllPairs measure() {
             AllPairs pairs = new AllPairs();
+            Path file = Path.of("/tmp/pairs.jsonl");
             long begin = System.nanoTime();
             LauncherFactory.create(LauncherConfig.builder()
                             .enableTestExecutionListenerAutoRegistration(false)
@@ -293,12 +340,25 @@ class FaultsOnTwoNodes {
                                     .selectors(selectClass(PairScenarios.class))
                                     .configurationParameter("rdma.fabric", "microvm-2")
                                     .configurationParameter("rdma.pairs", "true")
+                                    .configurationParameter("rdma.pairs.file", file.toString())
                                     .configurationParameter("rdma.counters", "fail")
                                     .build(),
                             pairs);
             System.out.println("  all pairs took " + (System.nanoTime() - begin) / 1_000_000 + " ms, failure: "
                     + pairs.failure + System.lineSeparator() + pairs.matrix.indent(4));
+            try {
+                pairs.lines = new PairsReader().read(file);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
             return pairs;
+        }
+
+        PairLine last(String from, String to) {
+            return lines.stream()
+                    .filter(line -> line.from().equals(from) && line.to().equals(to))
+                    .reduce((first, second) -> second)
+                    .orElseThrow();
         }
 
         @Override

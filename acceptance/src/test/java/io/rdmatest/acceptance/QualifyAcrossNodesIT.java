@@ -1,10 +1,13 @@
 package io.rdmatest.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.acceptance.Machines.Ended;
+import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.scenarios.culprits.PairsReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -122,11 +125,32 @@ class QualifyAcrossNodesIT {
         assertThat(measured.path("good").path("value").asInt()).isEqualTo(2);
         // Both directions of 200 round trips and of 10 before them, for two pairs; one that stands out is measured
         // again, and on a loaded host a pair ends with fewer.
-        long pair = 2 * 210 * 64;
+        // Two streams over two queue pairs are verified at their ends.
+        long pair = 2 * 210 * 64 + 2 * (4 * 65536 + 64 * 64);
         assertThat(scenario.path(0).path("bytesVerified").asLong())
                 .isPositive()
                 .isLessThanOrEqualTo(4 * pair)
                 .matches(bytes -> bytes % (2 * 64) == 0, "whole round trips");
+        assertThat(measured.path("bandwidth minimum").path("value").asDouble()).isPositive();
+        assertThat(measured.path("message rate median").path("value").asDouble())
+                .isPositive();
+        assertThat(measured.path("p50 median").path("value").asDouble()).isPositive();
+        // Of a second attempt there is another line.
+        assertThat(new PairsReader().read(elsewhere.resolve("pairs.jsonl")))
+                .hasSizeBetween(2, 4)
+                .allSatisfy(cell -> {
+                    assertThat(cell.outcome()).isEqualTo(PairLine.Outcome.MEASURED);
+                    assertThat(cell.bandwidth()).isPositive();
+                    assertThat(cell.messageRate()).isPositive();
+                    assertThat(cell.latencyP50()).isPositive();
+                    assertThat(cell.lineRate()).isNaN();
+                    assertThat(cell.bytesVerified()).isPositive().isLessThanOrEqualTo(pair);
+                    assertThat(cell.fromCounters()).containsKey("sent_pkts");
+                    assertThat(cell.toCounters()).containsKey("rcvd_pkts");
+                })
+                .extracting(PairLine::from, PairLine::to)
+                .contains(tuple("a", "b"), tuple("b", "a"));
+        assertThat(ended.output()).contains("rail0, bandwidth in Gb/s, from \\ to:", "Pairs    " + elsewhere);
     }
 
     @Test

@@ -65,6 +65,7 @@ final class FabricReader extends CheckedYaml {
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,9})?) ?(ns|us|ms|s)");
+    private static final Pattern PERCENT = Pattern.compile("(\\d{1,3}(?:\\.\\d{1,9})?) ?%");
     private static final Map<String, Long> NANOS =
             Map.of("ns", 1L, "us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L);
     private static final BigDecimal LONGEST = BigDecimal.valueOf(1_000_000_000_000L);
@@ -523,12 +524,12 @@ final class FabricReader extends CheckedYaml {
     private Thresholds thresholds(org.snakeyaml.engine.v2.nodes.Node value) {
         int before = problemCount();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys =
-                mapping(value, "thresholds", List.of("round-trip", "throughput"), List.of());
+                mapping(value, "thresholds", List.of("round-trip", "throughput", "bandwidth"), List.of());
         if (keys == null) {
             return Thresholds.NONE;
         }
         if (keys.isEmpty() && problemCount() == before) {
-            problem(value, "thresholds demands nothing; give round-trip or throughput, or leave it out");
+            problem(value, "thresholds demands nothing; give round-trip, throughput or bandwidth, or leave it out");
         }
         Map<Thresholds.Percentile, Duration> roundTrip = new EnumMap<>(Thresholds.Percentile.class);
         org.snakeyaml.engine.v2.nodes.Node times = keys.get("round-trip");
@@ -545,8 +546,28 @@ final class FabricReader extends CheckedYaml {
             }
         }
         org.snakeyaml.engine.v2.nodes.Node throughput = keys.get("throughput");
+        org.snakeyaml.engine.v2.nodes.Node bandwidth = keys.get("bandwidth");
         return new Thresholds(
-                roundTrip, throughput == null ? null : Rate.ofGigabitsPerSecond(gigabits(throughput, "throughput")));
+                roundTrip,
+                throughput == null ? null : Rate.ofGigabitsPerSecond(gigabits(throughput, "throughput")),
+                bandwidth == null ? 0 : share(bandwidth, "bandwidth"));
+    }
+
+    /** Reads a number of percent as a share, 1 being all; 0 if it is none. */
+    private double share(org.snakeyaml.engine.v2.nodes.Node value, String what) {
+        Matcher matcher = PERCENT.matcher(text(value));
+        if (matcher.matches()) {
+            double percent = Double.parseDouble(matcher.group(1));
+            if (percent > 0 && percent <= 100) {
+                return percent / 100;
+            }
+        }
+        problem(
+                value,
+                what + " " + shown(value)
+                        + " is not a share of the line rate; allowed: more than 0 % and at most 100 %,"
+                        + " such as 90 %");
+        return 0;
     }
 
     private Duration duration(org.snakeyaml.engine.v2.nodes.Node value, String what) {

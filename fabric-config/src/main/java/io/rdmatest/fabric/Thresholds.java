@@ -11,12 +11,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param roundTrip the most that the percentiles of a round trip may take; may be empty
  * @param throughput the least throughput of a stream; null if none is demanded
+ * @param bandwidth the least bandwidth between two nodes as a share of the line rate, 0 to 1, 1 being all of it; 0 if none is
+ *     demanded
  */
 public record Thresholds(
-        Map<Percentile, Duration> roundTrip, @Nullable Rate throughput) {
+        Map<Percentile, Duration> roundTrip, @Nullable Rate throughput, double bandwidth) {
 
     /** Demands nothing. */
-    public static final Thresholds NONE = new Thresholds(Map.of(), null);
+    public static final Thresholds NONE = new Thresholds(Map.of(), null, 0);
 
     /** A percentile of a distribution; {@link #toString()} is its name in fabric files and reports. */
     public enum Percentile {
@@ -42,10 +44,22 @@ public record Thresholds(
         }
     }
 
-    /** Copies the percentiles. */
+    /**
+     * Copies the percentiles.
+     *
+     * @throws IllegalArgumentException if the share is not from 0 to 1
+     */
     public Thresholds {
+        if (!(bandwidth >= 0 && bandwidth <= 1)) {
+            throw new IllegalArgumentException("A share of the line rate is from 0 to 1, not " + bandwidth);
+        }
         EnumMap<Percentile, Duration> copy = new EnumMap<>(Percentile.class);
         copy.putAll(roundTrip);
         roundTrip = Collections.unmodifiableMap(copy);
+    }
+
+    /** Creates thresholds that demand no bandwidth. */
+    public Thresholds(Map<Percentile, Duration> roundTrip, @Nullable Rate throughput) {
+        this(roundTrip, throughput, 0);
     }
 }

@@ -258,6 +258,11 @@ class FabricMistakesTests {
                         "thresholds: { round-trip: { p99: 20 } }",
                         "lab.yaml:2:34: round-trip p99 '20' is not a time; allowed: a number with ns, us, ms or s, from 1ns to 1000s, such as 12.5us"),
                 new Mistake(
+                        "a share of the line rate without its unit",
+                        "faults: forbidden",
+                        "thresholds: { bandwidth: 90 }",
+                        "lab.yaml:2:26: bandwidth '90' is not a share of the line rate; allowed: more than 0 % and at most 100 %, such as 90 %"),
+                new Mistake(
                         "a percentile that is not kept",
                         "faults: forbidden",
                         "thresholds: { round-trip: { p95: 20us } }",

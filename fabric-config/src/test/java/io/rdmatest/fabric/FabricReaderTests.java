@@ -176,6 +176,7 @@ class FabricReaderTests {
                 thresholds:
                   round-trip: { p50: 12.5us, p99: 1 ms, p99.9: 2ms, max: 1s }
                   throughput: 90
+                  bandwidth: 92.5 %
                 nodes: [{ name: a }]
                 """);
         assertThat(fabric.faultsAllowed()).isTrue();
@@ -191,7 +192,8 @@ class FabricReaderTests {
                                 Duration.ofMillis(2),
                                 Thresholds.Percentile.MAX,
                                 Duration.ofSeconds(1)),
-                        Rate.ofGigabitsPerSecond(90)));
+                        Rate.ofGigabitsPerSecond(90),
+                        0.925));
         // With another device in the place of the local one, the fabric's terms are the same.
         assertThat(fabric.withDevice("rxe0").thresholds()).isEqualTo(fabric.thresholds());
         assertThat(fabric.withDevice("rxe0").faultsAllowed()).isTrue();

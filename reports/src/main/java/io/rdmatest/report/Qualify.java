@@ -12,6 +12,7 @@ import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import io.rdmatest.scenarios.PairScenarios;
+import io.rdmatest.scenarios.PairSettings;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -27,6 +29,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
@@ -72,6 +75,8 @@ public final class Qualify implements Callable<Integer> {
 
     private static final String PAIRS = "PairScenarios.roundTrips";
 
+    private static final String PAIRS_FILE = "pairs.jsonl";
+
     private static final String PAIRS_SETTING = "rdma.pairs";
     private static final Map<String, String> STRICT =
             Map.of(RdmaConfiguration.AUDIT, "kernel", RdmaConfiguration.COUNTERS, "fail");
@@ -85,6 +90,7 @@ public final class Qualify implements Callable<Integer> {
     private static final Set<String> OWN_SETTINGS = Set.of(
             ReportConfiguration.DIRECTORY,
             ReportConfiguration.PROGRESS,
+            PairSettings.FILE,
             ScenarioRunner.GO_ON,
             ScenarioRunner.HELD,
             RESULTS_SETTING);
@@ -112,9 +118,40 @@ public final class Qualify implements Callable<Integer> {
 
     @Option(
             names = "--pairs",
-            description = "Measure round trips between all pairs of the fabric's nodes; no other scenarios unless"
-                    + " --scenario names them.")
-    private boolean pairs;
+            arity = "0..1",
+            fallbackValue = "",
+            paramLabel = "latency,bandwidth,rate",
+            description =
+                    "Measure latency, bandwidth and message rate between all pairs of the fabric's nodes, or those"
+                            + " of the three that are named; no other scenarios unless --scenario names them. pairs.jsonl has a"
+                            + " line for each pair.")
+    private @Nullable String pairs;
+
+    @Option(
+            names = "--pairs-qps",
+            paramLabel = "NUMBER",
+            description = "Queue pairs of each stream of --pairs, 1 to 64 (default: 4, where a device is software 2).")
+    private @Nullable String pairsQps;
+
+    @Option(
+            names = "--pairs-size",
+            paramLabel = "BYTES",
+            description = "Bytes of a message where --pairs measures the bandwidth, 1 to 16777216 (default: 65536).")
+    private @Nullable String pairsSize;
+
+    @Option(
+            names = "--pairs-time",
+            paramLabel = "SECONDS",
+            description =
+                    "How long --pairs measures the bandwidth, and how long the message rate, of each pair, 0.01 to"
+                            + " 60 (default: 0.5).")
+    private @Nullable String pairsTime;
+
+    @Option(
+            names = "--pairs-operation",
+            paramLabel = "write|read",
+            description = "How --pairs moves data (default: write).")
+    private @Nullable String pairsOperation;
 
     @Option(
             names = "--wire",
@@ -185,7 +222,8 @@ public final class Qualify implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            description = "End the run after so many seconds (default: 1800, and with --pairs 5 more for each round).")
+            description = "End the run after so many seconds (default: 1800, and with --pairs 7 more for each round, or"
+                    + " more if --pairs-time is longer).")
     private @Nullable Integer timeout;
 
     private int timeoutSeconds = 1800;
@@ -286,7 +324,7 @@ public final class Qualify implements Callable<Integer> {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
             }
         }
-        if (pairs) {
+        if (pairs != null) {
             scenarios.add(PAIRS);
         }
         if (list || !scenarios.isEmpty()) {
@@ -303,7 +341,18 @@ public final class Qualify implements Callable<Integer> {
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
         setting(FabricConfiguration.DEVICE, device);
-        setting(PAIRS_SETTING, pairs ? "true" : null);
+        setting(PAIRS_SETTING, pairs != null ? "true" : null);
+        setting(PairSettings.MEASURE, pairs == null || pairs.isEmpty() ? null : pairs);
+        setting(PairSettings.QPS, pairsQps);
+        setting(PairSettings.SIZE, pairsSize);
+        setting(PairSettings.TIME, pairsTime);
+        setting(PairSettings.OPERATION, pairsOperation);
+        PairSettings pairSettings;
+        try {
+            pairSettings = PairSettings.read(key -> Optional.ofNullable(settings.get(key)));
+        } catch (IllegalArgumentException e) {
+            return usage(e.getMessage());
+        }
         setting(WIRE_SETTING, wire ? "true" : null);
         Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
@@ -333,8 +382,9 @@ public final class Qualify implements Callable<Integer> {
         if (wrong != null) {
             return usage(wrong);
         }
-        if (pairs && read != null && timeout == null) {
-            timeoutSeconds += Math.toIntExact(PairScenarios.limitOfRounds(read).toSeconds());
+        if (pairs != null && read != null && timeout == null) {
+            timeoutSeconds += Math.toIntExact(
+                    PairScenarios.limitOfRounds(read, pairSettings).toSeconds());
         }
         machines = read == null ? 0 : read.microvms();
         try {
@@ -347,6 +397,7 @@ public final class Qualify implements Callable<Integer> {
         ReportGenerator.deleteRecursively(journal);
         ReportGenerator.deleteRecursively(results);
         ReportGenerator.deleteRecursively(repeated());
+        Files.deleteIfExists(measuredPairs());
         if (setUp() != 0) {
             return 3;
         }
@@ -399,6 +450,11 @@ public final class Qualify implements Callable<Integer> {
         leftovers.end();
         says.join(END_OF_CHILD);
         errors.join(END_OF_CHILD);
+    }
+
+    /** Where the scenarios write what they measure between two nodes. */
+    private Path measuredPairs() {
+        return target.resolve(PAIRS_FILE);
     }
 
     /** Where runs that are made again leave their journals. */
@@ -552,7 +608,7 @@ public final class Qualify implements Callable<Integer> {
     /** Returns what is wrong about the options that name nodes or a rail, or are about several; null if nothing is. */
     private @Nullable String wrongNodes(@Nullable Fabric read, @Nullable String server, @Nullable String client) {
         // As settings, these have no effect on one node.
-        String across = pairs ? "--pairs" : wire ? "--wire" : null;
+        String across = pairs != null ? "--pairs" : wire ? "--wire" : null;
         if (read == null) {
             if (server != null || client != null) {
                 return "--server and --client are nodes of a fabric: name it with --fabric";
@@ -649,7 +705,9 @@ public final class Qualify implements Callable<Integer> {
                 "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
                 "-D" + ReportConfiguration.PROGRESS + "=true",
                 "-D" + ScenarioRunner.HELD + "=true",
-                "-D" + RESULTS_SETTING + "=" + results));
+                "-D" + RESULTS_SETTING + "=" + results,
+                // Beside the journal, where the machine may write.
+                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(PAIRS_FILE)));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
@@ -824,7 +882,11 @@ public final class Qualify implements Callable<Integer> {
             }
             // First of all: whatever else goes wrong, it is there.
             generator.writeSummary(run);
+            Path pairsFile = keepPairs(generator);
             table(run);
+            if (pairsFile != null) {
+                PairTables.print(pairsFile, out::println);
+            }
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
             } else if (cutOff) {
@@ -842,6 +904,9 @@ public final class Qualify implements Callable<Integer> {
             int compared = generator.tellChanges(out::println);
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
+            if (pairsFile != null) {
+                out.println("Pairs    " + pairsFile);
+            }
             status = lost != null
                     ? 3
                     : run.outcome() == Outcome.QUALIFIED
@@ -856,6 +921,19 @@ public final class Qualify implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Puts the measured pairs beside the summary; null if there are none. */
+    private @Nullable Path keepPairs(ReportGenerator generator) throws IOException {
+        Path there = measuredPairs();
+        if (!Files.exists(there)) {
+            return null;
+        }
+        Path here = generator.summary().resolveSibling(PAIRS_FILE);
+        if (!here.equals(there)) {
+            Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
+        }
+        return here;
     }
 
     private String lastWords(int most) {

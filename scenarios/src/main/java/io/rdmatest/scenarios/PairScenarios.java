@@ -9,15 +9,18 @@ import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
+import io.rdmatest.scenarios.pairs.Metric;
 import io.rdmatest.scenarios.pairs.Pair;
+import io.rdmatest.scenarios.pairs.Rates;
 import io.rdmatest.scenarios.pairs.Sample;
 import io.rdmatest.scenarios.pairs.Tournament;
 import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.role.NodeRoles;
-import io.rdmatest.scenarios.role.PairPing;
+import io.rdmatest.scenarios.role.PairRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
 import io.rdmatest.scenarios.role.PingPongRoles.Pace;
 import io.rdmatest.scenarios.role.PingPongRoles.Plan;
@@ -29,22 +32,32 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** All ordered pairs of the fabric's nodes, over each of its rails. */
+/** All ordered pairs of the fabric's nodes, over each of its rails. Data flows from the client to the server of a pair. */
 @RdmaTest(timeout = "24 h")
 @ExtendWith(ScenarioSettingsExtension.class)
 @DisplayName("All pairs")
 public class PairScenarios {
 
+    /** Bytes of a message of round trips, and where the message rate is measured. */
     private static final int SIZE = 64;
+
+    /** What the file of results calls the rail of a fabric without rails. */
+    private static final String ONLY_RAIL = "rail0";
+
+    private static final int QPS_OF_SOFTWARE = 2;
+    private static final int QPS_OF_HARDWARE = 4;
 
     /** Round trips of each pair that load classes and are not measured. */
     private static final int UNMEASURED = 10;
@@ -61,9 +74,6 @@ public class PairScenarios {
     /** What a run of any size may take beside its rounds: nodes to be started, others to be given up. */
     private static final Duration LIMIT = Duration.ofMinutes(20);
 
-    /** What a round may take on average. */
-    private static final Duration LIMIT_OF_ROUND = Duration.ofSeconds(5);
-
     /** Longer limits than this are those of the test's method. */
     private static final Duration LONGEST_LIMIT = Duration.ofHours(23);
 
@@ -74,7 +84,7 @@ public class PairScenarios {
     private static final Duration NEWS = Duration.ofMinutes(1);
 
     @Test
-    @DisplayName("round trips between all nodes")
+    @DisplayName("latency, bandwidth and message rate between all nodes")
     void roundTrips(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
             throws InterruptedException {
         if (!settings.allPairs()) {
@@ -87,29 +97,36 @@ public class PairScenarios {
         AllPairs.Rules rules = new AllPairs.Rules(
                 settings.pairsOutlier(),
                 demanded == null ? Double.POSITIVE_INFINITY : demanded.toNanos() / 1e3,
+                nodes.thresholds().bandwidth(),
                 counters.areJudged());
-        Duration limit = LIMIT.plus(limitOfRounds(nodes));
+        Duration limit = LIMIT.plus(limitOfRounds(nodes, settings.pairs()));
         if (limit.compareTo(LONGEST_LIMIT) > 0) {
             limit = LONGEST_LIMIT;
         }
         String words = limit.toMinutes() + " min";
         long deadline = System.nanoTime() + limit.toNanos();
         Findings findings = new Findings();
-        for (String rail : nodes.rails()) {
-            List<String> names = nodes.on(rail);
-            if (names.size() < 2) {
-                findings.unknown.add("rail " + rail + " connects no two nodes");
-                continue;
+        PairsFile file = PairsFile.begin(settings.pairs().file());
+        try (file) {
+            for (String rail : nodes.rails()) {
+                List<String> names = nodes.on(rail);
+                if (names.size() < 2) {
+                    findings.unknown.add("rail " + rail + " connects no two nodes");
+                    continue;
+                }
+                Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules, file);
+                try {
+                    report.step(
+                            "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
+                            () -> measured.run(deadline, words));
+                } finally {
+                    // Also of a run that was interrupted.
+                    measured.report(findings);
+                }
             }
-            Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules);
-            try {
-                report.step(
-                        "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
-                        () -> measured.run(deadline, words));
-            } finally {
-                // Also of a run that was interrupted.
-                measured.report(findings);
-            }
+        }
+        if (file.failure() != null) {
+            findings.unknown.add(file.failure());
         }
         findings.judge();
     }
@@ -118,19 +135,20 @@ public class PairScenarios {
      * Returns how long the rounds of all pairs of a fabric may take, over all of its rails: it grows with the number of rounds.
      *
      * @param fabric the fabric, on one rail if that is chosen
-     * @return 5 s for each round, which is several times what a round takes on a good fabric
+     * @param settings what is measured in a round
+     * @return the sum of {@link PairSettings#limitOfRound()} of all rounds
      */
-    public static Duration limitOfRounds(Fabric fabric) {
-        return limitOfRounds(new Nodes(fabric));
+    public static Duration limitOfRounds(Fabric fabric, PairSettings settings) {
+        return limitOfRounds(new Nodes(fabric), settings);
     }
 
-    private static Duration limitOfRounds(Nodes nodes) {
+    private static Duration limitOfRounds(Nodes nodes, PairSettings settings) {
         long rounds = nodes.rails().stream()
                 .mapToInt(rail -> nodes.on(rail).size())
                 .filter(number -> number > 1)
                 .mapToLong(number -> new Tournament(number).rounds())
                 .sum();
-        return LIMIT_OF_ROUND.multipliedBy(rounds);
+        return settings.limitOfRound().multipliedBy(rounds);
     }
 
     /** What speaks against the fabric, and what is not known of it; of all rails. */
@@ -165,6 +183,12 @@ public class PairScenarios {
         }
     }
 
+    /** What of a pair goes to the file of results alone. */
+    private record Details(long bytesVerified, Map<String, Long> fromCounters, Map<String, Long> toCounters) {
+
+        static final Details NONE = new Details(0, Map.of(), Map.of());
+    }
+
     /** All pairs of the nodes that one rail connects. */
     private static final class Rail {
 
@@ -174,9 +198,11 @@ public class PairScenarios {
         private final CountersThere counters;
         private final RdmaReport report;
         private final ScenarioSettings settings;
+        private final PairsFile file;
         private final AllPairs all;
         private final AtomicLong verified = new AtomicLong();
         private final Map<String, String> unread = new ConcurrentHashMap<>();
+        private final Map<Pair, Details> details = new ConcurrentHashMap<>();
         private final Set<Pair> told = new HashSet<>();
         private long lastNews = System.nanoTime();
         private int parts;
@@ -188,14 +214,16 @@ public class PairScenarios {
                 CountersThere counters,
                 RdmaReport report,
                 ScenarioSettings settings,
-                AllPairs.Rules rules) {
+                AllPairs.Rules rules,
+                PairsFile file) {
             this.nodes = nodes;
             this.rail = rail;
             this.names = names;
             this.counters = counters;
             this.report = report;
             this.settings = settings;
-            this.all = new AllPairs(names.size(), rules, this::measure);
+            this.file = file;
+            this.all = new AllPairs(names.size(), rules, this::measure, this::write);
         }
 
         void run(long deadline, String limit) throws InterruptedException {
@@ -219,36 +247,101 @@ public class PairScenarios {
          */
         private Sample measure(Pair pair) {
             Duration step = settings.stepTimeout();
-            int iterations = settings.pingPongIterations();
-            Plan serverPlan = Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, SLOW_HOST.plus(step));
-            Plan clientPlan = Plan.of(PingPongRoles.Operation.SEND, SIZE, iterations, step.dividedBy(2));
-            Pace pace = new Pace(UNMEASURED, PINGS);
             Place serverPlace = nodes.place(names.get(pair.server()), rail);
             Place clientPlace = nodes.place(names.get(pair.client()), rail);
-            boolean counted = counters.areWanted();
-            LocalRoles.Pair<PairPing.Result, PairPing.Result> results = NodeRoles.runPair(
+            int queuePairs = queuePairs(serverPlace, clientPlace);
+            LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results = NodeRoles.runPair(
                     serverPlace,
-                    new PairPing.Server(serverPlan, pace, counted),
+                    new PairRoles.Server(plan(queuePairs, SLOW_HOST.plus(step))),
                     clientPlace,
-                    new PairPing.Client(clientPlan, pace, counted),
-                    SLOW_HOST.multipliedBy(2).plus(step.multipliedBy(3)));
-            PairPing.Result server = results.server();
-            PairPing.Result client = results.client();
-            verified.addAndGet(server.bytesVerified() + client.bytesVerified());
+                    new PairRoles.Client(plan(queuePairs, step.dividedBy(2))),
+                    SLOW_HOST
+                            .multipliedBy(2)
+                            .plus(step.multipliedBy(5))
+                            .plus(settings.pairs().streams().multipliedBy(2)));
+            PairRoles.Result server = results.server();
+            PairRoles.Result client = results.client();
+            long bytes = server.bytesVerified() + client.bytesVerified();
+            verified.addAndGet(bytes);
+            details.put(pair, new Details(bytes, client.increased(), server.increased()));
             if (server.iterations() != client.iterations()) {
                 throw new AssertionError("the server answered %d round trips, and the client had %d answers"
                         .formatted(server.iterations(), client.iterations()));
             }
+            boolean timed = client.count() > 0;
             return new Sample(
-                    client.p50() / 1e3,
-                    client.p99() / 1e3,
-                    client.max() / 1e3,
+                    timed ? client.p50() / 1e3 : Double.NaN,
+                    timed ? client.p99() / 1e3 : Double.NaN,
+                    timed ? client.max() / 1e3 : Double.NaN,
                     client.count(),
+                    rates(server, client),
                     losses(server, serverPlace),
                     losses(client, clientPlace));
         }
 
-        private SortedMap<String, Long> losses(PairPing.Result side, Place place) {
+        private PairRoles.Plan plan(int queuePairs, Duration timeout) {
+            PairSettings pairs = settings.pairs();
+            Set<Metric> measure = pairs.measure();
+            return new PairRoles.Plan(
+                    measure.contains(Metric.LATENCY)
+                            ? Plan.of(PingPongRoles.Operation.SEND, SIZE, settings.pingPongIterations(), timeout)
+                            : null,
+                    new Pace(UNMEASURED, PINGS),
+                    pairs.operation(),
+                    queuePairs,
+                    measure.contains(Metric.BANDWIDTH) ? pairs.size() : 0,
+                    measure.contains(Metric.RATE) ? SIZE : 0,
+                    pairs.time(),
+                    timeout,
+                    counters.areWanted());
+        }
+
+        private int queuePairs(Place... places) {
+            if (settings.pairs().queuePairs() > 0) {
+                return settings.pairs().queuePairs();
+            }
+            boolean software = Stream.of(places)
+                    .map(place -> place.facts().environment().getOrDefault("driver", ""))
+                    .anyMatch(PairRoles::isSoftware);
+            return software ? QPS_OF_SOFTWARE : QPS_OF_HARDWARE;
+        }
+
+        /** Of a stream, the side has the times that posted its requests. */
+        private static Rates rates(PairRoles.Result server, PairRoles.Result client) {
+            long slower = Math.min(server.lineRate(), client.lineRate());
+            return new Rates(
+                    server.bandwidth().plus(client.bandwidth()).bitsPerSecond(),
+                    server.rate().plus(client.rate()).messagesPerSecond(),
+                    slower > 0 ? slower : Double.NaN);
+        }
+
+        /** Writes a pair to the file of results, as it is by now. */
+        private void write(Cell cell) {
+            Details found = details.remove(cell.pair());
+            Details known = found == null ? Details.NONE : found;
+            Sample sample = cell.sample();
+            Rates rates = sample == null ? Rates.NONE : sample.rates();
+            file.write(new PairLine(
+                    rail.isEmpty() ? ONLY_RAIL : rail,
+                    names.get(cell.pair().client()),
+                    names.get(cell.pair().server()),
+                    null,
+                    null,
+                    cell.attempts(),
+                    PairLine.Outcome.valueOf(cell.outcome().name()),
+                    cell.cause() == null ? null : cell.cause().name(),
+                    rates.lineRate(),
+                    rates.bandwidth(),
+                    rates.messageRate(),
+                    sample == null ? Double.NaN : sample.p50() / 1e6,
+                    sample == null ? Double.NaN : sample.p99() / 1e6,
+                    sample == null ? 0 : sample.count(),
+                    known.bytesVerified(),
+                    known.fromCounters(),
+                    known.toCounters()));
+        }
+
+        private SortedMap<String, Long> losses(PairRoles.Result side, Place place) {
             if (side.unread() != null) {
                 unread.put(place.name(), side.unread());
             }
@@ -287,12 +380,28 @@ public class PairScenarios {
                             names.get(cell.pair().server()),
                             names.get(cell.pair().client()));
             Sample sample = cell.sample();
-            String values = sample == null
-                    ? ""
-                    : "median %.4g us, 99th percentile %.4g us, longest %.4g us of %d"
-                            .formatted(sample.p50(), sample.p99(), sample.max(), sample.count());
+            String values = sample == null ? "" : values(sample);
             String reason = reason(cell);
             return prefix + values + (reason.isEmpty() || values.isEmpty() ? "" : "; ") + reason;
+        }
+
+        private static String values(Sample sample) {
+            List<String> values = new ArrayList<>();
+            if (sample.count() > 0) {
+                values.add("median %.4g us, 99th percentile %.4g us, longest %.4g us of %d"
+                        .formatted(sample.p50(), sample.p99(), sample.max(), sample.count()));
+            }
+            Rates rates = sample.rates();
+            if (!Double.isNaN(rates.bandwidth())) {
+                values.add("%.4g Gb/s".formatted(rates.bandwidth() / 1e9)
+                        + (Double.isNaN(rates.share())
+                                ? ""
+                                : " (%.3g %% of the line rate)".formatted(100 * rates.share())));
+            }
+            if (!Double.isNaN(rates.messageRate())) {
+                values.add("%.4g Mmsg/s".formatted(rates.messageRate() / 1e6));
+            }
+            return String.join(", ", values);
         }
 
         private static String reason(Cell cell) {
@@ -309,8 +418,8 @@ public class PairScenarios {
 
         void report(Findings findings) {
             List<Cell> cells = all.cells();
-            StringBuilder text =
-                    new StringBuilder(AllPairs.matrix(names, cells, "median round trip of " + SIZE + " bytes in us"));
+            cells.stream().filter(cell -> cell.attempts() == 0).forEach(this::write);
+            StringBuilder text = matrices(cells);
             all.givenUp().forEach((node, why) -> {
                 findings.givenUp.add(prefix() + "node " + names.get(node) + ": " + why);
                 text.append(System.lineSeparator())
@@ -341,6 +450,7 @@ public class PairScenarios {
             }
             report.bytesVerified(verified.get());
             report.attachment(title(), "text/plain", text.toString());
+            measurements(cells);
             count("pairs", cells.size(), Better.NEITHER);
             for (Verdict verdict : Verdict.values()) {
                 count(
@@ -349,6 +459,76 @@ public class PairScenarios {
                         verdict == Verdict.GOOD ? Better.HIGHER : Better.LOWER);
             }
             count("nodes given up", all.givenUp().size(), Better.LOWER);
+        }
+
+        private StringBuilder matrices(List<Cell> cells) {
+            StringBuilder text = new StringBuilder();
+            for (Metric metric : settings.pairs().measure()) {
+                text.append(
+                        switch (metric) {
+                            case LATENCY ->
+                                AllPairs.matrix(
+                                        names, cells, "median round trip of " + SIZE + " bytes in us", Sample::p50);
+                            case BANDWIDTH ->
+                                AllPairs.matrix(
+                                        names,
+                                        cells,
+                                        "bandwidth to the server in Gb/s",
+                                        sample -> sample.rates().bandwidth() / 1e9);
+                            case RATE ->
+                                AllPairs.matrix(
+                                        names,
+                                        cells,
+                                        "rate of messages of " + SIZE + " bytes to the server in Mmsg/s",
+                                        sample -> sample.rates().messageRate() / 1e6);
+                        });
+                text.append(System.lineSeparator());
+            }
+            return text;
+        }
+
+        /** Measures the rail by its pairs: what the worst one reaches, and the one in the middle. */
+        private void measurements(List<Cell> cells) {
+            List<Sample> samples =
+                    cells.stream().map(Cell::sample).filter(Objects::nonNull).toList();
+            double[] bandwidths = sorted(samples, sample -> sample.rates().bandwidth() / 1e9);
+            if (bandwidths.length > 0) {
+                rate("bandwidth median", median(bandwidths), "Gb/s", bandwidths.length);
+                rate("bandwidth minimum", bandwidths[0], "Gb/s", bandwidths.length);
+            }
+            double[] rates = sorted(samples, sample -> sample.rates().messageRate() / 1e6);
+            if (rates.length > 0) {
+                rate("message rate median", median(rates), "Mmsg/s", rates.length);
+                rate("message rate minimum", rates[0], "Mmsg/s", rates.length);
+            }
+            double[] medians = sorted(samples, Sample::p50);
+            if (medians.length > 0) {
+                time("p50 minimum", medians[0], medians.length);
+                time("p50 median", median(medians), medians.length);
+                time("p50 maximum", medians[medians.length - 1], medians.length);
+            }
+        }
+
+        private static double[] sorted(List<Sample> samples, ToDoubleFunction<Sample> value) {
+            return samples.stream()
+                    .mapToDouble(value)
+                    .filter(each -> !Double.isNaN(each))
+                    .sorted()
+                    .toArray();
+        }
+
+        private static double median(double[] sorted) {
+            int middle = sorted.length / 2;
+            return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        }
+
+        private void rate(String what, double value, String unit, int pairs) {
+            report.measurement(Measurement.rate(prefix() + what, value, unit).of(pairs));
+        }
+
+        private void time(String what, double micros, int pairs) {
+            report.measurement(new Measurement(
+                    prefix() + what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
         }
 
         private void count(String what, long value, Better better) {

@@ -16,6 +16,7 @@ import java.util.function.Function;
  * @param stepTimeout how long a role waits for any one step, {@value #STEP_TIMEOUT}
  * @param allPairs whether all pairs of the fabric's nodes are measured, {@value #PAIRS}
  * @param pairsOutlier by which factor above what is usual among all pairs one is bad, {@value #PAIRS_OUTLIER}
+ * @param pairs what is measured of them, and how
  * @param wire whether what passes between nodes is captured and judged, {@value #WIRE}
  */
 public record ScenarioSettings(
@@ -25,6 +26,7 @@ public record ScenarioSettings(
         Duration stepTimeout,
         boolean allPairs,
         double pairsOutlier,
+        PairSettings pairs,
         boolean wire) {
 
     /** Round trips of a ping-pong, at least 1; 200 unless set. */
@@ -59,11 +61,12 @@ public record ScenarioSettings(
                 Duration.ofMillis(Math.round(1000 * number(configuration, STEP_TIMEOUT, 20, 0.001, 3600))),
                 oneOf(configuration, PAIRS, "false", "true").equals("true"),
                 number(configuration, PAIRS_OUTLIER, 3, 1.001, 1e6),
+                PairSettings.read(configuration),
                 oneOf(configuration, WIRE, "false", "true").equals("true"));
     }
 
     /** Reads a word; the first one allowed is that of a key that is not set. */
-    private static String oneOf(Function<String, Optional<String>> configuration, String key, String... allowed) {
+    static String oneOf(Function<String, Optional<String>> configuration, String key, String... allowed) {
         String word = configuration.apply(key).orElse(allowed[0]);
         if (!List.of(allowed).contains(word)) {
             throw new IllegalArgumentException("%s=%s: allowed are %s".formatted(key, word, List.of(allowed)));
@@ -71,7 +74,7 @@ public record ScenarioSettings(
         return word;
     }
 
-    private static double number(
+    static double number(
             Function<String, Optional<String>> configuration, String key, double unset, double least, double most) {
         Optional<String> text = configuration.apply(key);
         if (text.isEmpty()) {

@@ -18,6 +18,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,25 +52,37 @@ public final class AllPairs {
      * @param outlier by which factor a median has to be above the median of all to be an outlier, with 2 to 4 nodes above the
      *     lower quartile; above 1
      * @param most above which median a pair is bad, whatever the others are like, in microseconds; infinite for none
+     * @param leastShare below which share of the line rate, 1 being all of it, a bandwidth is bad; 0 for none
      * @param errorsAreBad whether a pair is bad during which counters of lost, repeated or damaged packets increased
      */
-    public record Rules(double outlier, double most, boolean errorsAreBad) {
+    public record Rules(double outlier, double most, double leastShare, boolean errorsAreBad) {
 
         /**
-         * Checks the factor.
+         * Checks the numbers.
          *
-         * @throws IllegalArgumentException if it is not above 1
+         * @throws IllegalArgumentException if the factor is not above 1, or the share not from 0 to 1
          */
         public Rules {
             if (!(outlier > 1)) {
                 throw new IllegalArgumentException(
                         "An outlier is above the others by a factor above 1, not " + outlier);
             }
+            if (!(leastShare >= 0 && leastShare <= 1)) {
+                throw new IllegalArgumentException("A share of the line rate is from 0 to 1, not " + leastShare);
+            }
+        }
+
+        /** Creates rules that demand no bandwidth. */
+        public Rules(double outlier, double most, boolean errorsAreBad) {
+            this(outlier, most, 0, errorsAreBad);
         }
     }
 
     /** Of so many nodes, one has less than half of the pairs. */
     private static final int ENOUGH = 5;
+
+    /** A bandwidth so many times below what is usual is an outlier. */
+    static final double LOW_BANDWIDTH = 2;
 
     /** A tail so many times the median is a finding. */
     static final double LONG_TAIL = 20;
@@ -86,15 +101,23 @@ public final class AllPairs {
             @Nullable Cause cause,
             @Nullable String reason) {}
 
+    /** What a pair that is well may be taken to reach; NaN if nothing was measured. */
+    private record Usual(double p50, double bandwidth) {
+
+        static final Usual UNKNOWN = new Usual(Double.NaN, Double.NaN);
+    }
+
     private final Tournament tournament;
     private final Rules rules;
     private final Measurement measurement;
+    private final Consumer<Cell> told;
 
     // Guarded by this object: measurements end on threads of their own.
     private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
     private final SortedMap<Integer, String> givenUp = new TreeMap<>();
     private String untried = "its turn has not come";
     private boolean interrupted;
+    private Usual usualOfAll = Usual.UNKNOWN;
 
     // Used by the thread that runs the rounds.
     private final Set<Integer> working = new HashSet<>();
@@ -108,6 +131,20 @@ public final class AllPairs {
      * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
      */
     public AllPairs(int nodes, Rules rules, Measurement measurement) {
+        this(nodes, rules, measurement, cell -> {});
+    }
+
+    /**
+     * Prepares the measurement of all pairs, whose results are told one by one.
+     *
+     * @param nodes how many nodes there are, at least 2
+     * @param rules how pairs are judged
+     * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
+     * @param told takes each pair at once when it was tried; called by several threads at once. The first attempt of a pair is
+     *     judged by itself there, the second one by the others too
+     */
+    public AllPairs(int nodes, Rules rules, Measurement measurement, Consumer<Cell> told) {
+        this.told = told;
         this.tournament = new Tournament(nodes);
         this.rules = rules;
         this.measurement = measurement;
@@ -143,7 +180,11 @@ public final class AllPairs {
                     measure(threads, tournament.round(round));
                     afterRound.run();
                 }
-                for (List<Pair> round : disjoint(suspects())) {
+                List<List<Pair>> second = disjoint(suspects());
+                synchronized (this) {
+                    usualOfAll = usual();
+                }
+                for (List<Pair> round : second) {
                     if (!isTime(deadline, limit)) {
                         break;
                     }
@@ -191,21 +232,40 @@ public final class AllPairs {
         Attempt attempt;
         try {
             Sample sample = measurement.measure(pair);
-            String errors = sample.errors();
-            attempt = rules.errorsAreBad() && !errors.isEmpty()
-                    ? new Attempt(sample, Cause.COUNTERS, "error counters increased: " + errors)
-                    : new Attempt(sample, null, null);
+            attempt = judgedByErrors(sample);
         } catch (Throwable e) {
             attempt = new Attempt(null, Cause.of(e), text(e));
         }
+        Cell cell;
         synchronized (this) {
             if (interrupted && attempt.sample() == null) {
                 attempt = new Attempt(null, Cause.INTERRUPTED, "the run was interrupted");
             }
-            attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS))
-                    .add(attempt);
+            List<Attempt> made = attempts.computeIfAbsent(pair, key -> new ArrayList<>(MOST_ATTEMPTS));
+            made.add(attempt);
+            cell = cell(pair, made, usualOfAll);
         }
+        told.accept(cell);
         return attempt;
+    }
+
+    private Attempt judgedByErrors(Sample sample) {
+        Rates rates = sample.rates();
+        if (rates.share() > 1) {
+            return new Attempt(
+                    null,
+                    Cause.DEFECT,
+                    "the measurement is wrong: %s is above the line rate, %s"
+                            .formatted(gigabits(rates.bandwidth()), gigabits(rates.lineRate())));
+        }
+        String errors = sample.errors();
+        return rules.errorsAreBad() && !errors.isEmpty()
+                ? new Attempt(sample, Cause.COUNTERS, "error counters increased: " + errors)
+                : new Attempt(sample, null, null);
+    }
+
+    private static String gigabits(double bitsPerSecond) {
+        return "%.4g Gb/s".formatted(bitsPerSecond / 1e9);
     }
 
     /** Returns the first line of what a failure says, else its type. */
@@ -294,7 +354,7 @@ public final class AllPairs {
      * @return a cell for each ordered pair, in the order of rounds
      */
     public synchronized List<Cell> cells() {
-        double usual = usual();
+        Usual usual = usual();
         List<Cell> cells = new ArrayList<>();
         for (int round = 0; round < tournament.rounds(); round++) {
             for (Pair pair : tournament.round(round)) {
@@ -304,7 +364,7 @@ public final class AllPairs {
         return cells;
     }
 
-    private Cell cell(Pair pair, List<Attempt> made, double usual) {
+    private Cell cell(Pair pair, List<Attempt> made, Usual usual) {
         if (made.isEmpty()) {
             String reason = reasonToLeaveOut(pair);
             return new Cell(pair, Verdict.NOT_MEASURED, null, 0, null, null, reason == null ? untried : reason);
@@ -328,7 +388,7 @@ public final class AllPairs {
     }
 
     /** Returns an attempt with what is found when it is held against its own median, the demand, and all others. */
-    private Attempt judged(Attempt attempt, double usual) {
+    private Attempt judged(Attempt attempt, Usual usual) {
         Sample sample = attempt.sample();
         if (sample == null || attempt.cause() != null) {
             return attempt;
@@ -337,11 +397,26 @@ public final class AllPairs {
             return new Attempt(
                     sample, Cause.THRESHOLD_MISSED, "%.4g, at most %.4g".formatted(sample.p50(), rules.most()));
         }
-        if (sample.p50() > rules.outlier() * usual) {
+        double bandwidth = sample.rates().bandwidth();
+        if (sample.rates().share() < rules.leastShare()) {
+            return new Attempt(
+                    sample,
+                    Cause.THRESHOLD_MISSED,
+                    "%s, %.3g %% of the line rate, at least %.3g %%"
+                            .formatted(gigabits(bandwidth), 100 * sample.rates().share(), 100 * rules.leastShare()));
+        }
+        if (sample.p50() > rules.outlier() * usual.p50()) {
             return new Attempt(
                     sample,
                     Cause.OUTLIER,
-                    "%.3g times the %s of all pairs".formatted(sample.p50() / usual, nameOfUsual()));
+                    "%.3g times the %s of all pairs".formatted(sample.p50() / usual.p50(), nameOfUsual("lower")));
+        }
+        if (bandwidth < usual.bandwidth() / LOW_BANDWIDTH) {
+            return new Attempt(
+                    sample,
+                    Cause.OUTLIER,
+                    "%s, %.3g times the %s of all pairs"
+                            .formatted(gigabits(bandwidth), bandwidth / usual.bandwidth(), nameOfUsual("upper")));
         }
         if (sample.tail() > LONG_TAIL * sample.p50()) {
             return new Attempt(
@@ -357,14 +432,21 @@ public final class AllPairs {
      * What a pair that is well may be taken to need. One node has a part in 2 of n pairs, so that among fewer than
      * {@value #ENOUGH} nodes a slow one has half of them or more, and the median with it.
      */
-    private double usual() {
-        double[] values = attempts.values().stream()
+    private Usual usual() {
+        List<Sample> samples = attempts.values().stream()
                 .map(List::getLast)
                 .map(Attempt::sample)
-                .filter(sample -> sample != null)
-                .mapToDouble(Sample::p50)
-                .sorted()
-                .toArray();
+                .filter(Objects::nonNull)
+                .toList();
+        // Of times, less is better, and of rates, more is.
+        return new Usual(
+                usual(samples.stream().mapToDouble(Sample::p50)),
+                -usual(samples.stream().mapToDouble(sample -> -sample.rates().bandwidth())));
+    }
+
+    private double usual(DoubleStream measured) {
+        double[] values =
+                measured.filter(value -> !Double.isNaN(value)).sorted().toArray();
         if (values.length == 0) {
             return Double.NaN;
         }
@@ -375,8 +457,8 @@ public final class AllPairs {
         return values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
     }
 
-    private String nameOfUsual() {
-        return tournament.nodes() < ENOUGH ? "lower quartile" : "median";
+    private String nameOfUsual(String quarter) {
+        return tournament.nodes() < ENOUGH ? quarter + " quartile" : "median";
     }
 
     /** Puts pairs into rounds in which no node is busy twice. */
@@ -408,9 +490,11 @@ public final class AllPairs {
      *
      * @param names the nodes, by their numbers
      * @param cells what {@link #cells} returned
-     * @param unit of the medians
+     * @param unit of the values
+     * @param value takes the value of a pair from what was measured; NaN if it has none
      */
-    public static String matrix(List<String> names, Collection<Cell> cells, String unit) {
+    public static String matrix(
+            List<String> names, Collection<Cell> cells, String unit, ToDoubleFunction<Sample> value) {
         Map<Pair, Cell> byPair = new HashMap<>();
         cells.forEach(cell -> byPair.put(cell.pair(), cell));
         int width =
@@ -421,20 +505,20 @@ public final class AllPairs {
         for (int client = 0; client < names.size(); client++) {
             text.append(System.lineSeparator()).append(("%-" + width + "s").formatted(names.get(client)));
             for (int server = 0; server < names.size(); server++) {
-                text.append(("%" + width + "s").formatted(entry(byPair.get(new Pair(server, client)))));
+                text.append(("%" + width + "s").formatted(entry(byPair.get(new Pair(server, client)), value)));
             }
         }
         return text.append(System.lineSeparator()).toString();
     }
 
-    private static String entry(@Nullable Cell cell) {
+    private static String entry(@Nullable Cell cell, ToDoubleFunction<Sample> of) {
         if (cell == null) {
             return "-";
         }
-        String value =
-                cell.sample() == null ? "" : "%.4g".formatted(cell.sample().p50());
+        double number = cell.sample() == null ? Double.NaN : of.applyAsDouble(cell.sample());
+        String value = Double.isNaN(number) ? "" : "%.4g".formatted(number);
         return switch (cell.verdict()) {
-            case GOOD -> value;
+            case GOOD -> value.isEmpty() ? "good" : value;
             case BAD -> ("BAD " + value).strip();
             case NOT_MEASURED -> "unknown";
         };

@@ -8,10 +8,11 @@ import java.util.TreeMap;
 /**
  * What was measured between two nodes. Less is better, in all times.
  *
- * @param p50 the median in microseconds
- * @param p99 the 99th percentile in microseconds
- * @param max the longest time in microseconds
- * @param count how many times were measured, at least 1
+ * @param p50 the median in microseconds; NaN if no time was measured
+ * @param p99 the 99th percentile in microseconds; NaN if no time was measured
+ * @param max the longest time in microseconds; NaN if no time was measured
+ * @param count how many times were measured
+ * @param rates bandwidth and message rate
  * @param serverErrors which counters of lost, repeated or damaged packets increased at the server's port meanwhile, and by how much
  * @param clientErrors the same of the client's port
  */
@@ -20,6 +21,7 @@ public record Sample(
         double p99,
         double max,
         long count,
+        Rates rates,
         SortedMap<String, Long> serverErrors,
         SortedMap<String, Long> clientErrors) {
 
@@ -30,6 +32,17 @@ public record Sample(
     public Sample {
         serverErrors = new TreeMap<>(serverErrors);
         clientErrors = new TreeMap<>(clientErrors);
+    }
+
+    /** Creates a sample of times alone. */
+    Sample(
+            double p50,
+            double p99,
+            double max,
+            long count,
+            SortedMap<String, Long> serverErrors,
+            SortedMap<String, Long> clientErrors) {
+        this(p50, p99, max, count, Rates.NONE, serverErrors, clientErrors);
     }
 
     /** Returns the time that the slowest took: the 99th percentile of {@value #SUPPORTS_P99} values or more, else the longest. */

@@ -94,8 +94,8 @@ final class RoleTypes {
     static {
         add("ping-pong-server", PingPongRoles.Server.class, PingPongRoles.Result.class);
         add("ping-pong-client", PingPongRoles.Client.class, PingPongRoles.Result.class);
-        add("pair-ping-server", PairPing.Server.class, PairPing.Result.class);
-        add("pair-ping-client", PairPing.Client.class, PairPing.Result.class);
+        add("pair-server", PairRoles.Server.class, PairRoles.Result.class);
+        add("pair-client", PairRoles.Client.class, PairRoles.Result.class);
         add(new Type<>(
                 "rping-server",
                 RpingRoles.Server.class,

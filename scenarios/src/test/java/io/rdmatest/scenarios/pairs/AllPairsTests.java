@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.pairs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.rdmatest.Cause;
 import io.rdmatest.scenarios.pairs.AllPairs.Measurement;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -312,6 +314,127 @@ class AllPairsTests {
                 .isEqualTo(90);
     }
 
+    // ---- bandwidth ----
+
+    private static Sample moving(double bandwidth, double lineRate) {
+        return new Sample(10, 10, 10, 200, new Rates(bandwidth, 1e6, lineRate), new TreeMap<>(), new TreeMap<>());
+    }
+
+    /** Of two nodes too: one direction is held against the other. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4, 5, 16})
+    void aBandwidthBelowHalfOfWhatIsUsualIsBadIfItComesTwice(int nodes) throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Map<Pair, Cell> cells = run(nodes, RULES, pair -> {
+            boolean slow = pair.client() == 0;
+            tries.addAndGet(slow ? 1 : 0);
+            return moving(slow ? 40e9 : 96e9, 100e9);
+        });
+
+        assertThat(tries).hasValue(2 * (nodes - 1));
+        assertThat(cells.values()).allSatisfy(cell -> {
+            boolean slow = cell.pair().client() == 0;
+            assertThat(cell.verdict()).isEqualTo(slow ? Verdict.BAD : Verdict.GOOD);
+            assertThat(cell.cause()).isEqualTo(slow ? Cause.OUTLIER : null);
+            if (slow) {
+                assertThat(cell.reason())
+                        .isEqualTo("40.00 Gb/s, 0.417 times the %s of all pairs"
+                                .formatted(nodes < 5 ? "upper quartile" : "median"));
+            }
+        });
+    }
+
+    @Test
+    void aBandwidthOfHalfIsNoOutlier() throws Exception {
+        assertThat(run(2, RULES, pair -> moving(pair.client() == 0 ? 50e9 : 100e9, 100e9))
+                        .values())
+                .allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 1);
+    }
+
+    @Test
+    void aShareOfTheLineRateMayBeDemanded() throws Exception {
+        Rules rules = new Rules(3, Double.POSITIVE_INFINITY, 0.9, true);
+        Map<Pair, Cell> cells = run(2, rules, pair -> moving(pair.client() == 0 ? 89e9 : 90e9, 100e9));
+
+        Cell slow = cells.get(new Pair(1, 0));
+        assertThat(slow.verdict()).isEqualTo(Verdict.BAD);
+        assertThat(slow.cause()).isEqualTo(Cause.THRESHOLD_MISSED);
+        assertThat(slow.attempts()).isEqualTo(2);
+        assertThat(slow.reason()).isEqualTo("89.00 Gb/s, 89.0 % of the line rate, at least 90.0 %");
+        assertThat(cells.get(new Pair(0, 1)).verdict()).isEqualTo(Verdict.GOOD);
+    }
+
+    /** Software reports a rate that no wire has. */
+    @Test
+    void withoutALineRateNoShareIsJudged() throws Exception {
+        Rules rules = new Rules(3, Double.POSITIVE_INFINITY, 0.9, true);
+
+        assertThat(run(2, rules, pair -> moving(0.1e9, Double.NaN)).values())
+                .allMatch(cell -> cell.verdict() == Verdict.GOOD);
+    }
+
+    @Test
+    void moreThanTheLineRateIsAWrongMeasurement() throws Exception {
+        Map<Pair, Cell> cells = run(2, RULES, pair -> moving(pair.client() == 0 ? 101e9 : 100e9, 100e9));
+
+        Cell wrong = cells.get(new Pair(1, 0));
+        assertThat(wrong.verdict()).isEqualTo(Verdict.NOT_MEASURED);
+        assertThat(wrong.cause()).isEqualTo(Cause.DEFECT);
+        assertThat(wrong.outcome()).isEqualTo(Outcome.NOT_MEASURED);
+        assertThat(wrong.reason()).contains("101.0 Gb/s is above the line rate, 100.0 Gb/s");
+        assertThat(cells.get(new Pair(0, 1)).verdict()).isEqualTo(Verdict.GOOD);
+    }
+
+    /** What was not measured is no outlier, and makes none. */
+    @Test
+    void bandwidthsAloneAreJudgedWithoutTimes() throws Exception {
+        Map<Pair, Cell> cells = run(
+                5,
+                RULES,
+                pair -> new Sample(
+                        Double.NaN,
+                        Double.NaN,
+                        Double.NaN,
+                        0,
+                        new Rates(pair.client() == 0 ? 10e9 : 96e9, Double.NaN, 100e9),
+                        new TreeMap<>(),
+                        new TreeMap<>()));
+
+        assertThat(cells.values()).allMatch(cell -> (cell.pair().client() == 0) == (cell.cause() == Cause.OUTLIER));
+    }
+
+    // ---- telling ----
+
+    @Test
+    void eachAttemptIsToldAtOnceAndTheSecondOneIsHeldAgainstAll() throws Exception {
+        Pair slow = new Pair(1, 0);
+        List<Cell> told = new CopyOnWriteArrayList<>();
+        List<Integer> toldBefore = new CopyOnWriteArrayList<>();
+        AllPairs all = new AllPairs(
+                5,
+                RULES,
+                pair -> {
+                    if (pair.equals(slow)) {
+                        toldBefore.add(told.size());
+                    }
+                    if (pair.equals(new Pair(2, 3))) {
+                        throw new Caused(Cause.RETRY_EXCEEDED, "no acknowledgement");
+                    }
+                    return moving(pair.equals(slow) ? 40e9 : 96e9, 100e9);
+                },
+                told::add);
+        all.run(never(), "1 h", NOTHING);
+
+        assertThat(told).hasSize(21);
+        assertThat(toldBefore).hasSize(2).last().isEqualTo(20);
+        assertThat(told.stream().filter(cell -> cell.pair().equals(slow)))
+                .extracting(Cell::attempts, Cell::cause)
+                .containsExactly(tuple(1, null), tuple(2, Cause.OUTLIER));
+        assertThat(told.stream().filter(cell -> cell.pair().equals(new Pair(2, 3))))
+                .extracting(Cell::outcome, Cell::cause)
+                .containsExactly(tuple(Outcome.FAILED, Cause.RETRY_EXCEEDED));
+    }
+
     // ---- nodes that are given up ----
 
     /** The case that a matrix of all pairs is for: it costs a few pairs of the one node, and no cell of the others. */
@@ -556,7 +679,7 @@ class AllPairsTests {
         List<Cell> cells =
                 List.of(cell(0, 1, Verdict.BAD, quick(65_140), "slow"), cell(1, 0, Verdict.NOT_MEASURED, null, "away"));
 
-        assertThat(AllPairs.matrix(List.of("a", "b"), cells, "us").lines())
+        assertThat(AllPairs.matrix(List.of("a", "b"), cells, "us", Sample::p50).lines())
                 .containsExactly(
                         "client \\ server, us",
                         "                             a              b",
@@ -572,5 +695,6 @@ class AllPairsTests {
     @Test
     void aFactorThatTellsNothingIsRefused() {
         assertThatThrownBy(() -> new Rules(1, 10, true)).hasMessageContaining("above 1, not 1.0");
+        assertThatThrownBy(() -> new Rules(3, 10, 1.1, true)).hasMessageContaining("from 0 to 1, not 1.1");
     }
 }

@@ -1,0 +1,101 @@
+package io.rdmatest.scenarios;
+
+import io.rdmatest.scenarios.pairs.Metric;
+import io.rdmatest.scenarios.role.PairRoles;
+import io.rdmatest.scenarios.role.PairRoles.Operation;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is measured of all pairs, and how.
+ *
+ * @param measure what is measured, {@value #MEASURE}; at least one
+ * @param queuePairs how many queue pairs a stream has, {@value #QPS}; 0 for what suits the devices
+ * @param size bytes of a message where the bandwidth is measured, {@value #SIZE}
+ * @param time how long the bandwidth, and how long the message rate of a pair is measured, {@value #TIME}
+ * @param operation how data is moved, {@value #OPERATION}
+ * @param file where the results go, pair by pair, {@value #FILE}; null for nowhere
+ */
+public record PairSettings(
+        Set<Metric> measure,
+        int queuePairs,
+        int size,
+        Duration time,
+        Operation operation,
+        @Nullable Path file) {
+
+    /** {@code latency}, {@code bandwidth} and {@code rate}, separated by commas; all three unless set. */
+    public static final String MEASURE = "rdma.pairs.measure";
+
+    /** Queue pairs of a stream, 1 to 64; 2 unless set where one of both devices is software, else 4. */
+    public static final String QPS = "rdma.pairs.qps";
+
+    /** Bytes of a message where the bandwidth is measured, 1 to 16777216; 65536 unless set. */
+    public static final String SIZE = "rdma.pairs.size";
+
+    /** How long each stream of a pair is measured, 0.01 to 60 seconds; 0.5 unless set. */
+    public static final String TIME = "rdma.pairs.time";
+
+    /** {@code write}, unless set, or {@code read}. */
+    public static final String OPERATION = "rdma.pairs.operation";
+
+    /** The file that has a line of JSON for each pair; none unless set. {@code ./qualify} sets it. */
+    public static final String FILE = "rdma.pairs.file";
+
+    /** What a round may take beside its streams. */
+    private static final Duration ROUND = Duration.ofSeconds(5);
+
+    /** How much longer than it measures a stream may take. */
+    private static final int PATIENCE = 2;
+
+    private static final String ALL = "latency,bandwidth,rate";
+
+    /**
+     * Reads the settings.
+     *
+     * @param configuration returns the value of a key, if it is set
+     * @throws IllegalArgumentException if a value can't be read or is out of its range; names the key
+     */
+    public static PairSettings read(Function<String, Optional<String>> configuration) {
+        return new PairSettings(
+                measure(configuration.apply(MEASURE).orElse(ALL)),
+                configuration.apply(QPS).isEmpty() ? 0 : whole(configuration, QPS, 0, PairRoles.MOST_QUEUE_PAIRS),
+                whole(configuration, SIZE, 1 << 16, PairRoles.LARGEST),
+                Duration.ofMillis(Math.round(1000 * ScenarioSettings.number(configuration, TIME, 0.5, 0.01, 60))),
+                Operation.valueOf(ScenarioSettings.oneOf(configuration, OPERATION, "write", "read")
+                        .toUpperCase(Locale.ROOT)),
+                configuration.apply(FILE).map(Path::of).orElse(null));
+    }
+
+    private static Set<Metric> measure(String names) {
+        try {
+            return Metric.parse(names);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(MEASURE + "=" + names + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static int whole(Function<String, Optional<String>> configuration, String key, int unset, int most) {
+        double value = ScenarioSettings.number(configuration, key, unset, 1, most);
+        if (value != Math.rint(value)) {
+            throw new IllegalArgumentException("%s=%s: not a whole number".formatted(key, value));
+        }
+        return (int) value;
+    }
+
+    /** Returns how long all streams of a pair are measured together. */
+    Duration streams() {
+        return time.multipliedBy(
+                measure.stream().filter(metric -> metric != Metric.LATENCY).count());
+    }
+
+    /** Returns what a round of pairs may take on average: several times what it takes on a good fabric. */
+    public Duration limitOfRound() {
+        return ROUND.plus(streams().multipliedBy(PATIENCE));
+    }
+}

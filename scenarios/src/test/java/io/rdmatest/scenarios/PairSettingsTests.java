@@ -1,0 +1,73 @@
+package io.rdmatest.scenarios;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.scenarios.pairs.Metric;
+import io.rdmatest.scenarios.role.PairRoles.Operation;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PairSettingsTests {
+
+    private static PairSettings read(Map<String, String> values) {
+        return PairSettings.read(key -> Optional.ofNullable(values.get(key)));
+    }
+
+    @Test
+    void allIsMeasuredUnlessSet() {
+        assertThat(read(Map.of()))
+                .isEqualTo(new PairSettings(
+                        Set.of(Metric.values()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, null));
+    }
+
+    @Test
+    void everyKeyIsRead() {
+        assertThat(read(Map.of(
+                        "rdma.pairs.measure", "rate, latency",
+                        "rdma.pairs.qps", "7",
+                        "rdma.pairs.size", "4096",
+                        "rdma.pairs.time", "0.25",
+                        "rdma.pairs.operation", "read",
+                        "rdma.pairs.file", "x/pairs.jsonl")))
+                .isEqualTo(new PairSettings(
+                        Set.of(Metric.RATE, Metric.LATENCY),
+                        7,
+                        4096,
+                        Duration.ofMillis(250),
+                        Operation.READ,
+                        Path.of("x/pairs.jsonl")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rdma.pairs.measure, speed, 'rdma.pairs.measure=speed: ''speed'' is not measured of pairs; allowed: latency'",
+        "rdma.pairs.measure, 'rate,', 'rdma.pairs.measure=rate,: '''' is not measured of pairs'",
+        "rdma.pairs.qps, 0, rdma.pairs.qps=0: allowed are 1.0 to 64.0",
+        "rdma.pairs.qps, 1.5, rdma.pairs.qps=1.5: not a whole number",
+        "rdma.pairs.size, 16777217, rdma.pairs.size=16777217: allowed are 1.0 to",
+        "rdma.pairs.time, 61, rdma.pairs.time=61: allowed are 0.01 to 60.0",
+        "rdma.pairs.time, NaN, rdma.pairs.time=NaN: allowed are",
+        "rdma.pairs.operation, send, 'rdma.pairs.operation=send: allowed are [write, read]'"
+    })
+    void aWrongValueIsRefusedByTheNameOfItsKey(String key, String value, String message) {
+        assertThatThrownBy(() -> read(Map.of(key, value)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith(message);
+    }
+
+    @Test
+    void aRoundMayTakeLongerIfMoreIsMeasured() {
+        assertThat(read(Map.of()).limitOfRound()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(read(Map.of("rdma.pairs.measure", "latency")).limitOfRound()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(read(Map.of("rdma.pairs.measure", "latency,rate", "rdma.pairs.time", "10"))
+                        .limitOfRound())
+                .isEqualTo(Duration.ofSeconds(25));
+    }
+}
