@@ -50,7 +50,7 @@ record Matrix(String name, Map<Row, List<Run.Scenario>> rows) {
         html.append("""
                 <p>%s</p>
                 <table><tr><th>program</th><th>role</th><th>passed</th><th>options</th></tr>
-                """.formatted(Html.escaped(new Run(Map.of(), all, false).counts())));
+                """.formatted(Html.escaped(Run.counts(all))));
         rows.forEach((row, scenarios) -> {
             long passed = scenarios.stream()
                     .filter(scenario -> scenario.verdict == Verdict.PASSED)

@@ -35,6 +35,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -72,6 +73,9 @@ public final class Qualify implements Callable<Integer> {
 
     /** Lines that are shown of a run in which no scenario began: why not is said last. */
     private static final int ONLY_WORDS = 15;
+
+    /** Lines of each reason that are repeated at the end. */
+    private static final int REASON_LINES = 3;
 
     private static final String PAIRS = "PairScenarios.roundTrips";
 
@@ -171,9 +175,17 @@ public final class Qualify implements Callable<Integer> {
     @Option(
             names = "--scenario",
             paramLabel = "PATTERN",
-            description = "Run only scenarios whose Class.method or name contains PATTERN; * stands for anything."
-                    + " Can be repeated.")
+            description =
+                    "Run only scenarios whose name, as a run prints it, or Class.method contains PATTERN; * stands"
+                            + " for anything. Can be repeated.")
     private List<String> scenarios = new ArrayList<>();
+
+    @Option(
+            names = "--last-failed",
+            description =
+                    "Run only what failed or was broken in the last run, with the settings of that run. Options and"
+                            + " -D change them.")
+    private boolean lastFailed;
 
     @Option(
             names = "-D",
@@ -256,7 +268,12 @@ public final class Qualify implements Callable<Integer> {
     private final List<String> childSaid = new ArrayList<>();
     private final Object display = new Object();
     private int ended;
-    private String total = "?";
+
+    /** How many scenarios there are; null as long as some unfold only during the run. */
+    private @Nullable Integer total;
+
+    private Selection selection = Selection.ALL;
+
     private @Nullable String running;
     private long runningSince = System.nanoTime();
     private @Nullable String trouble;
@@ -282,6 +299,9 @@ public final class Qualify implements Callable<Integer> {
     private int machines;
     private boolean closed;
     private int status = 1;
+
+    /** What is known of the run beside its journals, from its start on. */
+    private @Nullable RunAbout about;
 
     /** Creates the command; picocli fills in its options. */
     public Qualify() {}
@@ -324,18 +344,29 @@ public final class Qualify implements Callable<Integer> {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
             }
         }
-        if (pairs != null) {
+        Path reports = output == null ? target : output.toAbsolutePath();
+        if (lastFailed) {
+            Integer ended = selectLastFailed(reports);
+            if (ended != null) {
+                return ended;
+            }
+        } else if (pairs != null) {
             scenarios.add(PAIRS);
         }
-        if (list || !scenarios.isEmpty()) {
-            List<String> found = ScenarioRunner.list(scenarios);
-            if (found.isEmpty()) {
-                return usage("no scenario matches " + String.join(", ", scenarios) + "; ./qualify --list shows all");
+        selection = ScenarioRunner.select(scenarios);
+        if (!selection.unmatched().isEmpty()) {
+            String gone = selection.unmatched().stream()
+                    .map(each -> each.replaceFirst("^(" + Selection.ID + "|" + Selection.NAME + ")", ""))
+                    .collect(Collectors.joining(", "));
+            if (!lastFailed || selection.unmatched().size() == scenarios.size()) {
+                return usage("no scenario matches " + gone + "; ./qualify --list shows all");
             }
-            if (list) {
-                found.forEach(out::println);
-                return 0;
-            }
+            out.println("Not there any more: " + gone);
+            scenarios.removeAll(selection.unmatched());
+        }
+        if (list) {
+            ScenarioRunner.list(selection).forEach(out::println);
+            return 0;
         }
         // What an option and a setting say is the same, and the option wins.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
@@ -354,7 +385,6 @@ public final class Qualify implements Callable<Integer> {
             return usage(e.getMessage());
         }
         setting(WIRE_SETTING, wire ? "true" : null);
-        Path reports = output == null ? target : output.toAbsolutePath();
         // In the project folder even with --output: that is always shared with the virtual machine.
         Path journal = target.resolve("qualify-journal");
         Path results = target.resolve("qualify-results");
@@ -393,6 +423,7 @@ public final class Qualify implements Callable<Integer> {
             return usage("--output " + reports + " cannot be written to: " + e);
         }
         // Before anything can fail: whoever collects the summary must not take an earlier run's for this one's.
+        LastRun.keep(reports);
         generator.discard();
         ReportGenerator.deleteRecursively(journal);
         ReportGenerator.deleteRecursively(results);
@@ -401,8 +432,11 @@ public final class Qualify implements Callable<Integer> {
         if (setUp() != 0) {
             return 3;
         }
-        long seed = RunSeed.draw();
-        List<String> command = command(journal, results, seed);
+        // One seed for all JVMs of the run: they have to draw alike.
+        settings.putIfAbsent(RunSeed.PROPERTY, Long.toString(RunSeed.draw()));
+        about = RunAbout.of(
+                read == null ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, null) : read, rail, settings);
+        List<String> command = command(journal, results);
         // Ctrl-C ends this JVM through its shutdown hooks; the report of what was run is still to be written.
         Thread onInterrupt = new Thread(() -> finish(journal, generator, true), "qualify-interrupted");
         Process started = start(command);
@@ -427,7 +461,7 @@ public final class Qualify implements Callable<Integer> {
                     noteEnd(process, journal);
                 }
                 if (earlier != null && trouble == null && !lastOneDied && !isOver()) {
-                    tryAgain(earlier, journal, seed);
+                    tryAgain(earlier, journal);
                 }
             } catch (IOException | RuntimeException e) {
                 // A full disk, for example. What was recorded until then is reported all the same.
@@ -439,6 +473,31 @@ public final class Qualify implements Callable<Integer> {
         }
         finish(journal, generator, false);
         return status;
+    }
+
+    /** Takes what failed in the last run for what is asked for. Returns the exit status if there is nothing to be run. */
+    private @Nullable Integer selectLastFailed(Path reports) {
+        if (!scenarios.isEmpty()) {
+            return usage("--last-failed says which scenarios to run: leave out --scenario");
+        }
+        LastRun lastRun;
+        try {
+            lastRun = LastRun.read(reports);
+        } catch (IOException e) {
+            return usage("--last-failed: " + e.getMessage());
+        }
+        if (lastRun.failed().isEmpty()) {
+            out.println("Nothing to run again: no scenario failed or was broken in the last run, %s%s."
+                    .formatted(lastRun.file(), lastRun.outcome().isEmpty() ? "" : " (" + lastRun.outcome() + ")"));
+            return lastRun.statusIfNothingFailed();
+        }
+        scenarios.addAll(lastRun.failed());
+        lastRun.settings().forEach((key, value) -> {
+            if (!OWN_SETTINGS.contains(key) && settings.putIfAbsent(key, value) == null) {
+                out.println("As in the last run: -D" + key + "=" + value);
+            }
+        });
+        return null;
     }
 
     /** Shows what a JVM says until it ended, and ends what it leaves behind: that could hold its output open for ever. */
@@ -462,10 +521,10 @@ public final class Qualify implements Callable<Integer> {
         return target.resolve("qualify-again");
     }
 
-    private void tryAgain(Baseline earlier, Path journal, long seed) throws InterruptedException {
+    private void tryAgain(Baseline earlier, Path journal) throws InterruptedException {
         repeating = true;
         try {
-            measureAgain(earlier, journal, seed);
+            measureAgain(earlier, journal);
         } catch (IOException | RuntimeException e) {
             trouble = e.getMessage() == null ? e.toString() : e.getMessage();
         }
@@ -480,7 +539,7 @@ public final class Qualify implements Callable<Integer> {
      * Runs the scenarios again while something measured is worse than in earlier runs, each time: a bad moment of this host is
      * no finding. All of them, because what a scenario measures hangs on what its JVM has compiled in those before it.
      */
-    private void measureAgain(Baseline earlier, Path journal, long seed) throws IOException, InterruptedException {
+    private void measureAgain(Baseline earlier, Path journal) throws IOException, InterruptedException {
         Run run = Run.of(Journal.read(journal));
         for (int round = 1; round <= again; round++) {
             List<Shift> worse = earlier.worse(run);
@@ -499,13 +558,13 @@ public final class Qualify implements Callable<Integer> {
                                                 .count(),
                                         round,
                                         again));
-                total = "?";
+                total = null;
                 showAnother(0);
             }
             Path folder = repeated().resolve(Integer.toString(round));
             Path own = folder.resolve("journal");
-            // The same seed: cells that were drawn are the same ones.
-            Process process = start(command(own, folder.resolve("results"), seed));
+            // With the same seed: cells that were drawn are the same ones.
+            Process process = start(command(own, folder.resolve("results")));
             await(process);
             if (isOver() || trouble != null || process.isAlive() || ASKED_TO_END.contains(process.exitValue())) {
                 return;
@@ -692,7 +751,7 @@ public final class Qualify implements Callable<Integer> {
         return started;
     }
 
-    private List<String> command(Path journal, Path results, long seed) throws IOException {
+    private List<String> command(Path journal, Path results) throws IOException {
         Path java = Path.of(System.getProperty(
                 "rdma.java", project.resolve("fabric-config/rdma-jdk/bin/java").toString()));
         if (!Files.isExecutable(java)) {
@@ -713,7 +772,6 @@ public final class Qualify implements Callable<Integer> {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
             }
         }
-        command.add("-D" + RunSeed.PROPERTY + "=" + seed);
         // Stricter than the defaults, which are for projects whose device others use too.
         STRICT.forEach((key, value) -> {
             if (!settings.containsKey(key)) {
@@ -766,15 +824,15 @@ public final class Qualify implements Callable<Integer> {
     private void show(JournalEvent event) {
         synchronized (display) {
             if (event.expected() != null) {
-                total = endedBefore + event.expected() + (event.open() != null && event.open() > 0 ? "+" : "");
+                total = event.open() != null && event.open() > 0 ? null : (Integer) (endedBefore + event.expected());
             }
             if (event.event() == Kind.TROUBLE) {
                 trouble = event.reason();
             } else if (event.event() == Kind.RUN_STARTED && (deaths == 0 || repeating)) {
                 print(
-                        total.endsWith("+")
-                                ? "Running the scenarios; how many there are shows as they unfold"
-                                : "Running " + total + " scenarios");
+                        total == null
+                                ? "Running the scenarios"
+                                : "Running " + total + (total == 1 ? " scenario" : " scenarios"));
             } else if (event.event() == Kind.STARTED && event.isTest()) {
                 running = event.name();
                 runningSince = System.nanoTime();
@@ -796,7 +854,7 @@ public final class Qualify implements Callable<Integer> {
     }
 
     private String count(int number) {
-        return "[%3d/%s] ".formatted(number, total);
+        return total == null ? "[%3d] ".formatted(number) : "[%3d/%d] ".formatted(number, total);
     }
 
     private String mark(Verdict verdict) {
@@ -852,15 +910,30 @@ public final class Qualify implements Callable<Integer> {
                 out.print("\r\033[K");
             }
         }
+        Run written = null;
         try {
             if (byUser) {
                 noteEnd(journal, "interrupted");
             }
             Run run = Run.of(Journal.read(journal));
+            if (about != null) {
+                run = run.with(about);
+            }
             boolean cutOff = timedOut && !repeating;
             String trouble = repeating ? null : this.trouble;
             if (lost != null) {
                 System.err.println("./qualify: the run could not be followed to its end: " + lost);
+            }
+            List<String> without = selection.without(run.scenarios());
+            if (run.scenarios().isEmpty()
+                    && !without.isEmpty()
+                    && trouble == null
+                    && !byUser
+                    && !cutOff
+                    && Begun.of(Journal.read(journal)).isEnded()) {
+                status = usage("no scenario matches " + String.join(", ", without)
+                        + "; names are as a run prints them, ./qualify --list shows the methods");
+                return;
             }
             if (trouble != null && deaths == 0 || run.scenarios().isEmpty()) {
                 status = 3;
@@ -880,10 +953,14 @@ public final class Qualify implements Callable<Integer> {
             if (cutOff || trouble != null || lastOneDied) {
                 run = run.thatEndedEarly();
             }
+            run = run.with(
+                    run.about().withExitStatus(byUser ? null : run.outcome().status()));
             // First of all: whatever else goes wrong, it is there.
             generator.writeSummary(run);
+            written = run;
             Path pairsFile = keepPairs(generator);
             table(run);
+            without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
                 PairTables.print(pairsFile, out::println);
             }
@@ -920,6 +997,23 @@ public final class Qualify implements Callable<Integer> {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        if (written != null) {
+            conclude(written, generator, byUser);
+        }
+    }
+
+    /** Has the summary say how the run ended. */
+    private void conclude(Run run, ReportGenerator generator, boolean byUser) {
+        Integer ended = byUser ? null : (Integer) status;
+        try {
+            if (!Objects.equals(run.about().exitStatus(), ended)) {
+                generator.writeSummary(run.with(run.about().withExitStatus(ended)));
+            }
+        } catch (IOException | RuntimeException e) {
+            status = 3;
+            System.err.println("./qualify: the summary does not have the final exit status: "
+                    + (e.getMessage() == null ? e : e.getMessage()));
         }
     }
 
@@ -971,6 +1065,18 @@ public final class Qualify implements Callable<Integer> {
             }
         }
         out.println();
+        for (Run.Scenario scenario : run.scenarios()) {
+            if (scenario.verdict == Verdict.FAILED || scenario.verdict == Verdict.BROKEN) {
+                out.println("%s %-7s %s".formatted(mark(scenario.verdict), scenario.verdict, scenario.name));
+                if (scenario.reason != null) {
+                    out.println(reason(scenario.reason).indent(10).stripTrailing());
+                }
+            }
+        }
+        if (run.count(Verdict.FAILED) + run.count(Verdict.BROKEN) > 0) {
+            out.println("Run these again: ./qualify --last-failed" + (output == null ? "" : " --output " + output));
+            out.println();
+        }
         out.println("%d scenarios: %s".formatted(run.scenarios().size(), run.counts()));
         long notRun =
                 run.scenarios().stream().filter(scenario -> scenario.notRun).count();
@@ -998,6 +1104,13 @@ public final class Qualify implements Callable<Integer> {
             return shown + (shown.isEmpty() ? "" : ", ") + Units.bytes(verified) + " verified";
         }
         return shown;
+    }
+
+    /** Returns the first lines of a reason, whole: this is the place where it is told. */
+    private static String reason(String text) {
+        List<String> lines = text.strip().lines().toList();
+        String shown = String.join(System.lineSeparator(), lines.subList(0, Math.min(lines.size(), REASON_LINES)));
+        return lines.size() > REASON_LINES ? shown + System.lineSeparator() + "..." : shown;
     }
 
     private static String firstLine(String text) {

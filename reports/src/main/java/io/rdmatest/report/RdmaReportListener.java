@@ -159,7 +159,7 @@ public final class RdmaReportListener implements TestExecutionListener {
     @Override
     public void executionSkipped(TestIdentifier identifier, String reason) {
         guarded(() -> {
-            if (reason.equals(BegunCondition.REASON)) {
+            if (reason.equals(BegunCondition.REASON) || reason.equals(SelectedCondition.REASON)) {
                 expected.decrementAndGet();
                 return;
             }

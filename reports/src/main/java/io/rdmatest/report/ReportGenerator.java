@@ -55,6 +55,9 @@ public final class ReportGenerator implements Callable<Integer> {
 
     private static final String SCHEMA = "qualification.schema.json";
 
+    /** Reasons of skips that are none of the run's. */
+    private static final Set<String> LEFT_OUT = Set.of(BegunCondition.REASON, SelectedCondition.REASON);
+
     @Option(names = "--journal", required = true, description = "Directory of the journals.")
     private Path journal = Path.of("");
 
@@ -144,6 +147,7 @@ public final class ReportGenerator implements Callable<Integer> {
             return allowEmpty ? 0 : 3;
         }
         String wrong = readBaseline();
+        run = run.with(run.about().withExitStatus(run.outcome().status()));
         writeSummary(run);
         writeReport(run);
         // Of the build, which reports what differs and fails nothing.
@@ -225,16 +229,15 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     /**
-     * Deletes what Allure has written about tests that were left out because an earlier JVM of the run had begun them, and what
+     * Deletes what Allure has written about tests that were left out, because they were not asked for or an earlier JVM of the run had begun them, and what
      * it could not write as a whole, because of what the test had published for example. The journal has these tests as well.
      */
     private void dropResults() throws IOException {
         for (Path file : resultFiles()) {
             try {
-                if (MAPPER.readTree(file.toFile())
+                if (LEFT_OUT.contains(MAPPER.readTree(file.toFile())
                         .at("/statusDetails/message")
-                        .asText()
-                        .equals(BegunCondition.REASON)) {
+                        .asText())) {
                     Files.delete(file);
                 }
             } catch (JsonProcessingException e) {
@@ -306,7 +309,7 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     private static String nameInClass(Run.Scenario scenario) {
-        return scenario.name.substring(scenario.name.indexOf(": ") + 1).strip();
+        return ScenarioNames.nameInClass(scenario.name);
     }
 
     /** Readers see the old file or the new one, never half of one. */

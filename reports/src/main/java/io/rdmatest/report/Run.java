@@ -4,9 +4,13 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.rdmatest.Cause;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.qualification.Qualification;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,15 +20,65 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the journals of a run say, test by test.
  *
+ * @param about what is known of it beside its journals
+ * @param began when its first JVM began
+ * @param ended when its last event was
  * @param environment host, device and port, as the tests reported them
  * @param scenarios in the order in which they started
  * @param endedEarly whether the run did not come to its end, so that scenarios may be missing
  */
-@JsonPropertyOrder({"schemaVersion", "outcome", "outcomeReason", "notJudged", "environment", "scenarios"})
+@JsonPropertyOrder({
+    "schema",
+    "schemaVersion",
+    "about",
+    "start",
+    "end",
+    "tool",
+    "outcome",
+    "outcomeReason",
+    "notJudged",
+    "environment",
+    "scenarios"
+})
 record Run(
+        @JsonUnwrapped RunAbout about,
+        @JsonIgnore Instant began,
+        @JsonIgnore Instant ended,
         Map<String, String> environment,
         List<Scenario> scenarios,
         @JsonIgnore boolean endedEarly) {
+
+    /** The name of the form with its version: a reader needs to look at nothing else. */
+    @JsonProperty("schema")
+    String schema() {
+        return "qualification/" + Qualification.SCHEMA_VERSION;
+    }
+
+    /** When the first JVM of the run began: ISO-8601, UTC. */
+    @JsonProperty("start")
+    String start() {
+        return text(began);
+    }
+
+    /** When the last event of the run was: ISO-8601, UTC. */
+    @JsonProperty("end")
+    String end() {
+        return text(ended);
+    }
+
+    /** What made the run. */
+    @JsonProperty("tool")
+    Tool tool() {
+        return Tool.THIS;
+    }
+
+    /** Always with milliseconds, so that texts sort as times do. */
+    private static String text(Instant time) {
+        return TIME.format(time);
+    }
+
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
     /** The version of the form of {@code qualification.json}; files without one are of before measurements had kinds. */
     @JsonProperty("schemaVersion")
@@ -41,7 +95,11 @@ record Run(
 
     /** One test, in the form it has in {@code qualification.json}. */
     @JsonPropertyOrder({
+        "id",
         "name",
+        "className",
+        "method",
+        "start",
         "verdict",
         "reason",
         "cause",
@@ -55,8 +113,14 @@ record Run(
     })
     static final class Scenario {
         final @JsonIgnore String id;
-        final @JsonIgnore String className;
-        final @JsonIgnore @Nullable String method;
+        public final String className;
+
+        @JsonInclude(JsonInclude.Include.NON_NULL)
+        public final @Nullable String method;
+
+        @JsonProperty("id")
+        private String stableId;
+
         final @JsonIgnore Measurements collected = new Measurements();
         public final String name;
         public Verdict verdict = Verdict.BROKEN;
@@ -93,6 +157,23 @@ record Run(
             this.name = name;
             this.className = className == null ? "" : className;
             this.method = method;
+            this.stableId = ScenarioNames.id(id, className, method, name);
+        }
+
+        /** Returns what the scenario is known by from run to run; unique within a run. */
+        String stableId() {
+            return stableId;
+        }
+
+        /** Tells scenarios apart that have the same class, method and name. */
+        void number(int number) {
+            stableId += " (" + number + ")";
+        }
+
+        /** When it started; of one that was not run, when the run ended. */
+        @JsonProperty("start")
+        String start() {
+            return text(Instant.ofEpochMilli(startMillis));
         }
 
         public Map<String, Object> getMeasurements() {
@@ -148,6 +229,10 @@ record Run(
     }
 
     long count(Verdict verdict) {
+        return count(scenarios, verdict);
+    }
+
+    private static long count(List<Scenario> scenarios, Verdict verdict) {
         return scenarios.stream()
                 .filter(scenario -> scenario.verdict == verdict)
                 .count();
@@ -155,7 +240,12 @@ record Run(
 
     /** Returns the same run, which did not come to its end. */
     Run thatEndedEarly() {
-        return new Run(environment, scenarios, true);
+        return new Run(about, began, ended, environment, scenarios, true);
+    }
+
+    /** Returns the same run, of which this is known beside its journals. */
+    Run with(RunAbout about) {
+        return new Run(about, began, ended, environment, scenarios, endedEarly);
     }
 
     private long countNotRun() {
@@ -220,7 +310,15 @@ record Run(
     }
 
     String counts() {
+        return counts(scenarios);
+    }
+
+    static String counts(List<Scenario> scenarios) {
         return "%d passed, %d failed, %d broken, %d skipped"
-                .formatted(count(Verdict.PASSED), count(Verdict.FAILED), count(Verdict.BROKEN), count(Verdict.SKIPPED));
+                .formatted(
+                        count(scenarios, Verdict.PASSED),
+                        count(scenarios, Verdict.FAILED),
+                        count(scenarios, Verdict.BROKEN),
+                        count(scenarios, Verdict.SKIPPED));
     }
 }

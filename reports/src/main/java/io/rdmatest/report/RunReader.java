@@ -3,7 +3,9 @@ package io.rdmatest.report;
 import io.rdmatest.Cause;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.report.Run.Scenario;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -38,6 +40,7 @@ final class RunReader {
     private final Set<String> lost = new LinkedHashSet<>();
 
     private @Nullable String trouble;
+    private long first = Long.MAX_VALUE;
     private long last;
 
     void read(JournalEvent event) {
@@ -49,6 +52,7 @@ final class RunReader {
             lost.add(String.valueOf(event.reason()));
             return;
         }
+        first = Math.min(first, event.time());
         last = Math.max(last, event.time());
         String id = event.id();
         if (id == null) {
@@ -172,7 +176,20 @@ final class RunReader {
             record.finished = true;
             scenarios.put(record.id, record);
         }
-        return new Run(environment, new ArrayList<>(scenarios.values()), false);
+        Map<String, Integer> same = new HashMap<>();
+        for (Scenario scenario : scenarios.values()) {
+            int number = same.merge(scenario.stableId(), 1, Integer::sum);
+            if (number > 1) {
+                scenario.number(number);
+            }
+        }
+        return new Run(
+                RunAbout.of(environment),
+                Instant.ofEpochMilli(first == Long.MAX_VALUE ? last : first),
+                Instant.ofEpochMilli(last),
+                environment,
+                new ArrayList<>(scenarios.values()),
+                false);
     }
 
     /** Unique ids are paths: what is within a container continues its id with another segment. */

@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -7,9 +8,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.engine.TestDescriptor;
 import org.junit.platform.engine.TestSource;
 import org.junit.platform.engine.support.descriptor.ClassSource;
+import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
@@ -45,6 +48,53 @@ final class ScenarioNames {
             current = current.get().getParent();
         }
         return name(levels);
+    }
+
+    /** Returns the name of a test that JUnit is about to run. */
+    static String name(ExtensionContext context) {
+        List<Level> levels = new ArrayList<>();
+        Optional<ExtensionContext> current = Optional.of(context);
+        while (current.isPresent()) {
+            ExtensionContext here = current.get();
+            TestSource source = switch (here.getElement().orElse(null)) {
+                case Class<?> type -> ClassSource.from(type);
+                case Method method -> MethodSource.from(here.getRequiredTestClass(), method);
+                case null, default -> null;
+            };
+            levels.add(new Level(here.getDisplayName(), source));
+            current = here.getParent();
+        }
+        return name(levels);
+    }
+
+    /** Returns whether a unique id is that of an invocation of a test template, or of a dynamic test. */
+    static boolean isInvocation(String uniqueId) {
+        String segment = uniqueId.substring(uniqueId.lastIndexOf('/') + 1);
+        return segment.startsWith("[test-template-invocation:") || segment.startsWith("[dynamic-test:");
+    }
+
+    /**
+     * Returns what a scenario is known by from run to run: its class and method, and of an invocation its name.
+     *
+     * @param uniqueId JUnit's id, which numbers invocations
+     * @param className its class; null or empty if it is of none
+     * @param method its method; null for a class as a whole
+     * @param name the name that people read
+     */
+    static String id(String uniqueId, @Nullable String className, @Nullable String method, String name) {
+        if (className == null || className.isEmpty()) {
+            return name;
+        }
+        String simple = simpleName(className);
+        if (method == null) {
+            return simple;
+        }
+        return simple + "." + method + (isInvocation(uniqueId) ? "[" + nameInClass(name) + "]" : "");
+    }
+
+    /** Returns a scenario's name without that of its class. */
+    static String nameInClass(String name) {
+        return name.substring(name.indexOf(": ") + 1).strip();
     }
 
     /** The innermost first. */

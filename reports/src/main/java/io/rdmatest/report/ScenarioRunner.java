@@ -10,8 +10,6 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
-import java.util.regex.Pattern;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.discovery.ClassNameFilter;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
@@ -64,7 +62,9 @@ final class ScenarioRunner {
             Begun begun =
                     Boolean.getBoolean(GO_ON) ? Begun.of(Journal.read(ReportConfiguration.directory())) : Begun.NOTHING;
             BegunCondition.leaveOut(begun);
-            LauncherFactory.create().execute(request(Arrays.asList(args), begun));
+            Selection selection = select(Arrays.asList(args));
+            SelectedCondition.select(selection);
+            LauncherFactory.create().execute(request(selection, begun));
         } catch (IOException | RuntimeException | LinkageError e) {
             status = TROUBLE;
             trouble(e);
@@ -114,24 +114,28 @@ final class ScenarioRunner {
         }
     }
 
-    private static LauncherDiscoveryRequest request(List<String> patterns, Begun begun) {
-        List<Pattern> wanted = patterns.stream().map(ScenarioRunner::glob).toList();
-        PostDiscoveryFilter filter = descriptor -> {
-            if (wanted.isEmpty() || !(descriptor.getSource().orElse(null) instanceof MethodSource source)) {
-                return FilterResult.included("no method");
-            }
-            String inCode = ScenarioNames.simpleName(source.getClassName()) + "." + source.getMethodName() + " "
-                    + descriptor.getDisplayName();
-            String shown = ScenarioNames.name(descriptor);
-            return FilterResult.includedIf(wanted.stream()
-                    .anyMatch(pattern -> pattern.matcher(inCode).find()
-                            || pattern.matcher(shown).find()));
-        };
+    /**
+     * Finds out which scenarios are asked for; needs no device.
+     *
+     * @param patterns as {@link Selection#Selection} says
+     */
+    static Selection select(List<String> patterns) {
+        Selection selection = new Selection(patterns);
+        return selection.isEverything()
+                ? selection
+                : selection.resolve(LauncherFactory.create().discover(request(Selection.ALL, Begun.NOTHING)));
+    }
+
+    private static LauncherDiscoveryRequest request(Selection selection, Begun begun) {
+        PostDiscoveryFilter selected =
+                descriptor -> FilterResult.includedIf(!(descriptor.getSource().orElse(null) instanceof MethodSource)
+                        || selection.includesMethod(descriptor.getUniqueId().toString()));
         return LauncherDiscoveryRequestBuilder.request()
                 .selectors(DiscoverySelectors.selectPackage(System.getProperty(PACKAGE, SCENARIOS)))
                 .filters(ClassNameFilter.includeClassNamePatterns(".*Scenarios"))
-                .filters(filter, notBegun(begun))
+                .filters(selected, notBegun(begun))
                 .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
+                .configurationParameter("junit.jupiter.testclass.order.default", PhaseOrder.class.getName())
                 .build();
     }
 
@@ -140,9 +144,14 @@ final class ScenarioRunner {
                 FilterResult.includedIf(!begun.contains(descriptor.getUniqueId().toString()));
     }
 
-    /** Lists what would run, by class and method; needs no device. */
+    /** Lists what would run, by class and method, in the order of a run; needs no device. */
     static List<String> list(List<String> patterns) {
-        TestPlan plan = LauncherFactory.create().discover(request(patterns, Begun.NOTHING));
+        return list(select(patterns));
+    }
+
+    /** Lists what of a selection would run. */
+    static List<String> list(Selection selection) {
+        TestPlan plan = LauncherFactory.create().discover(request(selection, Begun.NOTHING));
         List<String> names = new ArrayList<>();
         for (TestIdentifier root : plan.getRoots()) {
             for (TestIdentifier identifier : plan.getDescendants(root)) {
@@ -155,13 +164,5 @@ final class ScenarioRunner {
             }
         }
         return names;
-    }
-
-    private static Pattern glob(String pattern) {
-        StringBuilder regex = new StringBuilder();
-        for (String literal : pattern.toLowerCase(Locale.ROOT).split("\\*", -1)) {
-            regex.append(regex.isEmpty() ? "" : ".*").append(Pattern.quote(literal));
-        }
-        return Pattern.compile(regex.toString(), Pattern.CASE_INSENSITIVE);
     }
 }

@@ -18,9 +18,11 @@ import io.rdmatest.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 
 /** What the InfiniBand specification and the fabric file say of a device, held against the device. */
 @RdmaTest
+@Tag(Phase.CONFORMANCE_TAG)
 @DisplayName("Conformance")
 public class ConformanceScenarios {
 

@@ -32,6 +32,7 @@ import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Connection set-up and what can be set, refused and moved on the way: the ground of ucmatose(1), and more. */
 @RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
+@Tag(Phase.CONNECT_TAG)
 @DisplayName("Connection")
 public class ConnectionScenarios {
 

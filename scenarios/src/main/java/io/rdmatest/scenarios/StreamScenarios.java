@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @RdmaTest(timeout = "60 s")
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
 @ExtendWith(ScenarioSettingsExtension.class)
+@Tag(Phase.DATA_TAG)
 @DisplayName("Stream")
 public class StreamScenarios {
 

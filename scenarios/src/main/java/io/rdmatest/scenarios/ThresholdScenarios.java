@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 /** Whether the fabric is as fast as its file demands; skipped for what the file demands nothing of. */
 @RdmaTest(timeout = "60 s")
 @ExtendWith(ScenarioSettingsExtension.class)
+@Tag(Phase.PERFORMANCE_TAG)
 @DisplayName("Thresholds")
 public class ThresholdScenarios {
 

@@ -4,6 +4,7 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.DeviceNeeds;
+import io.rdmatest.scenarios.Phase;
 import io.rdmatest.scenarios.ScenarioSettingsExtension;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.Wire;
@@ -12,6 +13,7 @@ import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -30,6 +32,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 @RdmaTest(timeout = "90 s")
 @ExtendWith(ScenarioSettingsExtension.class)
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
+@Tag(Phase.DATA_TAG)
 @DisplayName("Interoperability")
 public class InteropScenarios {
 

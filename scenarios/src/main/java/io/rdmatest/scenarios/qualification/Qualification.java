@@ -13,6 +13,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -29,8 +30,10 @@ import java.util.stream.Stream;
  * @param file where it is from
  * @param environment what was qualified: device, firmware, kernel and the like
  * @param scenarios by their names, in the order of the file; of several with the same name, those after the first are numbered
+ * @param ids what scenarios are known by when their names change, by their names; files of version 2 and earlier have none
  */
-public record Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
+public record Qualification(
+        Path file, Map<String, String> environment, Map<String, Scenario> scenarios, Map<String, String> ids) {
 
     /**
      * What became of a scenario.
@@ -48,7 +51,7 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
     }
 
     /** The version of the form that this build writes, and the newest that it reads. */
-    public static final int SCHEMA_VERSION = 2;
+    public static final int SCHEMA_VERSION = 3;
 
     private static final Pattern PERCENTILE = Pattern.compile("(?:.* )?(min|max|p(\\d{1,2}(?:\\.\\d{1,9})?))");
 
@@ -58,6 +61,12 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
     public Qualification {
         environment = Collections.unmodifiableMap(new TreeMap<>(environment));
         scenarios = Collections.unmodifiableMap(new LinkedHashMap<>(scenarios));
+        ids = Map.copyOf(ids);
+    }
+
+    /** Creates one whose scenarios have names only. */
+    public Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
+        this(file, environment, scenarios, Map.of());
     }
 
     /**
@@ -127,6 +136,7 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
                 .properties()
                 .forEach(each -> environment.put(each.getKey(), each.getValue().asText()));
         Map<String, Scenario> scenarios = new LinkedHashMap<>();
+        Map<String, String> ids = new HashMap<>();
         for (JsonNode each : json.path("scenarios")) {
             String name = each.path("name").asText();
             String unique = name;
@@ -134,8 +144,12 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
                 unique = name + " (" + turn + ")";
             }
             scenarios.put(unique, scenario(file, version, each));
+            JsonNode id = each.path("id");
+            if (id.isTextual()) {
+                ids.put(unique, id.asText());
+            }
         }
-        return new Qualification(file, environment, scenarios);
+        return new Qualification(file, environment, scenarios, ids);
     }
 
     private static Scenario scenario(Path file, int version, JsonNode json) throws IOException {
@@ -209,7 +223,30 @@ public record Qualification(Path file, Map<String, String> environment, Map<Stri
     public Qualification only(Set<String> names) {
         Map<String, Scenario> some = new LinkedHashMap<>(scenarios);
         some.keySet().retainAll(names);
-        return new Qualification(file, environment, some);
+        return new Qualification(file, environment, some, ids);
+    }
+
+    /**
+     * Returns the same run, with the names that its scenarios have in a later one: those with the same id are the same.
+     *
+     * @param later the later run
+     */
+    Qualification withNamesOf(Qualification later) {
+        Map<String, String> names = new HashMap<>();
+        later.ids().forEach((name, id) -> names.put(id, name));
+        Map<String, Scenario> renamed = new LinkedHashMap<>();
+        Map<String, String> renamedIds = new HashMap<>();
+        scenarios.forEach((name, scenario) -> {
+            String id = ids.get(name);
+            String now = later.scenarios().containsKey(name) || id == null ? name : names.getOrDefault(id, name);
+            // What has this name already keeps it.
+            String shown = now.equals(name) || scenarios.containsKey(now) ? name : now;
+            renamed.put(shown, scenario);
+            if (id != null) {
+                renamedIds.put(shown, id);
+            }
+        });
+        return new Qualification(file, environment, renamed, renamedIds);
     }
 
     /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */

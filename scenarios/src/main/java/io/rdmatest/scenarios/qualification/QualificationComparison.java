@@ -191,9 +191,12 @@ public final class QualificationComparison {
      */
     public QualificationComparison(
             List<Qualification> before, Qualification after, List<Qualification> again, int last, double tolerance) {
-        this.before = latest(before, last);
-        this.longBefore = latest(before, DRIFT * last);
-        this.latest = before.getLast();
+        List<Qualification> named = latest(before, DRIFT * last).stream()
+                .map(run -> run.withNamesOf(after))
+                .toList();
+        this.before = latest(named, last);
+        this.longBefore = named;
+        this.latest = named.getLast();
         this.after = after;
         this.again = List.copyOf(again);
         this.tolerance = tolerance;

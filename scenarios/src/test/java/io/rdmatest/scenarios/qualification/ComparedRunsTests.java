@@ -70,6 +70,28 @@ class ComparedRunsTests {
         return Measurement.percentile("round trip p50", 50, value, "us", 2000);
     }
 
+    /** A summary of version 3, with one scenario. */
+    private static Qualification named(String id, String name, double rate) throws IOException {
+        return Qualification.of(
+                Path.of(name + ".json"),
+                new ObjectMapper()
+                        .readTree("{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": [{\"id\": \"" + id
+                                + "\", \"name\": \"" + name
+                                + "\", \"verdict\": \"passed\", \"measurements\": {\"throughput\":"
+                                + " {\"value\": " + rate
+                                + ", \"unit\": \"Gb/s\", \"kind\": \"rate\", \"better\": \"higher\"}}}]}"));
+    }
+
+    @Test
+    void aScenarioThatIsRenamedIsTheSameIfItsIdIs() throws IOException {
+        QualificationComparison same = compare(List.of(named("X.y", "old name", 90)), named("X.y", "new name", 40));
+        assertThat(same.turns()).isEmpty();
+        assertThat(worse(same)).containsExactly("throughput");
+
+        QualificationComparison other = compare(List.of(named("X.z", "old name", 90)), named("X.y", "new name", 40));
+        assertThat(other.turns()).hasSize(2);
+    }
+
     @Test
     void aRateThatFallsToNothingIsWorse() throws IOException {
         QualificationComparison comparison = compare(List.of(old(night(92.1, 3.2, 9, 50))), old(night(0, 3.2, 9, 50)));
@@ -259,9 +281,9 @@ class ComparedRunsTests {
     void aFileOfALaterBuildIsRefused() {
         assertThatThrownBy(() -> Qualification.of(
                         Path.of("later.json"),
-                        new ObjectMapper().readTree("{\"schemaVersion\": 3, \"environment\": {}, \"scenarios\": []}")))
+                        new ObjectMapper().readTree("{\"schemaVersion\": 4, \"environment\": {}, \"scenarios\": []}")))
                 .isInstanceOf(IOException.class)
-                .hasMessage("later.json has schemaVersion 3, and this build of rdmatest reads versions up to 2");
+                .hasMessage("later.json has schemaVersion 4, and this build of rdmatest reads versions up to 3");
     }
 
     /** Noise of a clean fabric: what a night has in common, and of its own; the tails have tails. */
