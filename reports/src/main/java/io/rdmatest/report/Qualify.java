@@ -979,12 +979,18 @@ public final class Qualify implements Callable<Integer> {
             }
             generator.writeReport(run);
             int compared = generator.tellChanges(out::println);
+            String noPage = generator.pageTrouble();
+            if (noPage == null) {
+                out.println("Page     " + generator.page());
+            } else {
+                System.err.println("./qualify: no page: " + noPage);
+            }
             out.println("Report   " + generator.report());
             out.println("Summary  " + generator.summary());
             if (pairsFile != null) {
                 out.println("Pairs    " + pairsFile);
             }
-            status = lost != null
+            status = lost != null || noPage != null
                     ? 3
                     : run.outcome() == Outcome.QUALIFIED
                             ? compared

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.report.page.Page;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -35,11 +36,11 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** Makes the Allure report and {@code qualification.json} of a run from its journals and Allure results. */
+/** Makes the page, the Allure report and {@code qualification.json} of a run from its journals and Allure results. */
 @Command(
         name = "generate",
         mixinStandardHelpOptions = true,
-        description = "Makes the report and qualification.json from journals and Allure results.")
+        description = "Makes the page, the report and qualification.json from journals and Allure results.")
 public final class ReportGenerator implements Callable<Integer> {
 
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
@@ -67,7 +68,10 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--commandline", required = true, description = "Unpacked allure-commandline.")
     private Path commandline = Path.of("");
 
-    @Option(names = "--output", required = true, description = "Where allure-report/ and qualification.json go.")
+    @Option(
+            names = "--output",
+            required = true,
+            description = "Where index.html, allure-report/ and qualification.json go.")
     private Path output = Path.of("");
 
     @Option(
@@ -98,6 +102,8 @@ public final class ReportGenerator implements Callable<Integer> {
 
     /** Its class needs the scenarios, which not every class path of this one has: nothing here may touch it unasked. */
     private @Nullable Baseline baseline;
+
+    private @Nullable String pageTrouble;
 
     /** Creates a generator that takes its configuration from the command line. */
     public ReportGenerator() {}
@@ -153,8 +159,15 @@ public final class ReportGenerator implements Callable<Integer> {
         // Of the build, which reports what differs and fails nothing.
         int ignored = tellChanges(System.out::println);
         System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
+        if (pageTrouble == null) {
+            System.out.println("rdmatest: page    " + page());
+        }
         System.out.println("rdmatest: report  " + report());
         System.out.println("rdmatest: summary " + summary());
+        if (pageTrouble != null) {
+            System.err.println("rdmatest: no page: " + pageTrouble);
+            return 3;
+        }
         if (wrong != null) {
             System.err.println("rdmatest: not compared with earlier runs: " + wrong);
             return 3;
@@ -178,6 +191,18 @@ public final class ReportGenerator implements Callable<Integer> {
         }
     }
 
+    /** Returns the page that says what came of the run. */
+    Path page() {
+        return output.resolve(Page.FILE);
+    }
+
+    /** Returns why there is no page; null if there is one. */
+    @Nullable
+    String pageTrouble() {
+        return pageTrouble;
+    }
+
+    /** Returns Allure's report, which has the details of the tests. */
     Path report() {
         return output.resolve("allure-report").resolve("index.html");
     }
@@ -189,6 +214,8 @@ public final class ReportGenerator implements Callable<Integer> {
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
+        Files.deleteIfExists(page());
+        Files.deleteIfExists(output.resolve(Page.PAIRS));
         discardComparison();
         deleteRecursively(report().getParent());
     }
@@ -215,6 +242,7 @@ public final class ReportGenerator implements Callable<Integer> {
         }
         writeMatrices(run);
         writeEnvironment(run, baseline == null ? null : baseline.compare(output));
+        writePage(run);
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
         // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
@@ -225,6 +253,17 @@ public final class ReportGenerator implements Callable<Integer> {
             allure(report().getParent(), true);
         } finally {
             deleteRecursively(scratch);
+        }
+    }
+
+    /** Writes the page from the files that are written by now. Trouble with that costs the run nothing else. */
+    private void writePage(Run run) throws IOException {
+        // One that is left is of an earlier run.
+        Files.deleteIfExists(page());
+        try {
+            Page.write(output, run.started());
+        } catch (IOException | RuntimeException e) {
+            pageTrouble = e.getMessage() == null ? e.toString() : e.getMessage();
         }
     }
 

@@ -238,6 +238,18 @@ record Run(
                 .count();
     }
 
+    /** Returns when the first scenario started; null if that is not known. */
+    @Nullable
+    Instant started() {
+        return scenarios.stream()
+                .mapToLong(scenario -> scenario.startMillis)
+                .filter(millis -> millis > 0)
+                .boxed()
+                .min(Long::compare)
+                .map(Instant::ofEpochMilli)
+                .orElse(null);
+    }
+
     /** Returns the same run, which did not come to its end. */
     Run thatEndedEarly() {
         return new Run(about, began, ended, environment, scenarios, true);

@@ -74,6 +74,9 @@ class BaselineTests {
         assertThat(json.path("after").asText()).isEqualTo(now.toString());
         assertThat(json.at("/measurements/0/lowest").asDouble()).isEqualTo(10);
         assertThat(json.at("/measurements/0/finding").asText()).isEqualTo("level");
+        assertThat(json.at("/history/runs")).hasSize(3);
+        assertThat(json.at("/history/series/0/scenario").asText()).isEqualTo("x");
+        assertThat(json.at("/history/series/0/values")).hasToString("[10.0,20.0,40.0]");
     }
 
     @Test
@@ -176,6 +179,15 @@ class BaselineTests {
                 .contains("worse   passed -> not there (passed in 2 of the 3 runs before)  Calm: was there")
                 .contains("1 scenarios: 1 passed");
         assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
+        assertThat(worse.said())
+                .containsSubsequence(
+                        "Page     " + target.resolve("index.html"),
+                        "Report   " + target.resolve("allure-report/index.html"),
+                        "Summary  " + summary);
+        assertThat(Files.readString(target.resolve("index.html")))
+                .contains("All 1 scenario that were judged passed.")
+                .contains("passed → not there")
+                .contains("so there is no heat map");
         assertThat(Forked.results(target.resolve("qualify-results")))
                 .extracting(result -> result.path("name").asText() + " "
                         + result.path("status").asText())
@@ -194,12 +206,16 @@ class BaselineTests {
         assertThat(generated.said())
                 .contains("worse   passed -> not there (passed in 2 of the 2 runs before)  Calm: was there");
         assertThat(folder.resolve("out/comparison.json")).exists();
+        assertThat(generated.said()).contains("page    " + folder.resolve("out/index.html"));
+        assertThat(Files.readString(folder.resolve("out/index.html"))).contains("passed → not there");
         Ended alone = generate(project, "");
         assertThat(alone.status()).as(alone.said()).isZero();
         assertThat(alone.said()).doesNotContain("worse");
         assertThat(folder.resolve("out/comparison.json"))
                 .as("that of the run before")
                 .doesNotExist();
+        assertThat(Files.readString(folder.resolve("out/index.html")))
+                .contains("This run was not compared with earlier runs.");
         Ended wrong = generate(project, folder.resolve("none.json").toString());
         assertThat(wrong.status()).as(wrong.said()).isEqualTo(3);
         assertThat(wrong.said()).contains("not compared with earlier runs: --baseline: " + folder.resolve("none.json"));

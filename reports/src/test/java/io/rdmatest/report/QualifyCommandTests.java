@@ -110,21 +110,28 @@ class QualifyCommandTests {
     @Test
     void anEarlierVerdictDoesNotOutliveARunThatCameToNothing() throws Exception {
         Path summary = target.resolve("qualification.json");
+        Path page = target.resolve("index.html");
+        Path pairs = target.resolve("pairs.jsonl");
         Path report = target.resolve("allure-report/index.html");
         for (List<String> arguments : List.of(List.of("--fabric", "no-such-fabric"), List.<String>of())) {
             Files.writeString(summary, "{}");
+            Files.writeString(page, "<html></html>");
+            Files.writeString(pairs, "{}");
             Files.createDirectories(report.getParent());
             Files.writeString(report, "<html></html>");
 
             // What is not understood at all is no run.
             assertThat(qualify(Map.of(), "--restarts", "-1").status()).isEqualTo(2);
             assertThat(summary).exists();
+            assertThat(page).exists();
             assertThat(report).exists();
 
             Ended ended = qualify(Map.of(), arguments.toArray(String[]::new));
             assertThat(ended.status()).isEqualTo(3);
             assertThat(ended.output()).containsPattern("no-such-fabric|nothing is run here");
             assertThat(summary).doesNotExist();
+            assertThat(page).doesNotExist();
+            assertThat(pairs).doesNotExist();
             assertThat(report.getParent()).doesNotExist();
         }
     }

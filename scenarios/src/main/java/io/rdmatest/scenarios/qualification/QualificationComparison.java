@@ -605,6 +605,32 @@ public final class QualificationComparison {
         json.put("environment", facts());
         json.put("verdicts", turns());
         json.put("measurements", shifts());
+        json.put("history", history());
         return json;
+    }
+
+    /** Returns what the earlier runs and this one measured, of what changed: null where a run has no value in the same unit. */
+    private Map<String, Object> history() {
+        List<Qualification> runs =
+                Stream.concat(longBefore.stream(), Stream.of(after)).toList();
+        List<Map<String, Object>> series = new ArrayList<>();
+        for (Shift shift : shifts) {
+            Map<String, Object> its = new LinkedHashMap<>();
+            its.put("scenario", shift.scenario());
+            its.put("measurement", shift.measurement());
+            its.put("unit", shift.unit());
+            List<@Nullable Double> values = new ArrayList<>();
+            for (Qualification run : runs) {
+                List<Double> value =
+                        values(measured(List.of(run), shift.scenario(), shift.measurement()), shift.unit());
+                values.add(value.isEmpty() ? null : value.getFirst());
+            }
+            its.put("values", values);
+            series.add(its);
+        }
+        Map<String, Object> history = new LinkedHashMap<>();
+        history.put("runs", runs.stream().map(run -> run.file().toString()).toList());
+        history.put("series", series);
+        return history;
     }
 }

@@ -1,0 +1,15 @@
+package io.rdmatest.report.page;
+
+/**
+ * A cause of bad cells, or a bad cell without one, and where the map has it.
+ *
+ * @param name what it is called
+ * @param evidence what speaks for it, as a sentence
+ * @param metric the member of a cell that shows it most; empty if that is not known
+ * @param rail its rail; empty if it is on all
+ * @param from the node or the leaf that sends; empty if any does
+ * @param to the node or the leaf that receives; empty if any does
+ * @param place {@code nodes}: the row of {@code from} and the column of {@code to}; {@code cell}: where both meet; {@code
+ *     leaves}: the block of both leaves
+ */
+record CulpritRow(String name, String evidence, String metric, String rail, String from, String to, String place) {}

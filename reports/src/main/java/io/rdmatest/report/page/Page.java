@@ -1,0 +1,297 @@
+package io.rdmatest.report.page;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import gg.jte.ContentType;
+import gg.jte.TemplateEngine;
+import gg.jte.output.StringOutput;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes the page of a run from the data files in its folder: {@code qualification.json}, and where they are there {@code
+ * pairs.jsonl} and {@code comparison.json}. The page is one file. It loads nothing, so that it opens from disk without a network.
+ */
+public final class Page {
+
+    /** The name of the page. */
+    public static final String FILE = "index.html";
+
+    /** The name of the cells' file. */
+    public static final String PAIRS = "pairs.jsonl";
+
+    private static final String SUMMARY = "qualification.json";
+    private static final String COMPARISON = "comparison.json";
+
+    /** So many rows of the table of nodes are there before a script adds the rest. */
+    static final int ROWS = 25;
+
+    /** So many bad cells without a cause are listed. */
+    static final int MOST_UNEXPLAINED = 20;
+
+    /** For the values of all rails, in characters: a page of 20 MB takes long to open. */
+    private static final long BUDGET = 13_000_000;
+
+    /** Clocks of a virtual machine and of its host differ by less. */
+    private static final Duration CLOCKS = Duration.ofMinutes(1);
+
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm 'UTC'").withZone(ZoneOffset.UTC);
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private final Path folder;
+    private final PageData data;
+    private final @Nullable Changes changes;
+    private final @Nullable PairsPart pairs;
+    private final @Nullable String noPairs;
+    private final List<MapPart> maps = new ArrayList<>();
+    private final List<NodeRow> nodes = new ArrayList<>();
+    private final List<String> notes = new ArrayList<>();
+    private final String order;
+
+    private Page(Path folder, @Nullable Instant started) throws IOException {
+        this.folder = folder;
+        data = PageData.of(json(folder.resolve(SUMMARY)));
+        Path comparison = folder.resolve(COMPARISON);
+        changes = Files.exists(comparison) ? Changes.of(json(comparison)) : null;
+        Path cells = folder.resolve(PAIRS);
+        PairsPart read = null;
+        String why = null;
+        if (!Files.exists(cells)) {
+            why = "The run left no " + PAIRS + " with what each pair of nodes showed, so there is no heat map.";
+        } else if (started != null
+                && Files.getLastModifiedTime(cells).toInstant().isBefore(started.minus(CLOCKS))) {
+            why = PAIRS + " is from an earlier run, so there is no heat map.";
+        } else {
+            try {
+                read = MeasuredPairs.read(cells);
+                if (read.rails().isEmpty()) {
+                    why = PAIRS + " has no cell, so there is no heat map.";
+                    read = null;
+                }
+            } catch (IOException e) {
+                why = "There is no heat map: " + e.getMessage();
+            } catch (NoClassDefFoundError e) {
+                why = "There is no heat map: io.rdmatest:scenarios is not on the class path.";
+            }
+        }
+        pairs = read;
+        noPairs = why;
+        order = read == null ? "[]" : take(read);
+    }
+
+    /**
+     * Makes the page.
+     *
+     * @param folder has the data files, and gets the page as {@value #FILE}
+     * @param started when the run started: an older {@value #PAIRS} is not of it; null if that does not matter
+     * @throws IOException if {@code qualification.json} can't be read or the page can't be written. A file beside it that can't be
+     *     read costs the page only its own part, and the page says so.
+     */
+    public static void write(Path folder, @Nullable Instant started) throws IOException {
+        Page page = new Page(folder, started);
+        StringOutput html = new StringOutput(1 << 16);
+        TemplateEngine.createPrecompiled(
+                        null, ContentType.Html, Page.class.getClassLoader(), Page.class.getPackageName())
+                .render("page.jte", page, html);
+        Path part = folder.resolve(FILE + ".part");
+        Files.writeString(part, html.toString());
+        Files.move(part, folder.resolve(FILE), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static JsonNode json(Path file) throws IOException {
+        try {
+            return MAPPER.readTree(Files.readAllBytes(file));
+        } catch (JsonProcessingException e) {
+            throw new IOException(file + " can't be read: " + e.getOriginalMessage(), e);
+        } catch (NoSuchFileException e) {
+            throw new IOException(file + " can't be read: there is no such file", e);
+        }
+    }
+
+    /** Takes the matrices in; returns the order of the nodes' table: rail and node, the worst first. */
+    private String take(PairsPart read) {
+        record Place(int rail, int node, NodeRow row) {}
+        long cells = read.rails().stream().mapToLong(rail -> rail.state.length).sum();
+        List<Place> places = new ArrayList<>();
+        for (int rail = 0; rail < read.rails().size(); rail++) {
+            RailMatrix matrix = read.rails().get(rail);
+            MapPart map = MapPart.of(matrix, BUDGET * matrix.state.length / Math.max(1, cells));
+            maps.add(map);
+            notes.addAll(map.notes());
+            double[] medians = new double[Metric.values().length];
+            for (Metric metric : Metric.values()) {
+                medians[metric.ordinal()] = matrix.median(metric);
+            }
+            for (int node = 0; node < matrix.size(); node++) {
+                places.add(new Place(rail, node, matrix.node(node, medians)));
+            }
+        }
+        notes.addAll(read.notes());
+        places.sort(Comparator.comparingDouble((Place place) -> -place.row.score())
+                .thenComparing(place -> place.row.node(), NaturalOrder.NAMES));
+        ArrayNode order = MAPPER.createArrayNode();
+        for (Place place : places) {
+            nodes.add(place.row);
+            order.addArray()
+                    .add(place.rail)
+                    .add(place.node)
+                    .add(place.row.failed(true))
+                    .add(place.row.failed(false));
+        }
+        return MapPart.json(order);
+    }
+
+    PageData data() {
+        return data;
+    }
+
+    @Nullable
+    Changes changes() {
+        return changes;
+    }
+
+    @Nullable
+    PairsPart pairs() {
+        return pairs;
+    }
+
+    /** Returns why there is no heat map; null if there is one. */
+    @Nullable
+    String noPairs() {
+        return noPairs;
+    }
+
+    List<MapPart> maps() {
+        return maps;
+    }
+
+    /** Returns the first rows of the table of nodes, the worst first. */
+    List<NodeRow> nodes() {
+        return nodes.subList(0, Math.min(ROWS, nodes.size()));
+    }
+
+    int nodeCount() {
+        return nodes.size();
+    }
+
+    /** Returns what the script needs to add the other rows. */
+    String order() {
+        return order;
+    }
+
+    List<String> notes() {
+        return notes;
+    }
+
+    /** Returns the first bad cells that no culprit explains. */
+    List<CulpritRow> unexplained() {
+        return pairs == null
+                ? List.of()
+                : pairs.unexplained().stream().limit(MOST_UNEXPLAINED).toList();
+    }
+
+    /** Returns what there is to say where no culprit is named. */
+    String noCulprit() {
+        int cells = pairs == null ? 0 : pairs.cells();
+        if (cells == 0) {
+            return "No pair was measured, so nothing is known of culprits.";
+        }
+        return pairs != null && pairs.unexplained().isEmpty()
+                ? "No culprit: nothing stands out in %d pairs.".formatted(cells)
+                : "No culprit is named: the evidence of %d pairs carries none.".formatted(cells);
+    }
+
+    /** Returns what there is to say where nothing is compared. */
+    String noChanges() {
+        return "This run was not compared with earlier runs. ./qualify --baseline FILE... compares it with them.";
+    }
+
+    /** Returns the names of the files beside the page to which it links. */
+    List<String> files() {
+        return List.of(SUMMARY, PAIRS, COMPARISON, "comparison.html").stream()
+                .filter(name -> Files.exists(folder.resolve(name)))
+                .filter(name -> !name.equals(PAIRS) || pairs != null)
+                .toList();
+    }
+
+    String made() {
+        return TIME.format(Instant.now());
+    }
+
+    boolean hasHistory() {
+        return changes != null && !changes.series().isEmpty();
+    }
+
+    String style() {
+        return resource("page.css") + (hasHistory() ? resource(uplot("dist/uPlot.min.css")) : "");
+    }
+
+    String script() {
+        return resource("page.js");
+    }
+
+    String charts() {
+        // Its licence asks to stay with each copy.
+        return "/*\n" + resource(uplot("LICENSE")) + "\n*/\n" + resource(uplot("dist/uPlot.iife.min.js"));
+    }
+
+    /**
+     * Returns what the page may load and run: nothing from anywhere, and of scripts those that this class puts in, by their
+     * digest. Names and reasons in the data can't add any.
+     */
+    String policy() {
+        return "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src "
+                + digest(script()) + (hasHistory() ? " " + digest(charts()) : "");
+    }
+
+    private static String digest(String script) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(script.getBytes(StandardCharsets.UTF_8));
+            return "'sha256-" + Base64.getEncoder().encodeToString(digest) + "'";
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("Every JDK has SHA-256", e);
+        }
+    }
+
+    private static String uplot(String file) {
+        Properties properties = new Properties();
+        try {
+            properties.load(new StringReader(resource("/META-INF/maven/org.webjars.npm/uplot/pom.properties")));
+        } catch (IOException e) {
+            throw new IllegalStateException("A string can be read", e);
+        }
+        return "/META-INF/resources/webjars/uplot/" + properties.getProperty("version") + "/" + file;
+    }
+
+    private static String resource(String name) {
+        try (InputStream stream = Page.class.getResourceAsStream(name)) {
+            if (stream == null) {
+                throw new IllegalStateException(name + " is missing on the class path");
+            }
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new IllegalStateException(name + " can't be read", e);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.rdmatest.report.page;
+
+import java.util.List;
+
+/**
+ * What the page tells of pairs of nodes.
+ *
+ * @param rails the cells of each rail
+ * @param culprits the causes of bad cells
+ * @param unexplained bad cells that no cause explains
+ * @param notes what limits this, as sentences
+ */
+record PairsPart(List<RailMatrix> rails, List<CulpritRow> culprits, List<CulpritRow> unexplained, List<String> notes) {
+
+    PairsPart {
+        rails = List.copyOf(rails);
+        culprits = List.copyOf(culprits);
+        unexplained = List.copyOf(unexplained);
+        notes = List.copyOf(notes);
+    }
+
+    /** Returns how many cells were measured or failed. */
+    int cells() {
+        return rails.stream()
+                .mapToInt(rail -> rail.count(RailCells.MEASURED) + rail.count(RailCells.FAILED))
+                .sum();
+    }
+}
