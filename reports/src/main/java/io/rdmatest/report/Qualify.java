@@ -13,6 +13,7 @@ import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.PairSettings;
+import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -962,7 +963,7 @@ public final class Qualify implements Callable<Integer> {
             table(run);
             without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
-                PairTables.print(pairsFile, out::println);
+                tellPairs(pairsFile);
             }
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
@@ -1034,6 +1035,23 @@ public final class Qualify implements Callable<Integer> {
             Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
         }
         return here;
+    }
+
+    /** Shows what was measured of pairs, and what explains it. Trouble with that costs the run nothing else. */
+    private void tellPairs(Path file) {
+        try {
+            PairTables.print(file, out::println);
+            Culprits culprits = Culprits.ofFiles(List.of(file));
+            out.println();
+            out.println(
+                    culprits.causes().isEmpty()
+                            ? "No culprit in %d pairs.".formatted(culprits.cells())
+                            : culprits.causes().size() == 1 ? "Culprit:" : "Culprits:");
+            culprits.lines().forEach(line -> out.println("  " + line));
+            out.println();
+        } catch (IOException e) {
+            System.err.println("./qualify: the measured pairs can't be shown: " + e.getMessage());
+        }
     }
 
     private String lastWords(int most) {
