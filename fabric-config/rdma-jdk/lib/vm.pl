@@ -17,6 +17,7 @@ use RdmaVm::Channel;
 use RdmaVm::Client;
 use RdmaVm::Loop;
 use RdmaVm::Machine;
+use RdmaVm::Nodes;
 
 # A QEMU that ends at once leaves us sockets without a reader: that is to become a message, not our own end.
 $SIG{PIPE} = 'IGNORE';
@@ -50,19 +51,21 @@ sub run {
     my ($from) = @_;
     my ($up, $status, $broken, $by_itself, @machines) = (0);
 
-    # The segment between two nodes is one socket, whose ends are their network cards' cables.
-    my @cables = (undef);
-    if ($nodes == 2) {
+    # A socket connects each other node with node a. Between more than two nodes, a hub in the QEMU of node a is the segment.
+    my @names  = @RdmaVm::Nodes::NAMES[0 .. $nodes - 1];
+    my %cables = map { $_ => [] } @names;
+    for my $name (@names[1 .. $#names]) {
         socketpair(my $left, my $right, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!\n";
-        @cables = ($left, $right);
+        push @{ $cables{a} },     $left;
+        push @{ $cables{$name} }, $right;
     }
-    for my $name (('a', 'b')[0 .. $nodes - 1]) {
+    for my $name (@names) {
         my $machine = RdmaVm::Machine->start(
             name        => $name,
             image       => $image,
             template    => $from,
             accelerator => $accelerator,
-            cable       => shift @cables,
+            cables      => delete $cables{$name},
             shares      => \@shares,
             on_end      => sub { ($broken, $by_itself) = @_ if !$broken },
             on_up       => sub { $up++ },

@@ -3,7 +3,6 @@ package io.rdmatest.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
@@ -24,13 +23,10 @@ import io.rdmatest.junit.Fault;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.rsocket.RSocket;
-import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairLine.Outcome;
-import io.rdmatest.scenarios.culprits.PairsReader;
 import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.role.NodeRoles;
 import io.rdmatest.scenarios.role.PingPongRoles;
@@ -53,7 +49,6 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -61,22 +56,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.engine.reporting.ReportEntry;
-import org.junit.platform.launcher.TestExecutionListener;
-import org.junit.platform.launcher.TestIdentifier;
-import org.junit.platform.launcher.core.LauncherConfig;
-import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
  * What {@link FaultsIT} runs on node a of two: faults on purpose, what must come of them, and that it does not come without
@@ -251,7 +237,7 @@ class FaultsOnTwoNodes {
 
     @RdmaTest
     void allPairsOfAGoodFabricAreGood() {
-        AllPairs pairs = AllPairs.measure();
+        AllPairs pairs = AllPairs.measure("microvm-2");
 
         assertThat(pairs.failure).isNull();
         assertThat(pairs.counts).containsEntry("good", "2.0").containsEntry("nodes given up", "0.0");
@@ -268,7 +254,7 @@ class FaultsOnTwoNodes {
         AllPairs pairs;
         try {
             String ignored = on(B, "sh", "-c", shaping);
-            pairs = AllPairs.measure();
+            pairs = AllPairs.measure("microvm-2");
         } finally {
             String ignored = on(B, "sh", "-c", "tc qdisc del dev eth0 root");
         }
@@ -288,7 +274,7 @@ class FaultsOnTwoNodes {
     @RdmaTest
     @Fault(loss = 1, nodes = "b")
     void allPairsFindLittleLossByCountersAndRate() {
-        AllPairs pairs = AllPairs.measure();
+        AllPairs pairs = AllPairs.measure("microvm-2");
 
         assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("server a, client b: ");
         PairLine lossy = pairs.last("b", "a");
@@ -302,7 +288,7 @@ class FaultsOnTwoNodes {
     @RdmaTest
     @Fault(loss = 10, nodes = "b")
     void allPairsFindLossOfOneNode() {
-        AllPairs pairs = AllPairs.measure();
+        AllPairs pairs = AllPairs.measure("microvm-2");
 
         assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageFindingMatch("bad pairs?: ");
         assertThat(pairs.matrix).contains("BAD");
@@ -311,70 +297,13 @@ class FaultsOnTwoNodes {
     @RdmaTest
     @Fault(loss = 100, nodes = "b")
     void allPairsNameTheNodesThatDoNotReachEachOther() {
-        AllPairs pairs = AllPairs.measure();
+        AllPairs pairs = AllPairs.measure("microvm-2");
 
         assertThat(pairs.failure)
                 .isInstanceOf(AssertionError.class)
                 .hasMessageStartingWith("2 bad pairs: ")
                 .hasMessageContainingAll("server b, client a: ", "server a, client b: ");
         assertThat(pairs.counts).containsEntry("bad", "2.0").containsEntry("not measured", "0.0");
-    }
-
-    /** The scenario of {@code ./qualify --pairs}, and what it reports. */
-    private static final class AllPairs implements TestExecutionListener {
-
-        private final Map<String, String> counts = new HashMap<>();
-        private List<PairLine> lines = List.of();
-        private String matrix = "";
-        private @Nullable Throwable failure;
-
-        static AllPairs measure() {
-            AllPairs pairs = new AllPairs();
-            Path file = Path.of("/tmp/pairs.jsonl");
-            long begin = System.nanoTime();
-            LauncherFactory.create(LauncherConfig.builder()
-                            .enableTestExecutionListenerAutoRegistration(false)
-                            .build())
-                    .execute(
-                            LauncherDiscoveryRequestBuilder.request()
-                                    .selectors(selectClass(PairScenarios.class))
-                                    .configurationParameter("rdma.fabric", "microvm-2")
-                                    .configurationParameter("rdma.pairs", "true")
-                                    .configurationParameter("rdma.pairs.file", file.toString())
-                                    .configurationParameter("rdma.counters", "fail")
-                                    .build(),
-                            pairs);
-            System.out.println("  all pairs took " + (System.nanoTime() - begin) / 1_000_000 + " ms, failure: "
-                    + pairs.failure + System.lineSeparator() + pairs.matrix.indent(4));
-            try {
-                pairs.lines = new PairsReader().read(file);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-            return pairs;
-        }
-
-        PairLine last(String from, String to) {
-            return lines.stream()
-                    .filter(line -> line.from().equals(from) && line.to().equals(to))
-                    .reduce((first, second) -> second)
-                    .orElseThrow();
-        }
-
-        @Override
-        public void reportingEntryPublished(TestIdentifier test, ReportEntry entry) {
-            Map<String, String> keys = entry.getKeyValuePairs();
-            if (keys.containsKey(ReportKeys.MEASUREMENT)) {
-                counts.put(keys.get(ReportKeys.MEASUREMENT), keys.get(ReportKeys.VALUE));
-            } else if (keys.containsKey(ReportKeys.ATTACHMENT)) {
-                matrix = keys.get(ReportKeys.ATTACHMENT_DATA);
-            }
-        }
-
-        @Override
-        public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-            result.getThrowable().ifPresent(thrown -> failure = thrown);
-        }
     }
 
     // ---- datagrams ----

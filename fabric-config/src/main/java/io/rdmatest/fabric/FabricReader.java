@@ -128,7 +128,7 @@ final class FabricReader extends CheckedYaml {
             terms = new Fabric.Terms(
                     keys.containsKey("thresholds") ? thresholds(keys.get("thresholds")) : Thresholds.NONE,
                     faults == Faults.ALLOWED,
-                    microvm == null ? 0 : integer(microvm, "microvm", 1, 2, " virtual machines"));
+                    microvm == null ? 0 : integer(microvm, "microvm", 1, 4, " virtual machines"));
         }
         failOnProblems();
         return new Fabric(fabric, source, nodes, terms);

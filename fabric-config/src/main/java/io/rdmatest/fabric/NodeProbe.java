@@ -49,7 +49,7 @@ final class NodeProbe {
 
     static {
         // First: it repeats what the system says.
-        cure("was the VM started with --nodes 2", "start the machines by in-vm --nodes 2");
+        cure("was it started with --nodes", "start the machines by in-vm --nodes N");
         cure(
                 "Permission denied \\(|Permission denied, please try again|Too many authentication failures",
                 "let this host's user log in there: ssh-copy-id, or another user or key (-i) in launch");

@@ -281,8 +281,8 @@ class FabricMistakesTests {
                 new Mistake(
                         "more virtual machines than there can be",
                         "faults: forbidden",
-                        "microvm: 3",
-                        "lab.yaml:2:10: microvm '3' is out of range; allowed: 1 … 2 virtual machines"),
+                        "microvm: 5",
+                        "lab.yaml:2:10: microvm '5' is out of range; allowed: 1 … 4 virtual machines"),
                 new Mistake(
                         "a tab",
                         "    port: 1",

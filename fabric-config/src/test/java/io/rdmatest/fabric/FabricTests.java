@@ -19,7 +19,15 @@ class FabricTests {
     @Test
     void knowsTheShippedFabricsAndEachOfThemIsValid() {
         assertThat(Fabric.available())
-                .contains("auto", "loopback", "microvm", "microvm-2", "rails.example", "rxe-ipv6", "two-hosts.example");
+                .contains(
+                        "auto",
+                        "loopback",
+                        "microvm",
+                        "microvm-2",
+                        "microvm-4",
+                        "rails.example",
+                        "rxe-ipv6",
+                        "two-hosts.example");
         for (String name : Fabric.available()) {
             assertThat(Fabric.load(name).name()).isEqualTo(name);
         }
@@ -43,6 +51,16 @@ class FabricTests {
         assertThat(far.launch()).containsExactly("on-node", "b");
         assertThat(far.address()).isEqualTo(InetAddress.ofLiteral("10.77.0.2"));
         assertThat(Fabric.load("microvm").microvms()).isEqualTo(1);
+    }
+
+    @Test
+    void microvm4IsFourMachinesOnOneSegment() {
+        Fabric fabric = Fabric.load("microvm-4");
+        assertThat(fabric.microvms()).isEqualTo(4);
+        assertThat(fabric.local().name()).isEqualTo("a");
+        assertThat(fabric.remoteNodes())
+                .extracting(node -> node.launch() + " " + node.address().getHostAddress())
+                .containsExactly("[on-node, b] 10.77.0.2", "[on-node, c] 10.77.0.3", "[on-node, d] 10.77.0.4");
     }
 
     @Test

@@ -1101,7 +1101,7 @@ public final class Qualify implements Callable<Integer> {
             out.println("Run these again: ./qualify --last-failed" + (output == null ? "" : " --output " + output));
             out.println();
         }
-        out.println("%d scenarios: %s".formatted(run.scenarios().size(), run.counts()));
+        out.println("%s: %s".formatted(Run.scenarios(run.scenarios().size()), run.counts()));
         long notRun =
                 run.scenarios().stream().filter(scenario -> scenario.notRun).count();
         if (notRun > 0) {

@@ -158,7 +158,7 @@ public final class ReportGenerator implements Callable<Integer> {
         writeReport(run);
         // Of the build, which reports what differs and fails nothing.
         int ignored = tellChanges(System.out::println);
-        System.out.printf("rdmatest: %d scenarios: %s%n", run.scenarios().size(), run.counts());
+        System.out.printf("rdmatest: %s: %s%n", Run.scenarios(run.scenarios().size()), run.counts());
         if (pageTrouble == null) {
             System.out.println("rdmatest: page    " + page());
         }

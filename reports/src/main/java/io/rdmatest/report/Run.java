@@ -283,7 +283,10 @@ record Run(
     @JsonProperty("outcomeReason")
     String outcomeReason() {
         return switch (outcome()) {
-            case QUALIFIED -> "All " + scenarios(count(Verdict.PASSED)) + " that were judged passed.";
+            case QUALIFIED ->
+                count(Verdict.PASSED) == 1
+                        ? "The one scenario that was judged passed."
+                        : "All " + count(Verdict.PASSED) + " scenarios that were judged passed.";
             case NOT_QUALIFIED ->
                 "The fabric failed " + scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + ".";
             case INCONCLUSIVE -> {
@@ -300,7 +303,7 @@ record Run(
         };
     }
 
-    private static String scenarios(long count) {
+    static String scenarios(long count) {
         return count + (count == 1 ? " scenario" : " scenarios");
     }
 

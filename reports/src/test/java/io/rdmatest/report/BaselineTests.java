@@ -177,7 +177,7 @@ class BaselineTests {
         assertThat(worse.status()).as(worse.said()).isEqualTo(14);
         assertThat(worse.said())
                 .contains("worse   passed -> not there (passed in 2 of the 3 runs before)  Calm: was there")
-                .contains("1 scenarios: 1 passed");
+                .contains("1 scenario: 1 passed");
         assertThat(target.resolve("allure-report/index.html")).isNotEmptyFile();
         assertThat(worse.said())
                 .containsSubsequence(
@@ -185,7 +185,7 @@ class BaselineTests {
                         "Report   " + target.resolve("allure-report/index.html"),
                         "Summary  " + summary);
         assertThat(Files.readString(target.resolve("index.html")))
-                .contains("All 1 scenario that were judged passed.")
+                .contains("The one scenario that was judged passed.")
                 .contains("passed → not there")
                 .contains("so there is no heat map");
         assertThat(Forked.results(target.resolve("qualify-results")))

@@ -35,7 +35,7 @@ class OutcomeTests {
 
         assertThat(run.outcome()).isEqualTo(Outcome.QUALIFIED);
         assertThat(run.outcome().status()).isZero();
-        assertThat(run.outcomeReason()).isEqualTo("All 1 scenario that were judged passed.");
+        assertThat(run.outcomeReason()).isEqualTo("The one scenario that was judged passed.");
         assertThat(run.notJudged()).containsExactly("2 scenarios: not selected: the fabric has no thresholds");
     }
 

@@ -92,7 +92,7 @@ class SelectionTests {
         assertThat(ended.status()).as(ended.said()).isZero();
         assertThat(scenarios()).containsExactly("passed LoopScenarios.transfers[64 B]");
         assertThat(ended.said())
-                .contains("1 scenarios: 1 passed", "] + passed")
+                .contains("1 scenario: 1 passed", "] + passed")
                 .doesNotContain("?")
                 .doesNotContain("No scenario matches");
         assertThat(Forked.results(target.resolve("qualify-results")))

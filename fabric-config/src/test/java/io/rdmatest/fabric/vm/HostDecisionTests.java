@@ -89,19 +89,19 @@ class HostDecisionTests {
         assertThat(scripts.run("setup", "--wrong"))
                 .returns(2, Result::status)
                 .satisfies(r -> assertThat(r.err()).contains("--wrong"));
-        assertThat(scripts.run("in-vm", "--nodes", "3", "--", "true"))
+        assertThat(scripts.run("in-vm", "--nodes", "5", "--", "true"))
                 .returns(2, Result::status)
-                .satisfies(r -> assertThat(r.err()).contains("'3'"));
+                .satisfies(r -> assertThat(r.err()).contains("'5'"));
     }
 
     @Test
     void numbersOfMachinesThatThereCannotBeAreRefused() throws Exception {
-        Result result = scripts.with("RDMA_VM_NODES", "3")
+        Result result = scripts.with("RDMA_VM_NODES", "5")
                 .with("RDMA_JAVA_HOME", System.getProperty("java.home"))
                 .run("java", "Main");
 
         assertThat(result.status()).isEqualTo(2);
-        assertThat(result.err()).contains("RDMA_VM_NODES takes 1 or 2, not '3'");
+        assertThat(result.err()).contains("RDMA_VM_NODES takes 1 to 4, not '5'");
     }
 
     @Test

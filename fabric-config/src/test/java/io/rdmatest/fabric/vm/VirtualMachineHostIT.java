@@ -282,6 +282,25 @@ class VirtualMachineHostIT {
         assertThat(result.text()).isEqualTo("a\nb\n");
     }
 
+    /** A hub connects more than two: each pair meets, also two of which neither is the first. */
+    @Test
+    void fourMachinesReachEachOther() throws Exception {
+        Result result = scripts.run(
+                "in-vm",
+                "--nodes",
+                "4",
+                "--",
+                "sh",
+                "-c",
+                "for n in a b c d; do for m in 1 2 3 4; do"
+                        + " on-node $n perl -MIO::Socket::INET -e"
+                        + " 'IO::Socket::INET->new(PeerAddr => shift, Timeout => 20) or die qq(no way)' 10.77.0.$m:77"
+                        + " && echo $n-$m; done; done; on-node e true");
+
+        assertThat(result.text().lines()).hasSize(16).contains("c-4", "d-2");
+        assertThat(result.err()).contains("no node 'e'; there are at most a b c d");
+    }
+
     private static void signal(String name, long pid) throws Exception {
         new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor();
     }

@@ -157,7 +157,7 @@ class PageInBrowserTests {
 
     @Test
     void withoutPairsThereIsNoErrorEither() throws Exception {
-        PageTests.summary(folder, "qualified", "All 1 scenario that were judged passed.");
+        PageTests.summary(folder, "qualified", "The one scenario that was judged passed.");
 
         assertThat(written()).contains("so there is no heat map");
     }

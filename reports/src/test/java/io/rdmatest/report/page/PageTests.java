@@ -87,7 +87,7 @@ class PageTests {
 
     @Test
     void aRunWithoutPairsHasNoMapAndSaysWhy() throws IOException {
-        summary(folder, "qualified", "All 1 scenario that were judged passed.");
+        summary(folder, "qualified", "The one scenario that was judged passed.");
 
         assertThat(page())
                 .contains("<header class=\"outcome good\">")
@@ -237,7 +237,7 @@ class PageTests {
 
     @Test
     void whatChangedIsTheWorstFirstAndHasItsHistory() throws IOException {
-        summary(folder, "qualified", "All 1 scenario that were judged passed.");
+        summary(folder, "qualified", "The one scenario that was judged passed.");
         comparison("Ping");
 
         assertThat(page())
@@ -278,7 +278,7 @@ class PageTests {
 
     @Test
     void loadsNothing() throws IOException {
-        summary(folder, "qualified", "All 1 scenario that were judged passed.");
+        summary(folder, "qualified", "The one scenario that was judged passed.");
         new GeneratedPairs(5, 4, 1).write(folder.resolve("pairs.jsonl"));
         comparison("Ping");
 

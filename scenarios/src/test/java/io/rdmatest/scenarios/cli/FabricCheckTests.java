@@ -299,7 +299,7 @@ class FabricCheckTests {
                 "255|ssh: Could not resolve hostname b: Name or service not known|the host's name is not known here: check its spelling, DNS and /etc/hosts",
                 "255|ssh: connect to host b port 22: Connection refused|nobody listens there: start sshd, or give its port in launch (-p)",
                 "255|ssh: connect to host b port 22: No route to host|the host is off, or its address or a firewall is in the way: check it by ping",
-                "125|on-node: node b does not answer (No route); was the VM started with --nodes 2?|start the machines by in-vm --nodes 2",
+                "125|on-node: node b does not answer (No route); was it started with --nodes?|start the machines by in-vm --nodes N",
                 "127|sh: 1: srnu: not found|a command is not there: install it, or correct its name",
                 "126|sh: 1: /srun: Permission denied|a command may not be executed: chmod +x, or correct its name",
                 "1|no such pod|let it run the words that follow it, here sh, on the node, with its standard input and output",

@@ -184,6 +184,9 @@ class LaunchTests {
         assertThat(run(Map.of("CHECK", "103", "RDMA_VM", "auto"), "fabric", "microvm-2")
                         .output())
                 .isEqualTo("RDMA_VM=always RDMA_VM_NODES=2 microvm-2\n");
+        assertThat(run(Map.of("CHECK", "105", "RDMA_VM", "auto"), "fabric", "microvm-4")
+                        .output())
+                .isEqualTo("RDMA_VM=always RDMA_VM_NODES=4 microvm-4\n");
         assertThat(run(Map.of("CHECK", "102", "RDMA_VM", "auto"), "fabric", "microvm")
                         .output())
                 .isEqualTo("RDMA_VM=always RDMA_VM_NODES=1 microvm\n");
