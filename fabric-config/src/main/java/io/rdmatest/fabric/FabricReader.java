@@ -37,9 +37,9 @@ final class FabricReader extends CheckedYaml {
     private static final List<String> FABRIC_KEYS =
             List.of("fabric", "nodes", "promises", "thresholds", "faults", "microvm");
     private static final List<String> DEVICE_KEYS = List.of("device", "port", "gid", "address");
-    private static final List<String> NODE_KEYS =
-            List.of("name", "device", "port", "gid", "address", "rails", "launch", "java", "environment", "promises");
-    private static final List<String> RAIL_KEYS = List.of("device", "port", "gid", "address", "promises");
+    private static final List<String> NODE_KEYS = List.of(
+            "name", "device", "port", "gid", "address", "leaf", "rails", "launch", "java", "environment", "promises");
+    private static final List<String> RAIL_KEYS = List.of("device", "port", "gid", "address", "leaf", "promises");
     private static final List<String> PROMISE_KEYS = List.of("capabilities", "rate", "mtu", "gid-type", "lossless");
     private static final List<String> PERCENTILES =
             Stream.of(Thresholds.Percentile.values()).map(Object::toString).toList();
@@ -182,13 +182,13 @@ final class FabricReader extends CheckedYaml {
                 case "launch" -> launch = launch(value);
                 case "java" -> java = java(value);
                 case "environment" -> environment = environment(value);
-                case "rails" -> rails = rails(value, promises);
+                case "rails" -> rails = rails(value, promises, leafOf(keys));
                 default -> {
                     // A key of the device, which is read below, or promises, which are read already.
                 }
             }
         }
-        Rail only = device(keys, "", promises);
+        Rail only = device(keys, "", promises, null);
         if (keys.containsKey("rails")) {
             for (String key : DEVICE_KEYS) {
                 if (keys.containsKey(key)) {
@@ -221,7 +221,14 @@ final class FabricReader extends CheckedYaml {
                 first.promises(),
                 rails,
                 java,
-                environment));
+                environment,
+                first.leaf()));
+    }
+
+    /** Reads the name of the switch that a port is cabled to; null if there is none. */
+    private @Nullable String leafOf(Map<String, org.snakeyaml.engine.v2.nodes.Node> keys) {
+        org.snakeyaml.engine.v2.nodes.Node value = keys.get("leaf");
+        return value == null ? null : name(value, "leaf", NODE_NAME, 253);
     }
 
     private String uniqueName(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -235,12 +242,17 @@ final class FabricReader extends CheckedYaml {
         return name;
     }
 
-    /** Reads the keys that say which device it is, of a node or of one of its rails. */
-    private Rail device(Map<String, org.snakeyaml.engine.v2.nodes.Node> keys, String rail, Promises promises) {
+    /** Reads the keys that say which device it is, of a node or of one of its rails, whose node may have a leaf for all of them. */
+    private Rail device(
+            Map<String, org.snakeyaml.engine.v2.nodes.Node> keys,
+            String rail,
+            Promises promises,
+            @Nullable String leafOfAll) {
         String device = Node.AUTO;
         int port = 0;
         GidSelector gid = GidSelector.AUTO;
         NodeAddress address = NodeAddress.NONE;
+        String leaf = leafOf(keys);
         for (Map.Entry<String, org.snakeyaml.engine.v2.nodes.Node> entry : keys.entrySet()) {
             org.snakeyaml.engine.v2.nodes.Node value = entry.getValue();
             switch (entry.getKey()) {
@@ -253,7 +265,8 @@ final class FabricReader extends CheckedYaml {
                 }
             }
         }
-        return new Rail(rail, device, port, gid, address.address(), address.scope(), promises);
+        return new Rail(
+                rail, device, port, gid, address.address(), address.scope(), promises, leaf == null ? leafOfAll : leaf);
     }
 
     private String deviceName(org.snakeyaml.engine.v2.nodes.Node value) {
@@ -270,7 +283,8 @@ final class FabricReader extends CheckedYaml {
         return device;
     }
 
-    private Map<String, Rail> rails(org.snakeyaml.engine.v2.nodes.Node value, Promises ofNode) {
+    private Map<String, Rail> rails(
+            org.snakeyaml.engine.v2.nodes.Node value, Promises ofNode, @Nullable String leafOfNode) {
         if (!(value instanceof MappingNode mapping) || mapping.getValue().isEmpty()) {
             problem(
                     value,
@@ -287,7 +301,7 @@ final class FabricReader extends CheckedYaml {
                 continue;
             }
             Promises promises = keys.containsKey("promises") ? promises(keys.get("promises"), ofNode) : ofNode;
-            Rail read = device(keys, rail, promises);
+            Rail read = device(keys, rail, promises, leafOfNode);
             for (Rail other : rails.values()) {
                 boolean overlap = other.port() == read.port() || other.port() == 0 || read.port() == 0;
                 if (keys.containsKey("device") && other.device().equals(read.device()) && overlap) {

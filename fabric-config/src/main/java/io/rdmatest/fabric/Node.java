@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  *     with one device
  * @param java the program {@code java} on a launched node: a command on its PATH or an absolute path
  * @param environment the variables that a launched node's JVM gets beside those that it has there; may be empty
+ * @param leaf the switch that the device's port is cabled to; null if the file does not name it
  */
 public record Node(
         String fabric,
@@ -40,7 +41,8 @@ public record Node(
         Promises promises,
         Map<String, Rail> rails,
         String java,
-        Map<String, String> environment) {
+        Map<String, String> environment,
+        @Nullable String leaf) {
 
     /** Stands for the first device with an active port, before all others for one whose port has an IP address. */
     public static final String AUTO = "auto";
@@ -75,7 +77,7 @@ public record Node(
             @Nullable InetAddress address,
             List<String> launch,
             Promises promises) {
-        this(fabric, name, device, port, gid, address, "", launch, promises, Map.of(), DEFAULT_JAVA, Map.of());
+        this(fabric, name, device, port, gid, address, "", launch, promises, Map.of(), DEFAULT_JAVA, Map.of(), null);
     }
 
     /** Creates a node that promises nothing. */
@@ -96,7 +98,7 @@ public record Node(
     }
 
     /**
-     * Returns the node as it is on one of its rails: with that rail's device, port, GID, address and promises.
+     * Returns the node as it is on one of its rails: with that rail's device, port, GID, address, promises and leaf.
      *
      * @param rail the name of the rail
      * @return a node that is otherwise the same
@@ -120,7 +122,8 @@ public record Node(
                 found.promises(),
                 rails,
                 java,
-                environment);
+                environment,
+                found.leaf());
     }
 
     /** Returns the name of the rail whose device the node has here; empty for a node without rails, or on another device. */
@@ -148,7 +151,8 @@ public record Node(
                 on.promises,
                 alone,
                 java,
-                environment);
+                environment,
+                on.leaf);
     }
 
     /**
@@ -159,7 +163,8 @@ public record Node(
      * @return a node that is otherwise the same
      */
     public Node onPort(String device, int port) {
-        return new Node(fabric, name, device, port, gid, address, scope, launch, promises, rails, java, environment);
+        return new Node(
+                fabric, name, device, port, gid, address, scope, launch, promises, rails, java, environment, leaf);
     }
 
     /** Returns the text of the node's address with its scope; {@code auto} if the file does not say it. */

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param address the IP address that peers reach the node at on this rail; null for the address of the selected GID
  * @param scope the network interface on the node that a link-local address is on, by name or index; empty if it is not said
  * @param promises what the device has to be able to do
+ * @param leaf the switch that the device's port is cabled to; null if the file does not name it
  */
 public record Rail(
         String name,
@@ -23,7 +24,8 @@ public record Rail(
         GidSelector gid,
         @Nullable InetAddress address,
         String scope,
-        Promises promises) {
+        Promises promises,
+        @Nullable String leaf) {
 
     /** Checks the port. */
     public Rail {

@@ -92,7 +92,7 @@ class FabricMistakesTests {
                         "a key of a node misspelt",
                         "    adress: 192.0.2.11".replace("adress", "address"),
                         "    adress: 192.0.2.11",
-                        "lab.yaml:11:5: unknown key 'adress' in a node; allowed: name, device, port, gid, address, rails, launch, java, environment, promises (did you mean 'address'?)"),
+                        "lab.yaml:11:5: unknown key 'adress' in a node; allowed: name, device, port, gid, address, leaf, rails, launch, java, environment, promises (did you mean 'address'?)"),
                 new Mistake(
                         "a node without a name",
                         "  - name: a\n    device",

@@ -63,11 +63,43 @@ class FabricReaderTests {
 
     private static final String FABRIC_KEYS = "fabric, nodes, promises, thresholds, faults, microvm";
     private static final String NODE_KEYS =
-            "name, device, port, gid, address, rails, launch, java, environment, promises";
+            "name, device, port, gid, address, leaf, rails, launch, java, environment, promises";
 
     private static final String ALL_CAPABILITIES = String.join(
             ", ",
             Stream.of(DeviceCapability.values()).map(DeviceCapability::toString).toList());
+
+    @Test
+    void aLeafIsThatOfTheNodeUnlessARailNamesItsOwn() {
+        Fabric fabric = FabricReader.read("lab.yaml", """
+                fabric: lab
+                nodes:
+                  - { name: a, rails: { rail0: { device: mlx5_0 } } }
+                  - name: b
+                    launch: [ssh, b]
+                    leaf: leaf1
+                    rails:
+                      rail0: { device: mlx5_0 }
+                      rail1: { device: mlx5_1, leaf: 7 }
+                """);
+
+        assertThat(fabric.nodes()).extracting(Node::leaf).containsExactly(null, "leaf1");
+        Node b = fabric.nodeNamed("b");
+        assertThat(b.onRail("rail0").leaf()).isEqualTo("leaf1");
+        assertThat(b.onRail("rail1").leaf()).isEqualTo("7");
+        assertThat(b.onPort("mlx5_9", 1).leaf()).isEqualTo("leaf1");
+        assertThat(FabricReader.read("lab.yaml", """
+                        fabric: lab
+                        nodes: [{ name: a, leaf: sw1.example }]
+                        """).local().leaf()).isEqualTo("sw1.example");
+        assertThatThrownBy(() -> FabricReader.read("lab.yaml", """
+                        fabric: lab
+                        nodes:
+                          - { name: a, leaf: '' }
+                        """))
+                .isInstanceOf(FabricException.class)
+                .hasMessageContaining("lab.yaml:3:24: leaf '' is not a name");
+    }
 
     @Test
     void mergesWhatAliasesName() {

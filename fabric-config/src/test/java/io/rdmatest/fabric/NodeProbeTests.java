@@ -66,7 +66,8 @@ class NodeProbeTests {
                 Promises.NONE,
                 Map.of(),
                 Node.DEFAULT_JAVA,
-                Map.of());
+                Map.of(),
+                null);
         NodeProbe probe = NodeProbe.ask(node, Duration.ofSeconds(30), () -> false);
         assertThat(probe.problems()).isEmpty();
         return probe.place("", node);

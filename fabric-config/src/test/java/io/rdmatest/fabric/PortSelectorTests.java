@@ -191,7 +191,8 @@ class PortSelectorTests {
                     Promises.NONE,
                     Map.of(),
                     Node.DEFAULT_JAVA,
-                    Map.of());
+                    Map.of(),
+                    null);
             assertThat(select(node, Set.of(), port).gid().interfaceIndex())
                     .as(scope)
                     .isEqualTo(scope.endsWith("3") ? 103 : 102);

@@ -120,6 +120,13 @@ final class Nodes implements AutoCloseable {
                 .toList();
     }
 
+    /** Returns the switch that a node's port on a rail is cabled to; null if the file does not name it. */
+    @Nullable
+    String leaf(String name, String rail) {
+        Node node = fabric.nodeNamed(name);
+        return (rail.equals(NO_RAIL) ? node : node.onRail(rail)).leaf();
+    }
+
     /**
      * Returns a node's place on a rail.
      *
