@@ -74,7 +74,7 @@ class FabricReaderTests {
         Fabric fabric = FabricReader.read("lab.yaml", """
                 fabric: lab
                 nodes:
-                  - { name: a, rails: { rail0: { device: mlx5_0 } } }
+                  - { name: a, rails: { rail0: { device: mlx5_0 }, rail1: { device: mlx5_1 } } }
                   - name: b
                     launch: [ssh, b]
                     leaf: leaf1
@@ -98,7 +98,7 @@ class FabricReaderTests {
                           - { name: a, leaf: '' }
                         """))
                 .isInstanceOf(FabricException.class)
-                .hasMessageContaining("lab.yaml:3:24: leaf '' is not a name");
+                .hasMessageContaining("lab.yaml:3:22: leaf '' is not a name");
     }
 
     @Test
