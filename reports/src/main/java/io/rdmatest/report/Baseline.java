@@ -10,6 +10,7 @@ import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** The earlier runs that a run is compared with. What changed becomes files beside the run's summary. */
 final class Baseline {
 
+    private final String files;
     private final List<Qualification> runs;
     private final int last;
     private final double tolerance;
@@ -30,7 +32,8 @@ final class Baseline {
     private @Nullable QualificationComparison compared;
     private @Nullable String trouble;
 
-    private Baseline(List<Qualification> runs, int last, double tolerance, boolean partial) {
+    private Baseline(String files, List<Qualification> runs, int last, double tolerance, boolean partial) {
+        this.files = files;
         this.runs = List.copyOf(runs);
         this.last = last;
         this.tolerance = tolerance;
@@ -44,8 +47,8 @@ final class Baseline {
      * @param last how many of the latest ones say what is usual, see {@link QualificationComparison#last}
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
      * @param partial whether only some scenarios are asked for now, and the others are not missed
-     * @param out takes a line if there is nothing to compare with yet
-     * @return null if there is nothing: the folders are empty
+     * @param out takes a line if there is nothing to compare with yet, and one for each summary that is left out
+     * @return null if there is nothing yet: the folders are empty
      * @throws IOException if a file can't be read or is no such summary; the message names it
      * @throws IllegalArgumentException if a number is out of range
      */
@@ -53,18 +56,22 @@ final class Baseline {
             throws IOException {
         double tolerance = QualificationComparison.tolerance(percent);
         int most = QualificationComparison.last(last);
+        String folders = files.stream().map(Path::toString).collect(Collectors.joining(", "));
+        List<String> leftOut = new ArrayList<>();
         List<Qualification> runs;
         try {
-            runs = Qualification.readAll(files);
+            runs = Qualification.readAll(files, QualificationComparison.DRIFT * most, leftOut::add);
         } catch (IOException e) {
             throw new IOException("--baseline: " + e.getMessage(), e);
         }
-        if (runs.isEmpty()) {
-            out.accept("Nothing to compare with yet: no file in "
-                    + files.stream().map(Path::toString).collect(Collectors.joining(", ")) + " ends with .json");
+        if (runs.isEmpty() && leftOut.isEmpty()) {
+            out.accept("Nothing to compare with yet: " + folders
+                    + " has neither an archived run nor a file whose name ends with .json. --archive DIR keeps this run for later"
+                    + " ones.");
             return null;
         }
-        return new Baseline(runs, most, tolerance, partial);
+        leftOut.forEach(out);
+        return new Baseline(folders, runs, most, tolerance, partial);
     }
 
     /**
@@ -74,6 +81,9 @@ final class Baseline {
      * @return what changed, in a sentence
      */
     String compare(Path output) {
+        if (runs.isEmpty()) {
+            return nothing();
+        }
         try {
             QualificationComparison made = compare(Qualification.read(output.resolve(ReportGenerator.SUMMARY)));
             ReportGenerator.write(output.resolve(ReportGenerator.COMPARISON), made.json());
@@ -87,6 +97,11 @@ final class Baseline {
         }
     }
 
+    /** Returns what there is to say where each of the earlier runs was left out. */
+    private String nothing() {
+        return "Nothing was compared: no run in " + files + " can be read. Restore the summaries, or name others.";
+    }
+
     private QualificationComparison compare(Qualification now) {
         List<Qualification> before = partial
                 ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
@@ -96,6 +111,9 @@ final class Baseline {
 
     /** Returns which measurements of a run are worse each time that it was made; a drift does not go away in a repetition. */
     List<Shift> worse(Run run) throws IOException {
+        if (runs.isEmpty()) {
+            return List.of();
+        }
         return compare(qualification(run)).shifts().stream()
                 .filter(shift -> shift.change() == Change.WORSE && shift.finding() != Finding.DRIFT)
                 .toList();
@@ -117,6 +135,10 @@ final class Baseline {
      * @return the exit status that this asks for
      */
     int tell(Consumer<String> out) {
+        if (runs.isEmpty()) {
+            out.accept(nothing());
+            return ExitStatus.NOTHING_COMPARED.code();
+        }
         if (trouble != null) {
             out.accept(trouble);
             return ExitStatus.HOST_NOT_READY.code();

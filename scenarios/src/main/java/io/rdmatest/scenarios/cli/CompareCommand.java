@@ -5,7 +5,11 @@ import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -29,8 +33,8 @@ final class CompareCommand extends JsonCommand {
             paramLabel = "<file>",
             description =
                     "The qualification.json of one or more earlier runs, in order, for example of the last nights, and as the last"
-                            + " one that of the run to judge. A folder stands for the files in it whose names end with .json, by"
-                            + " their names.")
+                            + " one that of the run to judge. A folder stands for the files in it whose names end with .json, and for"
+                            + " the runs that ./qualify --archive kept there, by their names.")
     private List<Path> files = List.of();
 
     @Option(
@@ -52,6 +56,9 @@ final class CompareCommand extends JsonCommand {
 
     private double share;
 
+    /** What was left out, a sentence each. */
+    private final List<String> notes = new ArrayList<>();
+
     @Override
     boolean needsDevice() {
         return false;
@@ -72,7 +79,11 @@ final class CompareCommand extends JsonCommand {
         List<Qualification> runs = runs();
         QualificationComparison comparison =
                 new QualificationComparison(runs.subList(0, runs.size() - 1), runs.getLast(), last, share);
-        return new Outcome(status(comparison), comparison.summary(), comparison.lines(), comparison.json());
+        List<String> lines = new ArrayList<>(notes);
+        lines.addAll(comparison.lines());
+        Map<String, Object> members = new LinkedHashMap<>(comparison.json());
+        members.put("notes", List.copyOf(notes));
+        return new Outcome(status(comparison), comparison.summary(), lines, members);
     }
 
     private static ExitStatus status(QualificationComparison comparison) {
@@ -85,7 +96,7 @@ final class CompareCommand extends JsonCommand {
     private List<Qualification> runs() {
         List<Qualification> runs;
         try {
-            runs = Qualification.readAll(files);
+            runs = Qualification.readAll(files, QualificationComparison.DRIFT * last + 1, notes::add);
         } catch (IOException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
@@ -93,7 +104,8 @@ final class CompareCommand extends JsonCommand {
             throw new ParameterException(
                     spec().commandLine(),
                     "It takes two runs to compare, not " + runs.size()
-                            + " (of a folder, the files count whose names end with .json)");
+                            + " (of a folder, archived runs count, and files whose names end with .json)"
+                            + notes.stream().map(each -> ". " + each).collect(Collectors.joining()));
         }
         return runs;
     }

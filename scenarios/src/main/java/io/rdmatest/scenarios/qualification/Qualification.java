@@ -7,7 +7,6 @@ import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -20,9 +19,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * What a {@code qualification.json} says of a run.
@@ -89,30 +88,34 @@ public record Qualification(
     }
 
     /**
-     * Reads several.
+     * Reads the latest of several.
      *
-     * @param files each of them one, or a folder: of that, all files whose names end with {@code .json}, by their names; none if
-     *     it has none yet
-     * @throws IOException if one can't be read or is none; the message names it
+     * @param files each of them one, or a folder: of that, all that {@link Archive} says; none if it has none yet
+     * @param most how many at most, 1 or more; older ones are not read
+     * @param note takes a sentence for each summary in a folder that can't be read, and is left out
+     * @return the summaries, the latest last
+     * @throws IOException if one that is named can't be read or is none; the message names it
      */
-    public static List<Qualification> readAll(List<Path> files) throws IOException {
-        List<Qualification> runs = new ArrayList<>();
+    public static List<Qualification> readAll(List<Path> files, int most, Consumer<String> note) throws IOException {
+        List<Path> all = new ArrayList<>();
         for (Path file : files) {
-            for (Path each : Files.isDirectory(file) ? filesIn(file) : List.of(file)) {
-                runs.add(read(each));
+            all.addAll(Files.isDirectory(file) ? Archive.summaries(file) : List.of(file));
+        }
+        List<Qualification> runs = new ArrayList<>();
+        for (Path file : all.reversed()) {
+            if (runs.size() == most) {
+                break;
+            }
+            try {
+                runs.add(read(file));
+            } catch (IOException e) {
+                if (files.contains(file)) {
+                    throw e;
+                }
+                note.accept("Left out: " + e.getMessage());
             }
         }
-        return runs;
-    }
-
-    private static List<Path> filesIn(Path folder) throws IOException {
-        try (Stream<Path> entries = Files.list(folder)) {
-            return entries.filter(entry -> entry.getFileName().toString().endsWith(".json"))
-                    .sorted()
-                    .toList();
-        } catch (IOException | UncheckedIOException e) {
-            throw new IOException(folder + " can't be read: " + e, e);
-        }
+        return List.copyOf(runs.reversed());
     }
 
     /**

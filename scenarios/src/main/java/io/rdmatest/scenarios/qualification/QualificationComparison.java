@@ -38,11 +38,14 @@ public final class QualificationComparison {
     private static final int MOST_TOLERANCE = 1000;
     private static final int MOST_RUNS = 1000;
 
+    /** The name of the form of {@link #json} with its version. */
+    public static final String SCHEMA = "comparison/1";
+
     /** How many earlier runs say what is usual, if nobody says it. */
     public static final int LAST = 14;
 
     /** A drift shows in so many times the runs that say what is usual. */
-    private static final int DRIFT = 4;
+    public static final int DRIFT = 4;
 
     /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
     private static final String DRAWN = "interoperability";
@@ -594,6 +597,7 @@ public final class QualificationComparison {
     /** Returns the same for machines. */
     public Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
+        json.put("schema", SCHEMA);
         json.put("before", before.stream().map(run -> run.file().toString()).toList());
         json.put("after", after.file().toString());
         json.put("tolerance", tolerance);

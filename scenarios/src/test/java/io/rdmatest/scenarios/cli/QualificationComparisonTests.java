@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import com.networknt.schema.ValidationMessage;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -12,12 +15,14 @@ import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Turn;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -349,6 +354,7 @@ class QualificationComparisonTests {
         StringWriter json = new StringWriter();
         assertThat(run(json, err, "compare", before, after, "--json")).isEqualTo(ExitStatus.WORSE.code());
         JsonNode told = new ObjectMapper().readTree(json.toString());
+        assertThat(mistakes(told)).isEmpty();
         assertThat(told.path("worse").asInt()).isEqualTo(2);
         assertThat(told.path("before").path(0).asText()).isEqualTo(before.toString());
         assertThat(told.path("verdicts").path(0).path("after").asText()).isEqualTo("skipped");
@@ -359,6 +365,25 @@ class QualificationComparisonTests {
         assertThat(run(out, err, "compare", before, before)).isZero();
         assertThat(run(out, err, "compare", before, after, after)).isZero();
         assertThat(run(out, err, "compare", "--tolerance", "0", before, before)).isZero();
+    }
+
+    private static Set<ValidationMessage> mistakes(JsonNode json) throws IOException {
+        try (InputStream schema = QualificationComparison.class.getResourceAsStream("comparison.schema.json")) {
+            return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                    .getSchema(Objects.requireNonNull(schema))
+                    .validate(json);
+        }
+    }
+
+    @Test
+    void whatIsMissingOrNotThereKeepsTheSchema() throws IOException {
+        QualificationComparison comparison = compare(
+                scenario("x", "passed", value("a p50", 1, "us"), value("b", 2, "Gb/s")) + "," + scenario("y", "passed"),
+                scenario("x", "passed", value("b", 1, "Gb/s")) + "," + scenario("z", "failed"));
+
+        assertThat(comparison.turns()).hasSize(2);
+        assertThat(comparison.shifts()).hasSize(2);
+        assertThat(mistakes(new ObjectMapper().valueToTree(comparison.json()))).isEmpty();
     }
 
     @Test
@@ -373,7 +398,8 @@ class QualificationComparisonTests {
         }
         Path now = file("now.json", ENVIRONMENT, scenario("x", "passed"));
 
-        assertThat(Qualification.readAll(List.of(now, nights)))
+        assertThat(Qualification.readAll(
+                        List.of(now, nights), 9, note -> assertThat(note).isNull()))
                 .extracting(run -> run.file().getFileName().toString())
                 .containsExactly("now.json", "2026-11-23.json", "2026-11-24.json", "2026-11-25.json");
         StringWriter out = new StringWriter();
@@ -384,7 +410,12 @@ class QualificationComparisonTests {
         assertThat(out.toString()).contains("worse   skipped -> failed (passed in 1 of the 2 runs before)");
 
         Path broken = Files.writeString(nights.resolve("comparison.json"), "{}");
-        assertThat(run(out, err, "compare", nights, now)).isEqualTo(ExitStatus.USAGE.code());
+        out = new StringWriter();
+        assertThat(run(out, err, "compare", nights, now)).isZero();
+        assertThat(out.toString())
+                .startsWith("Left out: " + broken + " is no qualification.json: ")
+                .contains("3 runs, of which the latest is ");
+        assertThat(run(out, err, "compare", broken, now)).isEqualTo(ExitStatus.USAGE.code());
         assertThat(err.toString()).contains(broken + " is no qualification.json");
     }
 
