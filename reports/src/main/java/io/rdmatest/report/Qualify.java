@@ -13,7 +13,9 @@ import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
 import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.PairSettings;
+import io.rdmatest.scenarios.cli.ExitStatus;
 import io.rdmatest.scenarios.culprits.Culprits;
+import io.rdmatest.scenarios.qualification.Archive;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -90,6 +92,9 @@ public final class Qualify implements Callable<Integer> {
     private static final String RESULTS_SETTING = "allure.results.directory";
     private static final String SERVER_SETTING = "rdma.scenario.server";
     private static final String CLIENT_SETTING = "rdma.scenario.client";
+
+    /** What a comparison ends with that is not as good as it could be. */
+    private static final Set<Integer> COMPARED = Set.of(ExitStatus.WORSE.code(), ExitStatus.NOTHING_COMPARED.code());
 
     /** Settings by which this program and the scenarios' JVM find each other. */
     private static final Set<String> OWN_SETTINGS = Set.of(
@@ -198,10 +203,25 @@ public final class Qualify implements Callable<Integer> {
             names = "--baseline",
             arity = "1..*",
             paramLabel = "FILE",
-            description = "The qualification.json of an earlier run, or of several in order, or a folder of such files,"
-                    + " which are read in the order of their names. What changed is printed and written to"
+            description = "The qualification.json of an earlier run, or of several in order, or a folder of such files"
+                    + " or an --archive, which are read in the order of their names. What changed is printed and written to"
                     + " comparison.html and comparison.json. The run ends with 14 if anything is worse.")
     private List<Path> baseline = new ArrayList<>();
+
+    @Option(
+            names = "--archive",
+            paramLabel = "DIR",
+            description =
+                    "Keep the results of this run, good or bad, in a folder of its own in DIR: qualification.json,"
+                            + " nodes.json, pairs.jsonl, junit.xml, rdmatest.prom and the comparison. --baseline DIR reads it.")
+    private @Nullable Path archive;
+
+    @Option(
+            names = "--accept",
+            description =
+                    "This run is the new normal: later runs are compared with this one and those after it only, if they"
+                            + " read the --archive. This run ends with 0 instead of 14 or 15.")
+    private boolean accept;
 
     @Option(
             names = "--tolerance",
@@ -340,6 +360,9 @@ public final class Qualify implements Callable<Integer> {
         if (again < 0) {
             return usage("--again " + again + " is not a number of times, 0 or more");
         }
+        if (accept && archive == null) {
+            return usage("--accept marks this run in an archive: name the folder with --archive");
+        }
         for (String key : settings.keySet()) {
             if (OWN_SETTINGS.contains(key)) {
                 return usage("-D" + key + " is set by ./qualify itself; --output says where report and summary go");
@@ -392,6 +415,14 @@ public final class Qualify implements Callable<Integer> {
         ReportGenerator generator =
                 new ReportGenerator(journal, results, target.resolve("allure-commandline"), reports);
         Baseline earlier = null;
+        if (archive != null) {
+            try {
+                // Before a baseline is read: in the first night it is the same folder.
+                Archive.prepare(archive);
+            } catch (IOException e) {
+                return usage("--archive " + e.getMessage());
+            }
+        }
         if (!baseline.isEmpty()) {
             try {
                 // Now: the last run's own summary makes room for that of this one.
@@ -960,6 +991,7 @@ public final class Qualify implements Callable<Integer> {
             generator.writeSummary(run);
             written = run;
             Path pairsFile = keepPairs(generator);
+            String noData = generator.writeData(run);
             table(run);
             without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
@@ -991,11 +1023,18 @@ public final class Qualify implements Callable<Integer> {
             if (pairsFile != null) {
                 out.println("Pairs    " + pairsFile);
             }
-            status = lost != null || noPage != null
+            if (noData == null) {
+                out.println("Nodes    " + generator.nodes());
+                out.println("JUnit    " + generator.junit());
+                out.println("Metrics  " + generator.metrics());
+            } else {
+                System.err.println("./qualify: nodes.json, junit.xml and rdmatest.prom are not all written: " + noData);
+            }
+            status = lost != null || noPage != null || noData != null
                     ? 3
-                    : run.outcome() == Outcome.QUALIFIED
-                            ? compared
-                            : run.outcome().status();
+                    : run.outcome() != Outcome.QUALIFIED
+                            ? run.outcome().status()
+                            : accept && COMPARED.contains(compared) ? 0 : compared;
         } catch (IOException | RuntimeException e) {
             status = 3;
             System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
@@ -1010,17 +1049,32 @@ public final class Qualify implements Callable<Integer> {
         }
     }
 
-    /** Has the summary say how the run ended. */
+    /** Has summary and metrics say how the run ended, and keeps what came of it. */
     private void conclude(Run run, ReportGenerator generator, boolean byUser) {
         Integer ended = byUser ? null : (Integer) status;
+        Path kept = archive;
         try {
             if (!Objects.equals(run.about().exitStatus(), ended)) {
-                generator.writeSummary(run.with(run.about().withExitStatus(ended)));
+                Run concluded = run.with(run.about().withExitStatus(ended));
+                generator.writeSummary(concluded);
+                String noData = generator.writeData(concluded);
+                if (noData != null) {
+                    throw new IOException(noData);
+                }
+            }
+            if (kept != null) {
+                boolean accepted = accept && !byUser && run.outcome() != Outcome.INCONCLUSIVE;
+                out.println("Archive  " + generator.archive(kept, run, accepted));
+                if (accepted) {
+                    out.println("Accepted: later runs are compared with this one and those after it only.");
+                } else if (accept) {
+                    out.println("Not accepted: the run is inconclusive. Run ./qualify --accept again.");
+                }
             }
         } catch (IOException | RuntimeException e) {
             status = 3;
-            System.err.println("./qualify: the summary does not have the final exit status: "
-                    + (e.getMessage() == null ? e : e.getMessage()));
+            System.err.println(
+                    "./qualify: the results are not all kept: " + (e.getMessage() == null ? e : e.getMessage()));
         }
     }
 

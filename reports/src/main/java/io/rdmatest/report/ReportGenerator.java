@@ -7,8 +7,9 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.rdmatest.report.page.Page;
+import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.scenarios.qualification.Archive;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
@@ -103,6 +104,7 @@ public final class ReportGenerator implements Callable<Integer> {
     /** Its class needs the scenarios, which not every class path of this one has: nothing here may touch it unasked. */
     private @Nullable Baseline baseline;
 
+    private @Nullable RunPairs pairs;
     private @Nullable String pageTrouble;
 
     /** Creates a generator that takes its configuration from the command line. */
@@ -155,6 +157,7 @@ public final class ReportGenerator implements Callable<Integer> {
         String wrong = readBaseline();
         run = run.with(run.about().withExitStatus(run.outcome().status()));
         writeSummary(run);
+        String noData = writeData(run);
         writeReport(run);
         // Of the build, which reports what differs and fails nothing.
         int ignored = tellChanges(System.out::println);
@@ -164,6 +167,14 @@ public final class ReportGenerator implements Callable<Integer> {
         }
         System.out.println("rdmatest: report  " + report());
         System.out.println("rdmatest: summary " + summary());
+        if (noData == null) {
+            System.out.println("rdmatest: nodes   " + nodes());
+            System.out.println("rdmatest: JUnit   " + junit());
+            System.out.println("rdmatest: metrics " + metrics());
+        } else {
+            System.err.println("rdmatest: nodes.json, junit.xml and rdmatest.prom are not all written: " + noData);
+            return 3;
+        }
         if (pageTrouble != null) {
             System.err.println("rdmatest: no page: " + pageTrouble);
             return 3;
@@ -202,6 +213,21 @@ public final class ReportGenerator implements Callable<Integer> {
         return pageTrouble;
     }
 
+    /** Returns the file that says what the run says of each node. */
+    Path nodes() {
+        return output.resolve(ResultFiles.NODES);
+    }
+
+    /** Returns the run as JUnit XML. */
+    Path junit() {
+        return output.resolve(ResultFiles.JUNIT);
+    }
+
+    /** Returns the run as metrics. */
+    Path metrics() {
+        return output.resolve(ResultFiles.METRICS);
+    }
+
     /** Returns Allure's report, which has the details of the tests. */
     Path report() {
         return output.resolve("allure-report").resolve("index.html");
@@ -211,11 +237,26 @@ public final class ReportGenerator implements Callable<Integer> {
         return output.resolve(SUMMARY);
     }
 
+    /**
+     * Keeps the results of a run in an archive.
+     *
+     * @param accept whether the run is the new normal
+     * @return the folder of the run
+     */
+    Path archive(Path archive, Run run, boolean accept) throws IOException {
+        List<Path> files = Stream.concat(
+                        Stream.of(SUMMARY, RunPairs.FILE, COMPARISON, COMPARISON_PAGE), ResultFiles.ALL.stream())
+                .map(output::resolve)
+                .toList();
+        return Archive.keep(archive, files, run.start(), run.about().runId(), accept);
+    }
+
     /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
     void discard() throws IOException {
         Files.deleteIfExists(summary());
         Files.deleteIfExists(page());
-        Files.deleteIfExists(output.resolve(Page.PAIRS));
+        Files.deleteIfExists(output.resolve(RunPairs.FILE));
+        ResultFiles.discard(output);
         discardComparison();
         deleteRecursively(report().getParent());
     }
@@ -261,7 +302,7 @@ public final class ReportGenerator implements Callable<Integer> {
         // One that is left is of an earlier run.
         Files.deleteIfExists(page());
         try {
-            Page.write(output, run.started());
+            Page.write(output, pairs(run));
         } catch (IOException | RuntimeException e) {
             pageTrouble = e.getMessage() == null ? e.toString() : e.getMessage();
         }
@@ -363,12 +404,32 @@ public final class ReportGenerator implements Callable<Integer> {
     void writeSummary(Run run) throws IOException {
         Files.createDirectories(output);
         write(summary(), run);
-        try (InputStream schema = ReportGenerator.class.getResourceAsStream(SCHEMA)) {
-            if (schema == null) {
-                throw new IllegalStateException(SCHEMA + " is missing beside " + ReportGenerator.class);
-            }
-            Files.copy(schema, output.resolve(SCHEMA), StandardCopyOption.REPLACE_EXISTING);
+        ResultFiles.copySchema(SCHEMA, output);
+    }
+
+    /**
+     * Writes what other programs read of a run, beside its summary and its pairs. Trouble with that costs the run nothing else.
+     *
+     * @return why not all of it is there; null if it is
+     */
+    @Nullable
+    String writeData(Run run) {
+        try {
+            ResultFiles.write(run, pairs(run), output);
+            return null;
+        } catch (IOException | RuntimeException e) {
+            return e.getMessage() == null ? e.toString() : e.getMessage();
         }
+    }
+
+    /** Returns the pairs that the run measured; reading and explaining those of many nodes takes seconds. */
+    private RunPairs pairs(Run run) {
+        RunPairs read = pairs;
+        if (read == null) {
+            read = RunPairs.read(output, run.started());
+            pairs = read;
+        }
+        return read;
     }
 
     private void writeEnvironment(Run run, @Nullable String changes) throws IOException {

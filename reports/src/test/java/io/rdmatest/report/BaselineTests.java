@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -117,6 +118,23 @@ class BaselineTests {
         assertThat(said).contains("  worse   passed -> not there  y");
     }
 
+    @Test
+    void aBaselineOfWhichNothingCanBeReadComparesNothing() throws IOException {
+        Path nights = Files.createDirectory(folder.resolve("nights"));
+        Path broken = Files.writeString(nights.resolve("1.json"), "{");
+        Path now = file("qualification.json", "6.1", scenario("x", "passed", 20));
+
+        Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(nights), 14, 20, false, said::add));
+
+        assertThat(said).singleElement().asString().startsWith("Left out: " + broken + " is no qualification.json");
+        said.clear();
+        assertThat(baseline.compare(now.getParent())).startsWith("Nothing was compared");
+        assertThat(baseline.tell(said::add)).isEqualTo(15);
+        assertThat(said)
+                .containsExactly("Nothing was compared: no run in " + nights
+                        + " can be read. Restore the summaries, or name others.");
+    }
+
     private record Ended(int status, String said) {}
 
     private static Ended qualify(Path project, String... arguments) throws Exception {
@@ -156,7 +174,8 @@ class BaselineTests {
         Path nights = Files.createDirectory(folder.resolve("nights"));
         Ended first = qualify(project, "--baseline", nights.toString());
         assertThat(first.status()).as(first.said()).isZero();
-        assertThat(first.said()).contains("Nothing to compare with yet: no file in " + nights + " ends with .json");
+        assertThat(first.said())
+                .contains("Nothing to compare with yet: " + nights + " has neither an archived run nor");
         assertThat(comparison).doesNotExist();
 
         Files.copy(summary, nights.resolve("1.json"));
@@ -231,6 +250,87 @@ class BaselineTests {
         Ended much = qualify(project, "--tolerance", "-1", "--baseline", before.toString());
         assertThat(much.status()).isEqualTo(2);
         assertThat(much.said()).contains("--tolerance is 0 to 1000 percent, not -1.0");
+    }
+
+    private Path night(Path archive, String name, String... scenarios) throws IOException {
+        Path night = Files.createDirectories(archive.resolve(name));
+        Path from = file(name + ".json", "none", scenarios);
+        return Files.move(from, night.resolve("qualification.json"));
+    }
+
+    private static List<Path> nights(Path archive) throws IOException {
+        try (Stream<Path> all = Files.list(archive)) {
+            return all.sorted().toList();
+        }
+    }
+
+    @Test
+    void anArchiveKeepsEachNightAndIsTheBaselineOfTheNext() throws Exception {
+        Path project = Files.createDirectory(folder.resolve("project"));
+        Path target = Forked.project(project);
+        Path archive = folder.resolve("archive");
+        String[] nightly = {"--archive", archive.toString(), "--baseline", archive.toString()};
+
+        Ended first = qualify(project, nightly);
+
+        assertThat(first.status()).as(first.said()).isZero();
+        assertThat(first.said()).contains("Nothing to compare with yet: " + archive + " has neither");
+        Path kept = nights(archive).getLast();
+        assertThat(first.said())
+                .containsSubsequence(
+                        "Nodes    " + target.resolve("nodes.json"),
+                        "JUnit    " + target.resolve("junit.xml"),
+                        "Metrics  " + target.resolve("rdmatest.prom"),
+                        "Archive  " + kept);
+        assertThat(kept.getFileName().toString()).matches("\\d{4}-\\d\\d-\\d\\dT\\d{6}\\.\\d{3}Z-[0-9a-f-]{36}");
+        assertThat(nights(kept))
+                .extracting(file -> file.getFileName().toString())
+                .containsExactly("junit.xml", "nodes.json", "qualification.json", "rdmatest.prom");
+        assertThat(kept.resolve("qualification.json")).hasSameTextualContentAs(target.resolve("qualification.json"));
+        assertThat(Files.readString(target.resolve("rdmatest.prom"))).contains("rdmatest_exit_status{fabric=\"");
+
+        // A night that had more, and one that nobody can read.
+        Path had = night(archive, "9999-01-01T000000.000Z-a", scenario("Calm: was there", "passed", 1));
+        Path broken = Files.createDirectory(archive.resolve("9999-01-02T000000.000Z-b"));
+        Files.writeString(broken.resolve("qualification.json"), "{");
+        Ended worse = qualify(project, nightly);
+
+        assertThat(worse.status()).as(worse.said()).isEqualTo(14);
+        assertThat(worse.said())
+                .contains("Left out: " + broken.resolve("qualification.json") + " is no qualification.json: ")
+                .contains("2 runs, of which the latest is " + had);
+        assertThat(Files.readString(target.resolve("rdmatest.prom")))
+                .containsPattern("rdmatest_exit_status\\{.*} 14\\.0");
+        assertThat(nights(nights(archive).get(1)))
+                .as("the comparison is kept as well")
+                .extracting(file -> file.getFileName().toString())
+                .contains("comparison.json", "comparison.html");
+
+        Ended accepted = qualify(project, nightly[0], nightly[1], nightly[2], nightly[3], "--accept");
+
+        assertThat(accepted.status()).as(accepted.said()).isZero();
+        assertThat(accepted.said())
+                .contains("worse   passed -> not there")
+                .contains("Accepted: later runs are compared with this one and those after it only.");
+        assertThat(nights(archive).get(2).resolve("accepted")).exists();
+    }
+
+    @Test
+    void anArchiveThatCannotBeWrittenToIsToldBeforeAnythingRuns() throws Exception {
+        Path project = Files.createDirectory(folder.resolve("project"));
+        Path target = Forked.project(project);
+        Path file = Files.writeString(folder.resolve("file"), "");
+
+        Ended wrong = qualify(project, "--archive", file.toString());
+        Ended alone = qualify(project, "--accept");
+
+        assertThat(wrong.status()).as(wrong.said()).isEqualTo(2);
+        assertThat(wrong.said().lines())
+                .containsExactly("./qualify: --archive " + file + " can't be written to: " + file
+                        + " is a file. Name a folder.");
+        assertThat(alone.status()).as(alone.said()).isEqualTo(2);
+        assertThat(alone.said()).contains("--accept marks this run in an archive: name the folder with --archive");
+        assertThat(target.resolve("qualification.json")).doesNotExist();
     }
 
     private int runs(String times) throws IOException {

@@ -12,4 +12,15 @@ package io.rdmatest.report.page;
  * @param place {@code nodes}: the row of {@code from} and the column of {@code to}; {@code cell}: where both meet; {@code
  *     leaves}: the block of both leaves
  */
-record CulpritRow(String name, String evidence, String metric, String rail, String from, String to, String place) {}
+public record CulpritRow(
+        String name, String evidence, String metric, String rail, String from, String to, String place) {
+
+    /** The place of a node or a port. */
+    public static final String NODES = "nodes";
+
+    /** The place of a path, and of a bad cell without a cause. */
+    public static final String CELL = "cell";
+
+    /** The place of a block. */
+    public static final String LEAVES = "leaves";
+}

@@ -116,9 +116,10 @@ final class MeasuredPairs {
         String metric = evidence.metric();
         return switch (culprit) {
             case Culprit.Node node ->
-                new CulpritRow(culprit.name(), evidence.text(), metric, "", from(node), into(node), "nodes");
+                new CulpritRow(culprit.name(), evidence.text(), metric, "", from(node), into(node), CulpritRow.NODES);
             case Culprit.Port port ->
-                new CulpritRow(culprit.name(), evidence.text(), metric, port.rail(), from(port), into(port), "nodes");
+                new CulpritRow(
+                        culprit.name(), evidence.text(), metric, port.rail(), from(port), into(port), CulpritRow.NODES);
             case Culprit.Block block ->
                 new CulpritRow(
                         culprit.name(),
@@ -127,9 +128,10 @@ final class MeasuredPairs {
                         block.rail(),
                         block.fromLeaf(),
                         block.toLeaf(),
-                        "leaves");
+                        CulpritRow.LEAVES);
             case Culprit.Path path ->
-                new CulpritRow(culprit.name(), evidence.text(), metric, path.rail(), path.from(), path.to(), "cell");
+                new CulpritRow(
+                        culprit.name(), evidence.text(), metric, path.rail(), path.from(), path.to(), CulpritRow.CELL);
         };
     }
 
@@ -164,7 +166,7 @@ final class MeasuredPairs {
                 cell.rail(),
                 cell.from(),
                 cell.to(),
-                "cell");
+                CulpritRow.CELL);
     }
 
     private static void value(Metric metric, double value, StringJoiner text) {

@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -37,9 +36,6 @@ public final class Page {
     /** The name of the page. */
     public static final String FILE = "index.html";
 
-    /** The name of the cells' file. */
-    public static final String PAIRS = "pairs.jsonl";
-
     private static final String SUMMARY = "qualification.json";
     private static final String COMPARISON = "comparison.json";
 
@@ -51,9 +47,6 @@ public final class Page {
 
     /** For the values of all rails, in characters: a page of 20 MB takes long to open. */
     private static final long BUDGET = 13_000_000;
-
-    /** Clocks of a virtual machine and of its host differ by less. */
-    private static final Duration CLOCKS = Duration.ofMinutes(1);
 
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm 'UTC'").withZone(ZoneOffset.UTC);
@@ -69,47 +62,28 @@ public final class Page {
     private final List<String> notes = new ArrayList<>();
     private final String order;
 
-    private Page(Path folder, @Nullable Instant started) throws IOException {
+    private Page(Path folder, RunPairs read) throws IOException {
         this.folder = folder;
         data = PageData.of(json(folder.resolve(SUMMARY)));
         Path comparison = folder.resolve(COMPARISON);
         changes = Files.exists(comparison) ? Changes.of(json(comparison)) : null;
-        Path cells = folder.resolve(PAIRS);
-        PairsPart read = null;
-        String why = null;
-        if (!Files.exists(cells)) {
-            why = "The run left no " + PAIRS + " with what each pair of nodes showed, so there is no heat map.";
-        } else if (started != null
-                && Files.getLastModifiedTime(cells).toInstant().isBefore(started.minus(CLOCKS))) {
-            why = PAIRS + " is from an earlier run, so there is no heat map.";
-        } else {
-            try {
-                read = MeasuredPairs.read(cells);
-                if (read.rails().isEmpty()) {
-                    why = PAIRS + " has no cell, so there is no heat map.";
-                    read = null;
-                }
-            } catch (IOException e) {
-                why = "There is no heat map: " + e.getMessage();
-            } catch (NoClassDefFoundError e) {
-                why = "There is no heat map: io.rdmatest:scenarios is not on the class path.";
-            }
-        }
-        pairs = read;
-        noPairs = why;
-        order = read == null ? "[]" : take(read);
+        pairs = read.part();
+        noPairs = read.none() != null
+                ? read.none() + ", so there is no heat map."
+                : read.trouble() != null ? "There is no heat map: " + read.trouble() : null;
+        order = pairs == null ? "[]" : take(pairs);
     }
 
     /**
      * Makes the page.
      *
      * @param folder has the data files, and gets the page as {@value #FILE}
-     * @param started when the run started: an older {@value #PAIRS} is not of it; null if that does not matter
+     * @param pairs the run's measured pairs
      * @throws IOException if {@code qualification.json} can't be read or the page can't be written. A file beside it that can't be
      *     read costs the page only its own part, and the page says so.
      */
-    public static void write(Path folder, @Nullable Instant started) throws IOException {
-        Page page = new Page(folder, started);
+    public static void write(Path folder, RunPairs pairs) throws IOException {
+        Page page = new Page(folder, pairs);
         StringOutput html = new StringOutput(1 << 16);
         TemplateEngine.createPrecompiled(
                         null, ContentType.Html, Page.class.getClassLoader(), Page.class.getPackageName())
@@ -229,9 +203,17 @@ public final class Page {
 
     /** Returns the names of the files beside the page to which it links. */
     List<String> files() {
-        return List.of(SUMMARY, PAIRS, COMPARISON, "comparison.html").stream()
+        return List.of(
+                        SUMMARY,
+                        RunPairs.FILE,
+                        "nodes.json",
+                        COMPARISON,
+                        "comparison.html",
+                        "junit.xml",
+                        "rdmatest.prom")
+                .stream()
                 .filter(name -> Files.exists(folder.resolve(name)))
-                .filter(name -> !name.equals(PAIRS) || pairs != null)
+                .filter(name -> !name.equals(RunPairs.FILE) || pairs != null)
                 .toList();
     }
 

@@ -30,6 +30,10 @@ final class RailCells {
     private int[] from = new int[64];
     private int[] to = new int[64];
     private byte[] state = new byte[64];
+
+    /** What a measured cell that is bad has as its cause: its number, plus 1; 0 for the others. */
+    private byte[] bad = new byte[64];
+
     private float[] lineRate = new float[64];
     private final float[][] values = new float[Metric.values().length][64];
 
@@ -44,7 +48,7 @@ final class RailCells {
      * Adds a cell. Of those with the same sender and receiver the last one counts.
      *
      * @param itsState one of the constants above; {@link #FAILED} with or without a cause
-     * @param cause why it failed or was not measured; null if that is not known
+     * @param cause why it failed or was not measured, or why it is bad although it was measured; null if that is not known
      * @param itsValues by {@link Metric}, in SI units, NaN where there is none
      * @param detail counters and the like, in words; null if there is nothing to say
      */
@@ -65,6 +69,7 @@ final class RailCells {
         from[at] = node(fromNode, fromLeaf);
         to[at] = node(toNode, toLeaf);
         state[at] = itsState == FAILED && cause != null ? (byte) (FAILED + cause(cause)) : itsState;
+        bad[at] = itsState == MEASURED && cause != null ? (byte) (1 + cause(cause)) : 0;
         lineRate[at] = (float) itsLineRate;
         for (int metric = 0; metric < values.length; metric++) {
             values[metric][at] = (float) itsValues[metric];
@@ -79,6 +84,7 @@ final class RailCells {
         from = Arrays.copyOf(from, size);
         to = Arrays.copyOf(to, size);
         state = Arrays.copyOf(state, size);
+        bad = Arrays.copyOf(bad, size);
         lineRate = Arrays.copyOf(lineRate, size);
         for (int metric = 0; metric < values.length; metric++) {
             values[metric] = Arrays.copyOf(values[metric], size);
@@ -133,6 +139,7 @@ final class RailCells {
         for (int i = 0; i < count; i++) {
             int cell = Math.addExact(Math.multiplyExact(place[from[i]], size), place[to[i]]);
             matrix.state[cell] = state[i];
+            matrix.bad[cell] = bad[i];
             matrix.lineRate[cell] = lineRate[i];
             for (int metric = 0; metric < values.length; metric++) {
                 matrix.values[metric][cell] = values[metric][i];

@@ -43,6 +43,7 @@ final class RailMatrix {
     final List<@Nullable String> leaves;
     final List<String> causes;
     final byte[] state;
+    final byte[] bad;
     final float[] lineRate;
     final float[][] values;
 
@@ -56,6 +57,7 @@ final class RailMatrix {
         this.causes = causes;
         int cells = Math.multiplyExact(nodes.size(), nodes.size());
         state = new byte[cells];
+        bad = new byte[cells];
         lineRate = new float[cells];
         values = new float[Metric.values().length][cells];
         Arrays.fill(lineRate, Float.NaN);
@@ -84,6 +86,14 @@ final class RailMatrix {
             }
         }
         return found;
+    }
+
+    /** Returns why a cell failed, or is bad although it was measured; null if it is neither. */
+    @Nullable
+    String causeOfBad(int from, int to) {
+        int cell = from * size() + to;
+        int number = state[cell] >= RailCells.FAILED ? state[cell] - RailCells.FAILED : bad[cell] - 1;
+        return number < 0 ? null : number == 0 ? "failed" : causes.get(number - 1);
     }
 
     /** Returns how many cells from a node are in a state. */

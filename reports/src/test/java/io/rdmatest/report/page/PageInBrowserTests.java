@@ -57,13 +57,13 @@ class PageInBrowserTests {
 
     /** Writes the page, and opens it. */
     private String written() throws IOException, InterruptedException {
-        Page.write(folder, null);
+        Page.write(folder, RunPairs.read(folder, null));
         return opened();
     }
 
     /** Writes the page, and opens it with a script that does what a visitor does. Its own policy would not let that run. */
     private String visited(String script) throws IOException, InterruptedException {
-        Page.write(folder, null);
+        Page.write(folder, RunPairs.read(folder, null));
         Path page = folder.resolve("index.html");
         String html = Files.readString(page)
                 .replaceFirst("<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "")

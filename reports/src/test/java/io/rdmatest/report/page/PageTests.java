@@ -62,7 +62,7 @@ class PageTests {
     }
 
     private String page() throws IOException {
-        Page.write(folder, null);
+        Page.write(folder, RunPairs.read(folder, null));
         return Files.readString(folder.resolve("index.html"));
     }
 
@@ -105,7 +105,7 @@ class PageTests {
         Instant started = Instant.parse("2026-11-27T00:00:00Z");
         Files.setLastModifiedTime(pairs, FileTime.from(started.minusSeconds(3600)));
 
-        Page.write(folder, started);
+        Page.write(folder, RunPairs.read(folder, started));
         assertThat(Files.readString(folder.resolve("index.html")))
                 .contains("pairs.jsonl is from an earlier run, so there is no heat map.");
 

@@ -1,0 +1,154 @@
+package io.rdmatest.report.page;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The measured pairs of a run. They are read and explained once, for the page and for the files beside it. */
+public final class RunPairs {
+
+    /** The name of the cells' file. */
+    public static final String FILE = "pairs.jsonl";
+
+    /** Clocks of a virtual machine and of its host differ by less. */
+    private static final Duration CLOCKS = Duration.ofMinutes(1);
+
+    private final @Nullable PairsPart part;
+    private final @Nullable String none;
+    private final @Nullable String trouble;
+
+    private final List<PortFigures> ports = new ArrayList<>();
+
+    private RunPairs(@Nullable PairsPart part, @Nullable String none, @Nullable String trouble) {
+        this.part = part;
+        this.none = none;
+        this.trouble = trouble;
+        for (RailMatrix rail : rails()) {
+            for (int node = 0; node < rail.size(); node++) {
+                ports.add(port(rail, node, true));
+                ports.add(port(rail, node, false));
+            }
+        }
+    }
+
+    /**
+     * Reads them.
+     *
+     * @param folder may have a {@value #FILE}. One that can't be read counts as none, and {@link #trouble} says why.
+     * @param started when the run started: an older file is not of it; null if that does not matter
+     */
+    public static RunPairs read(Path folder, @Nullable Instant started) {
+        Path cells = folder.resolve(FILE);
+        try {
+            if (!Files.exists(cells)) {
+                return none("The run left no " + FILE + " with what each pair of nodes showed");
+            }
+            if (started != null && Files.getLastModifiedTime(cells).toInstant().isBefore(started.minus(CLOCKS))) {
+                return none(FILE + " is from an earlier run");
+            }
+            PairsPart read = MeasuredPairs.read(cells);
+            return read.rails().isEmpty() ? none(FILE + " has no cell") : new RunPairs(read, null, null);
+        } catch (IOException e) {
+            return new RunPairs(null, null, e.getMessage() == null ? e.toString() : e.getMessage());
+        } catch (NoClassDefFoundError e) {
+            return new RunPairs(null, null, "io.rdmatest:scenarios is not on the class path.");
+        }
+    }
+
+    private static RunPairs none(String why) {
+        return new RunPairs(null, why, null);
+    }
+
+    /** Returns what the page shows; null if there are no pairs. */
+    @Nullable
+    PairsPart part() {
+        return part;
+    }
+
+    /** Returns why a run has no pairs, if nothing is wrong about that; null otherwise. */
+    @Nullable
+    String none() {
+        return none;
+    }
+
+    /** Returns why pairs can't be read; null if nothing is wrong. */
+    public @Nullable String trouble() {
+        return trouble;
+    }
+
+    /** Returns the causes that explain bad pairs. */
+    public List<CulpritRow> culprits() {
+        return part == null ? List.of() : part.culprits();
+    }
+
+    /** Returns what limits the result, as sentences. */
+    public List<String> notes() {
+        return part == null ? List.of() : part.notes();
+    }
+
+    /** Returns the figures of each port, sending first, by rail and node. */
+    public List<PortFigures> ports() {
+        return List.copyOf(ports);
+    }
+
+    private List<RailMatrix> rails() {
+        return part == null ? List.of() : part.rails();
+    }
+
+    private static PortFigures port(RailMatrix rail, int node, boolean sending) {
+        return new PortFigures(
+                rail.nodes.get(node),
+                rail.rail,
+                sending,
+                count(rail, node, sending, RailCells.MEASURED),
+                count(rail, node, sending, RailCells.FAILED),
+                count(rail, node, sending, RailCells.NOT_MEASURED),
+                median(rail, node, sending, Metric.BANDWIDTH),
+                median(rail, node, sending, Metric.MESSAGE_RATE),
+                median(rail, node, sending, Metric.LATENCY_P50),
+                median(rail, node, sending, Metric.LATENCY_P99));
+    }
+
+    private static int count(RailMatrix rail, int node, boolean sending, byte state) {
+        return sending ? rail.countFrom(node, state) : rail.countInto(node, state);
+    }
+
+    private static double median(RailMatrix rail, int node, boolean sending, Metric metric) {
+        return sending ? rail.rowMedian(metric, node) : rail.columnMedian(metric, node);
+    }
+
+    /** Returns the bad pairs that no culprit explains. */
+    public List<BadPair> unexplained() {
+        List<BadPair> found = new ArrayList<>();
+        for (RailMatrix rail : rails()) {
+            for (int from = 0; from < rail.size(); from++) {
+                for (int to = 0; to < rail.size(); to++) {
+                    String cause = rail.causeOfBad(from, to);
+                    if (cause != null && !isExplained(rail, from, to)) {
+                        found.add(new BadPair(rail.rail, rail.nodes.get(from), rail.nodes.get(to), cause));
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    private boolean isExplained(RailMatrix rail, int from, int to) {
+        String sender = rail.nodes.get(from);
+        String receiver = rail.nodes.get(to);
+        return culprits().stream()
+                .filter(culprit -> culprit.rail().isEmpty() || culprit.rail().equals(rail.rail))
+                .anyMatch(culprit -> switch (culprit.place()) {
+                    case CulpritRow.NODES -> sender.equals(culprit.from()) || receiver.equals(culprit.to());
+                    case CulpritRow.CELL -> sender.equals(culprit.from()) && receiver.equals(culprit.to());
+                    default ->
+                        culprit.from().equals(rail.leaves.get(from))
+                                && culprit.to().equals(rail.leaves.get(to));
+                });
+    }
+}
