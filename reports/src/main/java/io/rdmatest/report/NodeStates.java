@@ -256,22 +256,17 @@ final class NodeStates {
             String causes = collected.unexplained.entrySet().stream()
                     .map(each -> each.getKey() + " " + each.getValue())
                     .collect(Collectors.joining(", "));
-            evidence.add(count(unexplained, "pair") + " with this node "
-                    + (unexplained == 1
-                            ? "is bad and no culprit explains it: "
-                            : "are bad and no culprit explains them: ")
-                    + causes);
+            evidence.add(pairs(unexplained) + " bad, and no culprit explains that: " + causes);
         }
         if (!collected.passed.isEmpty()) {
             evidence.add(count(collected.passed.size(), "scenario") + " passed with this node");
         }
         if (collected.measured > 0) {
-            evidence.add(count(collected.measured, "pair") + " with this node left values");
+            evidence.add(pairs(collected.measured) + " measured");
         }
         some(collected.broken, "broke, which says nothing of the fabric", evidence);
         if (collected.notMeasured > 0) {
-            evidence.add(count(collected.notMeasured, "pair")
-                    + " with this node left no values, which says nothing of the fabric");
+            evidence.add(pairs(collected.notMeasured) + " not measured, which says nothing of the fabric");
         }
         return evidence.isEmpty() ? List.of("no scenario ran here, and no pair was measured") : evidence;
     }
@@ -284,6 +279,10 @@ final class NodeStates {
         int rest = names.size() - MOST_NAMED;
         evidence.add(count(names.size(), "scenario") + " " + what + ": " + shown
                 + (rest > 0 ? "; and " + rest + " more" : ""));
+    }
+
+    private static String pairs(int number) {
+        return count(number, "pair") + " with this node " + (number == 1 ? "was" : "were");
     }
 
     private static String count(int number, String what) {

@@ -275,7 +275,7 @@ class ResultFilesTests {
         assertThat(json.path("nodes")).allSatisfy(node -> {
             assertThat(node.path("state").asText()).isEqualTo("suspect");
             assertThat(node.at("/rails/0/evidence/0").asText())
-                    .isEqualTo("10 pairs with this node are bad and no culprit explains them: THRESHOLD_MISSED 10");
+                    .isEqualTo("10 pairs with this node were bad, and no culprit explains that: THRESHOLD_MISSED 10");
         });
     }
 
@@ -329,7 +329,8 @@ class ResultFilesTests {
                 .containsOnly("unknown");
         assertThat(evidence(json, "a")).contains("1 scenario broke, which says nothing of the fabric: Ping: two");
         assertThat(node(json, "a").at("/rails/0/action").asText()).startsWith("Fix what is broken on the hosts");
-        assertThat(evidence(json, "c")).contains("1 pair with this node left no values");
+        assertThat(evidence(json, "c"))
+                .contains("1 pair with this node was not measured, which says nothing of the fabric");
         assertThat(evidence(json, "d")).contains("no scenario ran here, and no pair was measured");
         assertThat(node(json, "d").at("/rails/0/action").asText()).startsWith("Include d on rail0 in a run");
     }
