@@ -11,10 +11,10 @@ import io.rdmatest.junit.RdmaConfiguration;
 import io.rdmatest.junit.RunSeed;
 import io.rdmatest.peer.PreparedClasses;
 import io.rdmatest.report.JournalEvent.Kind;
+import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.scenarios.PairScenarios;
 import io.rdmatest.scenarios.PairSettings;
 import io.rdmatest.scenarios.cli.ExitStatus;
-import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.qualification.Archive;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
 import java.io.BufferedReader;
@@ -995,7 +995,7 @@ public final class Qualify implements Callable<Integer> {
             table(run);
             without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
-                tellPairs(pairsFile);
+                tellPairs(pairsFile, generator.pairs(run));
             }
             if (byUser) {
                 out.println("Interrupted; the report shows what was run until then.");
@@ -1092,16 +1092,11 @@ public final class Qualify implements Callable<Integer> {
     }
 
     /** Shows what was measured of pairs, and what explains it. Trouble with that costs the run nothing else. */
-    private void tellPairs(Path file) {
+    private void tellPairs(Path file, RunPairs pairs) {
         try {
             PairTables.print(file, out::println);
-            Culprits culprits = Culprits.ofFiles(List.of(file));
             out.println();
-            out.println(
-                    culprits.causes().isEmpty()
-                            ? "No culprit in %d pairs.".formatted(culprits.cells())
-                            : culprits.causes().size() == 1 ? "Culprit:" : "Culprits:");
-            culprits.lines().forEach(line -> out.println("  " + line));
+            pairs.lines().forEach(out::println);
             out.println();
         } catch (IOException e) {
             System.err.println("./qualify: the measured pairs can't be shown: " + e.getMessage());

@@ -423,7 +423,7 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     /** Returns the pairs that the run measured; reading and explaining those of many nodes takes seconds. */
-    private RunPairs pairs(Run run) {
+    RunPairs pairs(Run run) {
         RunPairs read = pairs;
         if (read == null) {
             read = RunPairs.read(output, run.started());

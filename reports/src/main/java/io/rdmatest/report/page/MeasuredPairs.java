@@ -47,7 +47,8 @@ final class MeasuredPairs {
                 pairs.rails.values().stream().map(RailCells::matrix).toList(),
                 culprits.causes().stream().map(MeasuredPairs::row).toList(),
                 culprits.unexplained().stream().map(MeasuredPairs::row).toList(),
-                pairs.notes);
+                pairs.notes,
+                culprits.lines());
     }
 
     private void add(PairLine cell) {

@@ -9,14 +9,21 @@ import java.util.List;
  * @param culprits the causes of bad cells
  * @param unexplained bad cells that no cause explains
  * @param notes what limits this, as sentences
+ * @param lines all of this as lines of text, for a console
  */
-record PairsPart(List<RailMatrix> rails, List<CulpritRow> culprits, List<CulpritRow> unexplained, List<String> notes) {
+record PairsPart(
+        List<RailMatrix> rails,
+        List<CulpritRow> culprits,
+        List<CulpritRow> unexplained,
+        List<String> notes,
+        List<String> lines) {
 
     PairsPart {
         rails = List.copyOf(rails);
         culprits = List.copyOf(culprits);
         unexplained = List.copyOf(unexplained);
         notes = List.copyOf(notes);
+        lines = List.copyOf(lines);
     }
 
     /** Returns how many cells were measured or failed. */

@@ -86,6 +86,20 @@ public final class RunPairs {
         return part == null ? List.of() : part.culprits();
     }
 
+    /** Returns what explains the pairs, as lines for a console; none if there are no pairs. */
+    public List<String> lines() {
+        if (part == null) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add(
+                culprits().isEmpty()
+                        ? "No culprit in %d pairs.".formatted(part.cells())
+                        : culprits().size() == 1 ? "Culprit:" : "Culprits:");
+        part.lines().forEach(line -> lines.add("  " + line));
+        return lines;
+    }
+
     /** Returns what limits the result, as sentences. */
     public List<String> notes() {
         return part == null ? List.of() : part.notes();
