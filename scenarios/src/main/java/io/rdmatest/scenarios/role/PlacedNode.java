@@ -57,6 +57,7 @@ record PlacedNode(
                 Promises.NONE,
                 Map.of(),
                 Node.DEFAULT_JAVA,
-                Map.of());
+                Map.of(),
+                null);
     }
 }

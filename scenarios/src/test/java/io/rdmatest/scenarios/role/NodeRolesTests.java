@@ -147,7 +147,8 @@ class NodeRolesTests {
                 Promises.NONE,
                 Map.of(),
                 java.toString(),
-                Map.of("OF_NODE", b));
+                Map.of("OF_NODE", b),
+                null);
         try (Place there = Place.on(launched, jar, SETTINGS);
                 Place here = Place.on(node(a), jar, SETTINGS)) {
             long pid = there.peer().orElseThrow().pid();

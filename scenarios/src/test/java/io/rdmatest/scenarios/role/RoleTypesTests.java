@@ -243,7 +243,8 @@ class RoleTypesTests {
                 Promises.NONE,
                 Map.of(),
                 Node.DEFAULT_JAVA,
-                Map.of());
+                Map.of(),
+                null);
 
         PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(node, null)), PlacedNode.class);
 
