@@ -96,6 +96,20 @@ public final class Errno {
     }
 
     /**
+     * Tells whether a call that destroys an object has found that the object is gone with its device. After a reset of the
+     * firmware, a removal or a driver's reload the kernel has released all objects, and every further call ends with EIO
+     * (ibv_open_device(3), RDMAV_ALLOW_DISASSOC_DESTROY) or ENODEV.
+     *
+     * @param errno the value, positive or negative
+     */
+    public static boolean isReleasedWithDevice(int errno) {
+        return switch (name(errno)) {
+            case "EIO", "ENODEV" -> true;
+            default -> false;
+        };
+    }
+
+    /**
      * Explains an errno value in the C library's words.
      *
      * @param errno the value, positive or negative

@@ -44,7 +44,7 @@ public final class CompletionChannel extends VerbsObject {
                 Descriptors.makeNonBlocking(ibv_comp_channel.fd(handle));
                 return new CompletionChannel(context, handle);
             } catch (RuntimeException e) {
-                Verbs.run(Verbs.DESTROY_CHANNEL, context.deviceName(), handle);
+                Verbs.destroy(Verbs.DESTROY_CHANNEL, context.deviceName(), handle);
                 throw e;
             }
         } finally {
@@ -155,7 +155,7 @@ public final class CompletionChannel extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DESTROY_CHANNEL, describe(), handle);
+        Verbs.destroy(Verbs.DESTROY_CHANNEL, describe(), handle);
     }
 
     @Override

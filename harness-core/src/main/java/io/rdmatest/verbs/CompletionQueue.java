@@ -74,7 +74,7 @@ public final class CompletionQueue extends VerbsObject {
                 try {
                     return new CompletionQueue(context, cq, channel);
                 } catch (IllegalStateException e) {
-                    Verbs.run(Verbs.DESTROY_CQ, operands, cq);
+                    Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
                     throw e;
                 }
             } finally {
@@ -420,7 +420,7 @@ public final class CompletionQueue extends VerbsObject {
             channel.remove(this);
         }
         try {
-            Verbs.run(Verbs.DESTROY_CQ, describe(), handle);
+            Verbs.destroy(Verbs.DESTROY_CQ, describe(), handle);
         } catch (RdmaException e) {
             reportEventsAs();
             if (channel != null) {

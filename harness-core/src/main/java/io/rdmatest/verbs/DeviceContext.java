@@ -441,7 +441,7 @@ public final class DeviceContext extends VerbsObject {
     @Override
     protected void release() {
         if (owned) {
-            Verbs.run(Verbs.CLOSE_DEVICE, deviceName(), handle);
+            Verbs.destroy(Verbs.CLOSE_DEVICE, deviceName(), handle);
         }
     }
 

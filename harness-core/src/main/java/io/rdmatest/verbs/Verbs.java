@@ -12,6 +12,7 @@ import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rlimit;
 import io.rdmatest.internal.Downcall;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -146,6 +147,20 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
+    /**
+     * Calls a verb of one pointer that destroys what it points to. An object that is gone with its device counts as destroyed: the
+     * provider's own memory of it is lost.
+     */
+    static void destroy(Downcall verb, String operands, MemorySegment a) {
+        int result;
+        try {
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a);
+        } catch (Throwable e) {
+            throw Native.unchecked(verb.function(), e);
+        }
+        checkDestroyed(result, verb.function(), operands);
+    }
+
     /** Calls a verb of two pointers that returns an errno. */
     static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b) {
         int result;
@@ -168,19 +183,24 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
-    /** Calls a verb of two pointers and a short that returns an errno. */
-    static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b, short c) {
-        int result;
+    /** Calls a verb of two pointers and a short, and returns what it returned. */
+    static int call(Downcall verb, MemorySegment a, MemorySegment b, short c) {
         try {
-            result = (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
+            return (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
         } catch (Throwable e) {
             throw Native.unchecked(verb.function(), e);
         }
-        check(result, verb.function(), operands);
     }
 
     static void check(int result, String call, String operands) {
         if (result != 0) {
+            throw new RdmaException(call, operands, errno(result));
+        }
+    }
+
+    /** Checks the result of a verb that destroys or detaches something. */
+    static void checkDestroyed(int result, String call, String operands) {
+        if (result != 0 && !Errno.isReleasedWithDevice(errno(result))) {
             throw new RdmaException(call, operands, errno(result));
         }
     }

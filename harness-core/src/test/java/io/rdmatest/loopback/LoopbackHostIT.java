@@ -45,6 +45,11 @@ class LoopbackHostIT {
         return run(DataPathTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> aResetReleasesEverything() throws Exception {
+        return run(ResetTestCase.class);
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
         Path results = folder.resolve("results");
         Path output = folder.resolve("output");
