@@ -205,6 +205,14 @@ final class Verbs {
         }
     }
 
+    /**
+     * Tells whether what a function of the provider's returned is an errno, as it is or negative. -1 and -2 are not: the functions
+     * on the data path do not set errno, and several providers return these two for errors of any kind.
+     */
+    static boolean isErrno(int result) {
+        return result > 0 || result < -2;
+    }
+
     private static int errno(int result) {
         return result > 0 ? result : result == -1 ? Native.errno() : -result;
     }

@@ -50,6 +50,11 @@ class LoopbackHostIT {
         return run(ResetTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> errorsOfTheDataPathAreToldAsTheyAre() throws Exception {
+        return run(DataPathErrorsTestCase.class);
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
         Path results = folder.resolve("results");
         Path output = folder.resolve("output");
