@@ -20,6 +20,7 @@ import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -37,6 +38,14 @@ public final class DeviceContext extends VerbsObject {
 
     private static final long CONTEXT_OFFSET =
             verbs_context.layout().byteOffset(MemoryLayout.PathElement.groupElement("context"));
+
+    /**
+     * Where struct ibv_port_attr has active_speed_ex, which is younger than the bindings (ibv_query_port(3)). active_speed has 8
+     * bits: the kernel puts NDR there for all that is faster. A library that does not know the field leaves it 0.
+     */
+    private static final long ACTIVE_SPEED_EX = 52;
+
+    private static final long PORT_ATTRIBUTES = ACTIVE_SPEED_EX + Integer.BYTES;
 
     /** False if librdmacm opened the device and will close it. */
     private final boolean owned;
@@ -196,15 +205,16 @@ public final class DeviceContext extends VerbsObject {
         checkPort(port);
         begin();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_port_attr.allocate(arena);
+            MemorySegment attr = arena.allocate(PORT_ATTRIBUTES, Long.BYTES);
             String operands = deviceName() + ", port " + port;
             MemorySegment function = queryPort();
             int result = (int) Verbs.QUERY_PORT
                     .handle()
-                    .invokeExact(function, Native.errnoState(), handle, (byte) port, attr, ibv_port_attr.sizeof());
+                    .invokeExact(function, Native.errnoState(), handle, (byte) port, attr, attr.byteSize());
             Verbs.check(result, "ibv_query_port", operands);
             int width = ibv_port_attr.active_width(attr) & 0xff;
-            int speed = ibv_port_attr.active_speed(attr) & 0xff;
+            int wideSpeed = attr.get(ValueLayout.JAVA_INT, ACTIVE_SPEED_EX);
+            int speed = wideSpeed != 0 ? wideSpeed : ibv_port_attr.active_speed(attr) & 0xff;
             return new PortAttributes(
                     PortState.of(ibv_port_attr.state(attr)),
                     Mtu.of(ibv_port_attr.max_mtu(attr)),

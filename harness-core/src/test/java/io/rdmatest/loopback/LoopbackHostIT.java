@@ -55,6 +55,11 @@ class LoopbackHostIT {
         return run(DataPathErrorsTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> portsAndDevicesOfOtherKinds() throws Exception {
+        return run(PortsTestCase.class);
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
         Path results = folder.resolve("results");
         Path output = folder.resolve("output");

@@ -1,0 +1,95 @@
+package io.rdmatest.loopback;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.GidType;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.PortAttributes;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.RawAddress;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Ports and devices that no software device is like. */
+class PortsTestCase {
+
+    private static final int INFINIBAND = 1;
+    private static final int NDR = 128;
+    private static final int XDR = 256;
+
+    @BeforeEach
+    void usual() {
+        Standin.setUsual();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        Standin.setUsual();
+        assertThat(Ledger.describeLive()).isEmpty();
+    }
+
+    @Test
+    void anXdrPortHasItsWholeRate() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("speed", NDR);
+            Standin.set("speed_ex", XDR);
+            PortAttributes port = standin.context.port(1);
+            assertThat(port.activeSpeed()).isEqualTo(XDR);
+            assertThat(port.activeWidth()).isEqualTo(4);
+            assertThat(port.rateGbps()).isEqualTo(800.0);
+        }
+    }
+
+    @Test
+    void anOlderLibraryTellsWhatItKnows() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("speed", NDR);
+            Standin.set("speed_ex", XDR);
+            Standin.set("port_attr_size", 52);
+            PortAttributes port = standin.context.port(1);
+            assertThat(port.activeSpeed()).isEqualTo(NDR);
+            assertThat(port.rateGbps()).isEqualTo(400.0);
+            assertThat(port.linkLayer()).isEqualTo(LinkLayer.ETHERNET);
+        }
+    }
+
+    @Test
+    void aGidTableOf256EntriesHasHoles() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("gids", 256);
+            Standin.set("gid_step", 51);
+            List<GidEntry> table = standin.context.gidTable(1);
+            assertThat(table).extracting(GidEntry::index).containsExactly(0, 51, 102, 153, 204, 255);
+            GidEntry last = table.getLast();
+            assertThat(standin.context.gid(1, 255)).isEqualTo(last.gid());
+            QueuePair pair = standin.qp(QpType.RC, standin.cq());
+            assertThat(RawAddress.of(pair, last, 1).gidIndex()).isEqualTo(255);
+        }
+    }
+
+    @Test
+    void anInfinibandPortConnectsByItsLids() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("link_layer", INFINIBAND);
+            Standin.set("lid", 0xbeef);
+            Standin.set("sm_lid", 0xfffe - 0x4000);
+            Standin.set("lmc", 2);
+            Standin.set("pkeys", 128);
+            PortAttributes port = standin.context.port(1);
+            assertThat(port.linkLayer()).isEqualTo(LinkLayer.INFINIBAND);
+            assertThat(port.lid()).isEqualTo(0xbeef);
+            assertThat(port.smLid()).isEqualTo(0xbffe);
+            assertThat(port.lmc()).isEqualTo(2);
+            assertThat(port.pkeyTableLength()).isEqualTo(128);
+            assertThat(standin.context.gidTable(1)).extracting(GidEntry::type).containsOnly(GidType.IB);
+            Standin.Pair pair = standin.pair();
+            assertThat(pair.a().query().addressVector())
+                    .satisfies(vector -> assertThat(vector.lid()).isEqualTo(0xbeef));
+        }
+    }
+}
