@@ -56,6 +56,8 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postReceive;
     final MemorySegment postSrqReceive;
     private final int asyncFd;
+    /** Null until somebody has asked. */
+    private volatile @Nullable Boolean atomics;
 
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
         this.owned = owned;
@@ -126,6 +128,29 @@ public final class DeviceContext extends VerbsObject {
         } finally {
             end();
         }
+    }
+
+    /**
+     * Returns all access that the device can grant to memory and through queue pairs: {@link Access#LOCAL_WRITE},
+     * {@link Access#REMOTE_WRITE} and {@link Access#REMOTE_READ}, and {@link Access#REMOTE_ATOMIC} if it has atomic operations.
+     * Devices without them refuse memory and queue pairs that are to grant them.
+     *
+     * @return the access; a new array each time
+     */
+    public Access[] allAccess() {
+        return hasAtomics()
+                ? new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC}
+                : new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ};
+    }
+
+    /** Asks the device once: connections come by the thousand. */
+    boolean hasAtomics() {
+        Boolean known = atomics;
+        if (known == null) {
+            known = attributes().atomicCapability() != AtomicCapability.NONE;
+            atomics = known;
+        }
+        return known;
     }
 
     /**

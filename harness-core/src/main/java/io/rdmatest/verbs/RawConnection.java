@@ -25,7 +25,7 @@ public final class RawConnection {
      * @param hopLimit 0 to 255
      * @param trafficClass 0 to 255
      * @param serviceLevel 0 to 15
-     * @param access what the peer may do
+     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations
      */
     public record Parameters(
             Mtu mtu,
@@ -42,7 +42,7 @@ public final class RawConnection {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
-         * ever every 0.64 ms, 4 reads outstanding, all access.
+         * ever every 0.64 ms, 4 reads outstanding, all access that the device can grant.
          */
         public static final Parameters DEFAULT = new Parameters(
                 Mtu.UNKNOWN,
@@ -196,10 +196,17 @@ public final class RawConnection {
      * @param parameters how the connection behaves
      */
     public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
+        Set<Access> access = EnumSet.noneOf(Access.class);
+        access.addAll(parameters.access());
+        if (access.contains(Access.REMOTE_ATOMIC)
+                && !queuePair.protectionDomain().context().hasAtomics()) {
+            // mlx5 and efa refuse the whole transition for it.
+            access.remove(Access.REMOTE_ATOMIC);
+        }
         queuePair.modify(QueuePairModification.to(QpState.INIT)
                 .port(local.port())
                 .pkeyIndex(0)
-                .access(parameters.access())
+                .access(access)
                 .build());
     }
 

@@ -1,15 +1,20 @@
 package io.rdmatest.loopback;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.AtomicCapability;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.PortAttributes;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.RawAddress;
+import io.rdmatest.verbs.SendFlag;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -18,6 +23,7 @@ import org.junit.jupiter.api.Test;
 /** Ports and devices that no software device is like. */
 class PortsTestCase {
 
+    private static final int REMOTE_ATOMIC = 1 << 3;
     private static final int INFINIBAND = 1;
     private static final int NDR = 128;
     private static final int XDR = 256;
@@ -55,6 +61,41 @@ class PortsTestCase {
             assertThat(port.activeSpeed()).isEqualTo(NDR);
             assertThat(port.rateGbps()).isEqualTo(400.0);
             assertThat(port.linkLayer()).isEqualTo(LinkLayer.ETHERNET);
+        }
+    }
+
+    @Test
+    void connectionsOfDevicesWithoutAtomicsComeUp() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("atomics", AtomicCapability.NONE.ordinal());
+            Standin.set("refused_access", REMOTE_ATOMIC);
+            Standin.Pair pair = standin.pair();
+            assertThat(pair.a().query().access())
+                    .containsExactlyInAnyOrder(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
+            pair.a()
+                    .postWrite(
+                            1,
+                            pair.mrA(),
+                            0,
+                            64,
+                            pair.mrB().address(),
+                            pair.mrB().rkey(),
+                            SendFlag.SIGNALED);
+            assertThatCode(() -> pair.cqA().awaitSuccess(Standin.SOON)).doesNotThrowAnyException();
+        }
+    }
+
+    @Test
+    void allAccessIsWhatTheDeviceCanGrant() throws Exception {
+        try (Standin standin = new Standin()) {
+            assertThat(standin.context.allAccess()).contains(Access.REMOTE_ATOMIC);
+        }
+        Standin.set("atomics", AtomicCapability.NONE.ordinal());
+        Standin.set("refused_access", REMOTE_ATOMIC);
+        try (Standin standin = new Standin()) {
+            MemoryRegion region = standin.memory(standin.context.allAccess());
+            assertThat(region.access())
+                    .containsExactlyInAnyOrder(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
         }
     }
 
