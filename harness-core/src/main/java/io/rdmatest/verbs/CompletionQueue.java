@@ -356,7 +356,7 @@ public final class CompletionQueue extends VerbsObject {
 
     private boolean readOwnEvent(long deadline) {
         if (channel != null) {
-            boolean ignored = channel.readEvent(deadline);
+            boolean ignored = channel.readEvent(this, deadline);
         }
         return takeEvent();
     }

@@ -60,6 +60,11 @@ class LoopbackHostIT {
         return run(PortsTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
+        return run(CompletionChannelTestCase.class);
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
         Path results = folder.resolve("results");
         Path output = folder.resolve("output");
