@@ -239,9 +239,12 @@ public final class QueuePair extends VerbsObject {
         return query(1).state();
     }
 
-    /** Asks the device for all attributes (ibv_query_qp(3)). */
+    /**
+     * Asks the device for all attributes that the service has (ibv_query_qp(3)): of UD the state, the P_Key index, the port, the
+     * Q_Key and the packet sequence number.
+     */
     public QueuePairModification query() {
-        return query(QueuePairModification.ALL);
+        return query(QueuePairModification.allOf(type()));
     }
 
     private QueuePairModification query(int mask) {

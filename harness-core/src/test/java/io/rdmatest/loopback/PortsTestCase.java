@@ -11,8 +11,10 @@ import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.PortAttributes;
+import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.SendFlag;
 import java.util.List;
@@ -27,6 +29,8 @@ class PortsTestCase {
     private static final int INFINIBAND = 1;
     private static final int NDR = 128;
     private static final int XDR = 256;
+    /** IBV_QP_STATE, PKEY_INDEX, PORT, QKEY, SQ_PSN, CAP and RNR_RETRY: EFA_QUERY_QP_SUPP_MASK of libefa. */
+    private static final int QUERY_MASK_OF_EFA = 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 16 | 1 << 19;
 
     @BeforeEach
     void usual() {
@@ -96,6 +100,27 @@ class PortsTestCase {
             MemoryRegion region = standin.memory(standin.context.allAccess());
             assertThat(region.access())
                     .containsExactlyInAnyOrder(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
+        }
+    }
+
+    @Test
+    void aDatagramQueuePairOfEfaCanBeQueried() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("rc", 0);
+            Standin.set("srq", 0);
+            Standin.set("max_sge", 2);
+            Standin.set("atomics", AtomicCapability.NONE.ordinal());
+            Standin.set("query_mask", QUERY_MASK_OF_EFA);
+            QueuePair pair = standin.qp(QpType.UD, standin.cq());
+            pair.toReadyToSendDatagrams(1, 0, 0x1234, 77);
+            QueuePairModification its = pair.query();
+            assertThat(its.state()).isEqualTo(QpState.RTS);
+            assertThat(its.qkey()).isEqualTo(0x1234);
+            assertThat(its.sendPsn()).isEqualTo(77);
+            assertThat(its.port()).isEqualTo(1);
+            assertThat(its.pkeyIndex()).isZero();
+            assertThat(its.addressVector()).isNull();
+            assertThat(standin.context.capabilities().toString()).contains("UD");
         }
     }
 

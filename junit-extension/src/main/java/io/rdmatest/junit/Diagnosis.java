@@ -13,6 +13,7 @@ import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RdmaDevice;
@@ -75,7 +76,7 @@ final class Diagnosis {
         }
 
         int destination() {
-            return attributes == null ? 0 : attributes.destinationQp();
+            return attributes == null || queuePair.type() == QpType.UD ? 0 : attributes.destinationQp();
         }
 
         String name() {
@@ -305,14 +306,18 @@ final class Diagnosis {
                             + ownerOf(side.queuePair()));
                     lines.add("  " + side.queuePair().work());
                     if (attributes != null) {
-                        lines.add("  " + values(attributes));
+                        lines.add("  " + values(side.queuePair().type(), attributes));
                     }
                     peer(side).ifPresent(peer -> lines.add("  at the other end: " + peer.name()));
                     return lines.stream();
                 });
     }
 
-    private static String values(QueuePairModification its) {
+    private static String values(QpType type, QueuePairModification its) {
+        if (type == QpType.UD) {
+            return "send PSN " + its.sendPsn() + ", port " + its.port() + ", pkey index " + its.pkeyIndex()
+                    + ", qkey 0x" + Integer.toHexString(its.qkey());
+        }
         return "current state " + its.currentState() + ", destination QP " + its.destinationQp() + ", path MTU "
                 + its.pathMtu() + ", send PSN " + its.sendPsn() + ", receive PSN " + its.receivePsn() + ", timeout "
                 + its.timeout() + ", retry count " + its.retryCount() + ", RNR retry " + its.rnrRetry()
