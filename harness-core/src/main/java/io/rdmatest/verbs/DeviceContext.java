@@ -21,12 +21,15 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
@@ -46,6 +49,11 @@ public final class DeviceContext extends VerbsObject {
     private static final long ACTIVE_SPEED_EX = 52;
 
     private static final long PORT_ATTRIBUTES = ACTIVE_SPEED_EX + Integer.BYTES;
+
+    private static final ValueLayout.OfShort BIG_ENDIAN_SHORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
+
+    /** The bits of a P_Key that name the partition, without the one that tells full membership. */
+    private static final int PARTITION = 0x7fff;
 
     /** False if librdmacm opened the device and will close it. */
     private final boolean owned;
@@ -366,6 +374,70 @@ public final class DeviceContext extends VerbsObject {
                 .findFirst()
                 .orElseThrow(() -> new RdmaException("port " + port + " of " + deviceName() + " has no GID at index "
                         + index + "; it has " + table));
+    }
+
+    /**
+     * Reads a port's P_Key table (ibv_query_pkey(3); IBTA volume 1, section 10.9.1).
+     *
+     * @param port from 1
+     * @return the P_Keys of 16 bits in order of their index, 0 where an entry is not in use; the highest bit tells full
+     *     membership. On Ethernet it is 0xffff alone.
+     * @throws RdmaException if there is no such port, or the table can't be read
+     */
+    public List<Integer> pkeyTable(int port) {
+        int entries = port(port).pkeyTableLength();
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pkey = arena.allocate(BIG_ENDIAN_SHORT);
+            List<Integer> table = new ArrayList<>(entries);
+            for (int index = 0; index < entries; index++) {
+                int result = (int)
+                        Verbs.QUERY_PKEY.handle().invokeExact(Native.errnoState(), handle, (byte) port, index, pkey);
+                Verbs.check(result, "ibv_query_pkey", deviceName() + ", port " + port + ", index " + index);
+                table.add(pkey.get(BIG_ENDIAN_SHORT, 0) & 0xffff);
+            }
+            return List.copyOf(table);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_pkey", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Finds the index of a partition in a port's P_Key table.
+     *
+     * @param port from 1
+     * @param pkey the P_Key of 16 bits. The entry with the same highest bit, which tells full membership, is preferred; else the
+     *     one of the same partition is taken.
+     * @return the index, for {@link QueuePairModification.Builder#pkeyIndex} and
+     *     {@link RawConnection.Parameters#withPkeyIndex}
+     * @throws RdmaException if the port is not a member of the partition; the message lists those that it is a member of
+     */
+    public int pkeyIndex(int port, int pkey) {
+        AddressHandleAttributes.range("pkey", pkey, 0xffff);
+        List<Integer> table = pkeyTable(port);
+        int index = table.indexOf(pkey);
+        for (int i = 0; index < 0 && i < table.size(); i++) {
+            int entry = table.get(i);
+            if (entry != 0 && (entry & PARTITION) == (pkey & PARTITION)) {
+                index = i;
+            }
+        }
+        if (index < 0 || pkey == 0) {
+            throw new RdmaException("port " + port + " of " + deviceName() + " is not a member of partition "
+                    + hex(pkey) + "; its P_Key table has "
+                    + table.stream()
+                            .filter(entry -> entry != 0)
+                            .map(DeviceContext::hex)
+                            .collect(Collectors.joining(", "))
+                    + ": the subnet manager gives a port its partitions");
+        }
+        return index;
+    }
+
+    private static String hex(int pkey) {
+        return String.format(Locale.ROOT, "0x%04x", pkey);
     }
 
     /** Allocates a protection domain (ibv_alloc_pd(3)). */

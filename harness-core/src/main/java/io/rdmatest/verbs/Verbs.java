@@ -39,6 +39,8 @@ final class Verbs {
             Downcall.pointer("query_port", JAVA_INT, C_POINTER, JAVA_BYTE, C_POINTER, JAVA_LONG);
     static final Downcall QUERY_GID_TABLE =
             Downcall.of("_ibv_query_gid_table", JAVA_LONG, C_POINTER, C_POINTER, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    static final Downcall QUERY_PKEY =
+            Downcall.of("ibv_query_pkey", JAVA_INT, C_POINTER, JAVA_BYTE, JAVA_INT, C_POINTER);
     static final Downcall GET_ASYNC_EVENT = Downcall.of("ibv_get_async_event", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall ALLOC_PD = Downcall.of("ibv_alloc_pd", C_POINTER, C_POINTER);
     static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);

@@ -2,8 +2,10 @@ package io.rdmatest.loopback;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AtomicCapability;
 import io.rdmatest.verbs.GidEntry;
@@ -16,6 +18,7 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawAddress;
+import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.SendFlag;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -135,6 +138,28 @@ class PortsTestCase {
             assertThat(standin.context.gid(1, 255)).isEqualTo(last.gid());
             QueuePair pair = standin.qp(QpType.RC, standin.cq());
             assertThat(RawAddress.of(pair, last, 1).gidIndex()).isEqualTo(255);
+        }
+    }
+
+    @Test
+    void aPartitionIsFoundByItsPkeyAndCarriesAConnection() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.set("link_layer", INFINIBAND);
+            Standin.set("pkeys", 4);
+            assertThat(standin.context.pkeyTable(1)).containsExactly(0xffff, 0x8011, 0x8022, 0);
+            assertThat(standin.context.pkeyIndex(1, 0x8022)).isEqualTo(2);
+            assertThat(standin.context.pkeyIndex(1, 0x0011))
+                    .as("a limited member")
+                    .isEqualTo(1);
+            assertThatThrownBy(() -> standin.context.pkeyIndex(1, 0x8033))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("not a member of partition 0x8033")
+                    .hasMessageContaining("0xffff, 0x8011, 0x8022");
+            QueuePair a = standin.qp(QpType.RC, standin.cq());
+            QueuePair b = standin.qp(QpType.RC, standin.cq());
+            int index = standin.context.pkeyIndex(1, 0x8022);
+            RawConnection.connect(a, b, 1, 0, RawConnection.Parameters.DEFAULT.withPkeyIndex(index));
+            assertThat(a.query().pkeyIndex()).isEqualTo(2);
         }
     }
 
