@@ -62,7 +62,7 @@ final class Diagnosis {
 
     private final List<NativeResource> live;
     private final @Nullable Counters counters;
-    private final long began;
+    private final long kernelLog;
     private final long end = System.nanoTime() + WHOLE.toNanos();
     private final StringBuilder text = new StringBuilder();
     /** Asked for once: a queue pair that hangs costs its time once. */
@@ -92,10 +92,10 @@ final class Diagnosis {
         }
     }
 
-    private Diagnosis(List<NativeResource> live, @Nullable Counters counters, long began) {
+    private Diagnosis(List<NativeResource> live, @Nullable Counters counters, long kernelLog) {
         this.live = live;
         this.counters = counters;
-        this.began = began;
+        this.kernelLog = kernelLog;
     }
 
     /**
@@ -105,15 +105,15 @@ final class Diagnosis {
      * @param thrown why it failed; null if it is still running and its time has run out
      * @param live its native objects
      * @param counters what the device's counters were when it began; null without a device
-     * @param began when it began, as System.nanoTime told it
+     * @param kernelLog the end of the kernel's log when it began, {@link KernelLog#mark()}
      */
     static Report of(
             String what,
             @Nullable Throwable thrown,
             List<NativeResource> live,
             @Nullable Counters counters,
-            long began) {
-        return new Diagnosis(live, counters, began).report(what, thrown);
+            long kernelLog) {
+        return new Diagnosis(live, counters, kernelLog).report(what, thrown);
     }
 
     private Report report(String what, @Nullable Throwable thrown) {
@@ -125,7 +125,7 @@ final class Diagnosis {
         String cause = bounded(() -> cause(thrown));
         SortedMap<String, Long> suspicious =
                 counters == null ? new TreeMap<>() : boundedOr(counters::suspicious, new TreeMap<>());
-        List<String> kernel = boundedOr(() -> KernelLog.since(began), List.of());
+        List<String> kernel = boundedOr(() -> KernelLog.since(kernelLog), List.of());
         List<String> lines = new ArrayList<>();
         culprit(thrown).map(Side::summary).or(this::lastEvent).ifPresent(lines::add);
         boolean worthwhile = counters != null || !live.isEmpty();
@@ -403,7 +403,7 @@ final class Diagnosis {
 
     private Stream<String> kernelLog() {
         try {
-            List<String> lines = KernelLog.since(began);
+            List<String> lines = KernelLog.since(kernelLog);
             return lines.isEmpty() ? Stream.of("nothing") : lines.stream();
         } catch (RdmaException e) {
             return Stream.of("not to be read: " + e.getMessage()
