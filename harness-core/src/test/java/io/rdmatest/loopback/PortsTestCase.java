@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.AsyncEvent;
 import io.rdmatest.verbs.AtomicCapability;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
@@ -32,6 +33,7 @@ class PortsTestCase {
     private static final int INFINIBAND = 1;
     private static final int NDR = 128;
     private static final int XDR = 256;
+    private static final int DEVICE_SPEED_CHANGE = 20;
     /** IBV_QP_STATE, PKEY_INDEX, PORT, QKEY, SQ_PSN, CAP and RNR_RETRY: EFA_QUERY_QP_SUPP_MASK of libefa. */
     private static final int QUERY_MASK_OF_EFA = 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 16 | 1 << 19;
 
@@ -55,6 +57,16 @@ class PortsTestCase {
             assertThat(port.activeSpeed()).isEqualTo(XDR);
             assertThat(port.activeWidth()).isEqualTo(4);
             assertThat(port.rateGbps()).isEqualTo(800.0);
+        }
+    }
+
+    @Test
+    void aChangeOfTheSpeedIsToldAsAnEvent() throws Exception {
+        try (Standin standin = new Standin()) {
+            standin.tell(DEVICE_SPEED_CHANGE);
+            AsyncEvent event = standin.context.awaitAsyncEvent(Standin.SOON);
+            assertThat(event.type()).isEqualTo(AsyncEvent.Type.DEVICE_SPEED_CHANGE);
+            assertThat(event.affected()).isEqualTo(Standin.DEVICE);
         }
     }
 

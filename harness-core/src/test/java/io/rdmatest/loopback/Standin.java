@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
@@ -35,6 +36,8 @@ final class Standin implements AutoCloseable {
     private static final SymbolLookup LIBRARY = SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global());
     private static final MethodHandle SET = handle("loopback_set", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle GET = handle("loopback_get", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+    private static final MethodHandle EVENT =
+            handle("loopback_event", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT));
     private static final MethodHandle USUAL = handle("loopback_usual", FunctionDescriptor.ofVoid());
 
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -89,6 +92,21 @@ final class Standin implements AutoCloseable {
     static void reset() {
         set("destroy_error", 5);
         set("call_error", 5);
+    }
+
+    /** Lets the device have an asynchronous event, which is of no port and of no object. */
+    void tell(int type) {
+        MemorySegment pointer = VerbsBridge.get().pointer(context);
+        try {
+            int errno = (int) EVENT.invokeExact(pointer, type, 0);
+            if (errno != 0) {
+                throw new IllegalStateException("errno " + errno);
+            }
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     <T extends AutoCloseable> T add(T resource) {
