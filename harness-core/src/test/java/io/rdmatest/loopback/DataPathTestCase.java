@@ -15,8 +15,11 @@ import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QpState;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -128,6 +131,33 @@ class DataPathTestCase {
             a.postSend(2, memory, 0, 100, to, b.number(), 0x11, SendFlag.SIGNALED);
             assertThat(cq.await(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
             assertThat(bytes(memory, 1064, 100)).isEqualTo(bytes(memory, 0, 100));
+        }
+    }
+
+    @Test
+    void aSharedReceiveQueueServesTwoQueuePairs() throws Exception {
+        try (Standin standin = new Standin()) {
+            SharedReceiveQueue srq = standin.add(standin.pd.createSharedReceiveQueue(4, 1));
+            CompletionQueue cq = standin.cq();
+            MemoryRegion memory = standin.memory();
+            GidEntry gid = standin.context.gidTable(1).getFirst();
+            for (int i = 0; i < 2; i++) {
+                QueuePair sender = standin.qp(QpType.RC, standin.cq());
+                QueuePair receiver = standin.add(standin.pd.createQueuePair(QueuePairAttributes.builder(QpType.RC)
+                        .completionQueue(cq)
+                        .srq(srq)
+                        .build()));
+                RawConnection.connect(sender, receiver, gid, RawConnection.Parameters.DEFAULT);
+                sender.postSend(i, memory, 0, 64, SendFlag.SIGNALED);
+            }
+            assertThat(cq.poll(cq.newCompletions(2))).as("no receive yet").isZero();
+            srq.postReceive(10, memory, 1024, 64);
+            srq.postReceive(11, memory, 2048, 64);
+            assertThat(cq.await(2, Standin.SOON))
+                    .allMatch(WorkCompletion::isSuccess)
+                    .extracting(WorkCompletion::wrId)
+                    .containsExactly(10L, 11L);
+            assertThat(srq.work().receives()).isZero();
         }
     }
 

@@ -2,7 +2,9 @@ package io.rdmatest.loopback;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
@@ -25,6 +27,8 @@ import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -138,8 +142,17 @@ class ResetTestCase {
         try (Standin standin = new Standin()) {
             QueuePair pair = standin.qp(QpType.RC, standin.cq());
             Standin.reset();
-            assertThatThrownBy(pair::toError).isInstanceOf(RdmaException.class).hasMessageContaining("EIO");
-            assertThatThrownBy(() -> standin.pd.registerMemory(64)).isInstanceOf(RdmaException.class);
+            for (ThrowingCallable call : List.<ThrowingCallable>of(
+                    pair::toError,
+                    pair::state,
+                    () -> standin.pd.registerMemory(64),
+                    standin.context::createCompletionChannel,
+                    () -> standin.context.port(1),
+                    () -> standin.context.gidTable(1))) {
+                RdmaException failure = catchThrowableOfType(RdmaException.class, call);
+                assertThat(failure).hasMessageContaining("EIO").hasMessageContaining("firmware was reset");
+                assertThat(failure.rdmaCause()).isEqualTo(Cause.DEVICE_REMOVED);
+            }
         }
     }
 }
