@@ -17,96 +17,164 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
-/** Reads the kernel's messages without waiting for more (/dev/kmsg, Documentation/ABI/testing/dev-kmsg). */
+/**
+ * Reads the kernel's messages without waiting for more (/dev/kmsg, Documentation/ABI/testing/dev-kmsg).
+ *
+ * <p>The log is opened once, at its end, by the first {@link #mark()}. Which messages came after a mark is told by the order in
+ * which they are read. Their times are of a clock that drifts away from all others, some seconds in a day.
+ */
 public final class KernelLog {
 
     private static final int NON_BLOCKING_CLOEXEC = 0x800 | 0x80000;
+    private static final int SEEK_END = 2;
     private static final int AGAIN = 11;
     private static final int OVERWRITTEN = 32;
     private static final int RECORD = 8192;
     private static final int MOST_LINES = 200;
-    /** The kernel's clock of the log is not the one of System.nanoTime, only near to it. */
-    private static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private static final MethodHandle OPEN = Linker.nativeLinker()
-            .downcallHandle(
-                    Linker.nativeLinker().defaultLookup().findOrThrow("open"),
-                    FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
-                    Linker.Option.firstVariadicArg(2),
-                    Linker.Option.captureCallState("errno"));
-    private static final MethodHandle READ = Native.capturing(
-            Linker.nativeLinker().defaultLookup().findOrThrow("read"),
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle CLOSE = Native.capturing(
-            Linker.nativeLinker().defaultLookup().findOrThrow("close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private static final KernelLog LOG = new KernelLog(null);
 
-    private KernelLog() {}
+    /** Gives the records of the log one by one. */
+    @FunctionalInterface
+    interface Source {
+        /** Returns the next record; null if there is none now. */
+        @Nullable
+        String next();
+    }
+
+    /** Null until the log is opened. */
+    private @Nullable Source source;
+
+    /** The last lines. */
+    private final Deque<String> lines = new ArrayDeque<>();
+    /** How many lines were read. */
+    private long read;
+
+    /** Takes what stands in for the device file in a test; null for the file. */
+    KernelLog(@Nullable Source source) {
+        this.source = source;
+    }
 
     /**
-     * Returns the messages since a moment, the oldest first, each with its time in seconds since the system started.
+     * Marks the present end of the log. Never fails: where the log can't be read, {@link #since} says why.
      *
-     * @param nanoTime the moment, as {@link System#nanoTime()} told it
+     * @return the mark, for {@link #since}; valid in this JVM
+     */
+    public static long mark() {
+        return LOG.end();
+    }
+
+    /**
+     * Returns the messages since a mark, the oldest first, each with its time in seconds since the system started.
+     *
+     * @param mark what {@link #mark()} returned
      * @return the last 200 lines at most; empty if there are none
      * @throws RdmaException EPERM or EACCES without the permission to read them, ENOENT where there is no /dev/kmsg
      */
-    public static List<String> since(long nanoTime) {
-        try (Arena arena = Arena.ofConfined()) {
-            int fd = (int) OPEN.invokeExact(Native.errnoState(), arena.allocateFrom("/dev/kmsg"), NON_BLOCKING_CLOEXEC);
-            if (fd < 0) {
-                throw Native.failure("open", "/dev/kmsg");
-            }
-            try {
-                return read(fd, arena.allocate(RECORD), nanoTime - TOLERANCE_NANOS);
-            } finally {
-                int ignored = (int) CLOSE.invokeExact(Native.errnoState(), fd);
-            }
-        } catch (Throwable e) {
-            throw Native.unchecked("read of /dev/kmsg", e);
-        }
+    public static List<String> since(long mark) {
+        return LOG.from(mark);
     }
 
-    private static List<String> read(int fd, MemorySegment buffer, long from) throws Throwable {
-        Deque<String> lines = new ArrayDeque<>();
-        while (true) {
-            long length = (long) READ.invokeExact(Native.errnoState(), fd, buffer, (long) RECORD);
-            if (length < 0) {
-                int errno = Native.errno();
-                if (errno == OVERWRITTEN) {
-                    continue;
-                }
-                if (errno == AGAIN) {
-                    return List.copyOf(lines);
-                }
-                throw Native.failure("read", "/dev/kmsg");
-            }
-            if (length == 0) {
-                return List.copyOf(lines);
-            }
-            byte[] record = buffer.asSlice(0, length).toArray(JAVA_BYTE);
-            String line = line(new String(record, StandardCharsets.UTF_8), from);
+    synchronized long end() {
+        try {
+            readAll();
+        } catch (RuntimeException | LinkageError e) {
+            // Whoever asks for the messages is told then.
+            return read;
+        }
+        return read;
+    }
+
+    synchronized List<String> from(long mark) {
+        readAll();
+        long wanted = Math.min(read - mark, lines.size());
+        return lines.stream().skip(lines.size() - wanted).toList();
+    }
+
+    private void readAll() {
+        Source from = source;
+        if (from == null) {
+            from = new Device();
+            source = from;
+        }
+        for (String record = from.next(); record != null; record = from.next()) {
+            String line = line(record);
             if (!line.isEmpty()) {
                 if (lines.size() == MOST_LINES) {
                     String ignored = lines.removeFirst();
                 }
                 lines.addLast(line);
+                read++;
             }
         }
     }
 
-    /** Returns the first line of a record with its time; empty if it is older. */
-    static String line(String record, long from) {
+    /** Returns the first line of a record with its time; empty if it is none. */
+    static String line(String record) {
         int text = record.indexOf(';');
         String[] head = record.substring(0, Math.max(0, text)).split(",");
         if (head.length < 3) {
             return "";
         }
         long nanos = TimeUnit.MICROSECONDS.toNanos(Long.parseLong(head[2].strip()));
-        if (nanos < from) {
-            return "";
-        }
         int end = record.indexOf('\n');
         return String.format(
                 Locale.ROOT, "[%.6f] %s", nanos / 1e9, record.substring(text + 1, end < 0 ? record.length() : end));
+    }
+
+    /** The device file, which stays open as long as the JVM lives. */
+    private static final class Device implements Source {
+
+        private static final MethodHandle OPEN = Linker.nativeLinker()
+                .downcallHandle(
+                        Linker.nativeLinker().defaultLookup().findOrThrow("open"),
+                        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
+                        Linker.Option.firstVariadicArg(2),
+                        Linker.Option.captureCallState("errno"));
+        private static final MethodHandle SEEK = Native.capturing(
+                Linker.nativeLinker().defaultLookup().findOrThrow("lseek"),
+                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+        private static final MethodHandle READ = Native.capturing(
+                Linker.nativeLinker().defaultLookup().findOrThrow("read"),
+                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+
+        private final int fd;
+        private final MemorySegment buffer;
+
+        Device() {
+            try (Arena arena = Arena.ofConfined()) {
+                fd = (int) OPEN.invokeExact(Native.errnoState(), arena.allocateFrom("/dev/kmsg"), NON_BLOCKING_CLOEXEC);
+                if (fd < 0) {
+                    throw Native.failure("open", "/dev/kmsg");
+                }
+                long ignored = (long) SEEK.invokeExact(Native.errnoState(), fd, 0L, SEEK_END);
+            } catch (Throwable e) {
+                throw Native.unchecked("open of /dev/kmsg", e);
+            }
+            buffer = Arena.ofAuto().allocate(RECORD);
+        }
+
+        @Override
+        public @Nullable String next() {
+            try {
+                while (true) {
+                    long length = (long) READ.invokeExact(Native.errnoState(), fd, buffer, (long) RECORD);
+                    if (length > 0) {
+                        return new String(buffer.asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
+                    }
+                    int errno = length == 0 ? AGAIN : Native.errno();
+                    if (errno == AGAIN) {
+                        return null;
+                    }
+                    if (errno != OVERWRITTEN) {
+                        throw Native.failure("read", "/dev/kmsg");
+                    }
+                }
+            } catch (Throwable e) {
+                throw Native.unchecked("read of /dev/kmsg", e);
+            }
+        }
     }
 }

@@ -24,6 +24,9 @@ class RdmaExceptionTests {
     @CsvSource({
         "rdma_bind_addr, 99, ip address",
         "rdma_resolve_addr, 19, rdma link show",
+        "ibv_modify_qp, 5, its firmware was reset",
+        "ibv_alloc_pd, 19, its firmware was reset",
+        "rdma_disconnect, 6, its firmware was reset",
         "rdma_resolve_addr, 101, ip route get",
         "rdma_resolve_addr, 110, ip neigh",
         "rconnect, 110, check that it runs",
@@ -44,6 +47,11 @@ class RdmaExceptionTests {
         assertThat(new RdmaException("rdma_join_multicast_ex", "", 524).isUnsupported())
                 .isTrue();
         assertThat(new RdmaException("rdma_bind_addr", "", 19).isUnsupported()).isFalse();
+    }
+
+    @Test
+    void aBrokenConnectionOfARsocketIsNoDeviceThatIsGone() {
+        assertThat(new RdmaException("rsend", "", 5)).hasMessage("rsend() failed: EIO (Input/output error)");
     }
 
     @Test

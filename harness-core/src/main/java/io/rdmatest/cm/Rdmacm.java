@@ -9,6 +9,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Downcall;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
@@ -95,8 +96,16 @@ final class Rdmacm {
         }
     }
 
+    /** Destroys an id. One that is gone with its device counts as destroyed. */
     static void destroyId(MemorySegment id, Supplier<String> operands) {
-        one(DESTROY_ID, operands, id);
+        try {
+            int result = (int) DESTROY_ID.handle().invokeExact(Native.errnoState(), id);
+            if (result != 0 && !Errno.isReleasedWithDevice(Native.errno())) {
+                throw new RdmaException("rdma_destroy_id", operands.get(), Native.errno());
+            }
+        } catch (Throwable e) {
+            throw Native.unchecked("rdma_destroy_id", e);
+        }
     }
 
     /** Gets the next event; returns false if there is none now. */
@@ -154,11 +163,14 @@ final class Rdmacm {
         two(CREATE_QP, operands, id, attributes);
     }
 
-    /** Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. */
+    /**
+     * Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. One that is gone with its
+     * device counts as destroyed.
+     */
     static void destroyQp(MemorySegment qp, Supplier<String> operands) {
         try {
             int errno = (int) DESTROY_QP.handle().invokeExact(Native.errnoState(), qp);
-            if (errno != 0) {
+            if (errno != 0 && !Errno.isReleasedWithDevice(errno)) {
                 throw new RdmaException("ibv_destroy_qp", operands.get(), errno);
             }
         } catch (Throwable e) {

@@ -58,6 +58,10 @@ public final class Errno {
                     Linker.nativeLinker().defaultLookup().findOrThrow("strerror"),
                     FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
 
+    private static final String DEVICE_GONE =
+            "The device is gone: its firmware was reset, its driver was loaded again, or it was removed; once 'rdma link show'"
+                    + " lists it again, open it anew.";
+
     private Errno() {}
 
     /**
@@ -96,6 +100,25 @@ public final class Errno {
     }
 
     /**
+     * Tells whether a call that destroys an object has found that the object is gone with its device. After a reset of the
+     * firmware, a removal or a driver's reload the kernel has released all objects, and every further call ends with EIO
+     * (ibv_open_device(3), RDMAV_ALLOW_DISASSOC_DESTROY) or ENODEV.
+     *
+     * @param errno the value, positive or negative
+     */
+    public static boolean isReleasedWithDevice(int errno) {
+        return switch (name(errno)) {
+            case "EIO", "ENODEV" -> true;
+            default -> false;
+        };
+    }
+
+    /** Tells whether a call goes to a device: those of rsockets tell a broken connection by the same errno. */
+    private static boolean ofDevice(String call) {
+        return call.startsWith("ibv_") || call.startsWith("rdma_");
+    }
+
+    /**
      * Explains an errno value in the C library's words.
      *
      * @param errno the value, positive or negative
@@ -127,9 +150,12 @@ public final class Errno {
             case "EPERM", "EACCES" ->
                 "The user lacks the permission: check read and write access to /dev/infiniband/uverbs* and rdma_cm, or run"
                         + " as root.";
+            case "EIO", "ENXIO" -> ofDevice(call) ? DEVICE_GONE : "";
             case "ENODEV" ->
-                "No RDMA device serves this: 'rdma link show' lists the devices and the states of their ports; an address"
-                        + " must belong to a network interface with an RDMA device.";
+                call.startsWith("ibv_")
+                        ? DEVICE_GONE
+                        : "No RDMA device serves this: 'rdma link show' lists the devices and the states of their ports; an address"
+                                + " must belong to a network interface with an RDMA device.";
             case "ENETUNREACH", "EHOSTUNREACH" ->
                 "There is no route to the address: 'ip route get ADDRESS' must leave through an interface with an RDMA device.";
             case "EADDRNOTAVAIL" -> "The address is not on an interface of this host: 'ip address' lists them.";

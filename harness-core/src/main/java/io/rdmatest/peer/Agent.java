@@ -60,7 +60,6 @@ public final class Agent {
 
         private final Wire wire;
         private final PeerMessage.Start start;
-        private final long began = System.nanoTime();
         private final BlockingQueue<String> inbox = new LinkedBlockingQueue<>();
         private final BooleanSupplier ending;
         private volatile boolean cancelled;
@@ -89,11 +88,6 @@ public final class Agent {
         /** Returns where on this node it is to run. */
         public JsonNode place() {
             return start.place();
-        }
-
-        /** Returns when it was started, as System.nanoTime told it. */
-        public long began() {
-            return began;
         }
 
         /**

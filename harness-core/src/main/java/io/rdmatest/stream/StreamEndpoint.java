@@ -755,15 +755,16 @@ public final class StreamEndpoint implements AutoCloseable {
 
     private void disconnectQuietly() {
         CmId ours = id;
-        if (ours == null) {
-            path.queuePair().toError();
-            return;
-        }
         try {
-            ours.disconnect();
+            if (ours == null) {
+                path.queuePair().toError();
+            } else {
+                ours.disconnect();
+            }
         } catch (RdmaException e) {
-            // Disconnected already, by both sides at once; or the device is gone.
-            if (!e.errnoName().equals("EINVAL") && !Errno.isDeviceGone(e.errno())) {
+            // The device is gone; or an id is disconnected already, by both sides at once.
+            boolean twice = ours != null && e.errnoName().equals("EINVAL");
+            if (!twice && !Errno.isDeviceGone(e.errno())) {
                 throw e;
             }
         }

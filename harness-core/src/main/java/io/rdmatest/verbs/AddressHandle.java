@@ -20,7 +20,7 @@ public final class AddressHandle extends VerbsObject {
         try {
             return new AddressHandle(protectionDomain, ah);
         } catch (IllegalStateException e) {
-            Verbs.run(Verbs.DESTROY_AH, protectionDomain.describe(), ah);
+            Verbs.destroy(Verbs.DESTROY_AH, protectionDomain.describe(), ah);
             throw e;
         }
     }
@@ -32,7 +32,7 @@ public final class AddressHandle extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DESTROY_AH, describe(), handle);
+        Verbs.destroy(Verbs.DESTROY_AH, describe(), handle);
     }
 
     @Override

@@ -52,6 +52,8 @@ public record AsyncEvent(Type type, int typeCode, String affected, int port) {
         GID_CHANGE,
         /** A work queue failed. */
         WQ_FATAL,
+        /** The speed of one or more ports of the device changed. */
+        DEVICE_SPEED_CHANGE,
         /** A value that this library does not know. */
         UNKNOWN;
 

@@ -11,6 +11,10 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Brings the events of completion queues (ibv_create_comp_channel(3), ibv_get_cq_event(3)).
@@ -24,14 +28,24 @@ public final class CompletionChannel extends VerbsObject {
     private static final ThreadLocal<MemorySegment> TOLD =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(rdma_h.C_POINTER, 2));
 
+    private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(Verbs.SLICE_MILLIS);
+
     private final DeviceContext context;
     private final int fd;
     private final Map<Long, CompletionQueue> queues;
+    private final ReentrantLock lock;
+    /** Is signalled when the thread that polls has come back. */
+    private final Condition polled;
+    /** Whether a thread polls. Guarded by the lock. */
+    private boolean polling;
 
     private CompletionChannel(DeviceContext context, MemorySegment handle) {
         this.context = context;
         this.fd = ibv_comp_channel.fd(handle);
         this.queues = new ConcurrentHashMap<>();
+        ReentrantLock ofPolling = new ReentrantLock();
+        this.lock = ofPolling;
+        this.polled = ofPolling.newCondition();
         super("channel", handle, context.deviceName(), context);
     }
 
@@ -44,7 +58,7 @@ public final class CompletionChannel extends VerbsObject {
                 Descriptors.makeNonBlocking(ibv_comp_channel.fd(handle));
                 return new CompletionChannel(context, handle);
             } catch (RuntimeException e) {
-                Verbs.run(Verbs.DESTROY_CHANNEL, context.deviceName(), handle);
+                Verbs.destroy(Verbs.DESTROY_CHANNEL, context.deviceName(), handle);
                 throw e;
             }
         } finally {
@@ -79,7 +93,7 @@ public final class CompletionChannel extends VerbsObject {
         if (pending.isPresent()) {
             return pending;
         }
-        boolean ignored = readEvent(System.nanoTime());
+        boolean ignored = readEvent(null, System.nanoTime());
         return takePending();
     }
 
@@ -102,7 +116,7 @@ public final class CompletionChannel extends VerbsObject {
                 Verbs.failIfInterrupted(awaited());
             }
             boolean last = System.nanoTime() - deadline >= 0;
-            if (!readEvent(deadline) && last) {
+            if (!readEvent(null, deadline) && last) {
                 throw new RdmaTimeoutException(awaited(), timeout, "queues on it: " + queues.values());
             }
         }
@@ -121,19 +135,78 @@ public final class CompletionChannel extends VerbsObject {
         return Optional.empty();
     }
 
-    /** Waits for one slice at most, and hands the next event to its queue; tells whether there was one. */
-    boolean readEvent(long deadline) {
+    /**
+     * Waits for one slice at most, and hands the next event to its queue. One thread polls, the others wait for it: an event that
+     * one thread reads for another is known to that one at once.
+     *
+     * @param queue the queue whose event is awaited; null for any
+     * @param deadline a value of System.nanoTime
+     * @return whether the queue may have an event now
+     */
+    boolean readEvent(@Nullable CompletionQueue queue, long deadline) {
         begin();
         try {
-            if (!Verbs.awaitReadable(fd, deadline)) {
-                return false;
+            lock.lock();
+            try {
+                // Under the lock: an event that is handed over from here on is signalled.
+                if (hasPending(queue)) {
+                    return true;
+                }
+                if (polling) {
+                    awaitPoller(deadline);
+                    return hasPending(queue);
+                }
+                polling = true;
+            } finally {
+                lock.unlock();
             }
+            try {
+                return Verbs.awaitReadable(fd, deadline) && handOver();
+            } finally {
+                lock.lock();
+                try {
+                    polling = false;
+                    polled.signalAll();
+                } finally {
+                    lock.unlock();
+                }
+            }
+        } finally {
+            end();
+        }
+    }
+
+    private boolean hasPending(@Nullable CompletionQueue queue) {
+        if (queue != null) {
+            return queue.eventsNotTaken() > 0;
+        }
+        for (CompletionQueue each : queues.values()) {
+            if (each.eventsNotTaken() > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void awaitPoller(long deadline) {
+        long left = Math.min(deadline - System.nanoTime(), SLICE_NANOS);
+        try {
+            long ignored = left > 0 ? polled.awaitNanos(left) : 0;
+        } catch (InterruptedException e) {
+            // Whoever waits looks at it after each slice.
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Reads one event and acknowledges it; tells whether there was one. Done by one thread at a time. */
+    private boolean handOver() {
+        try {
             MemorySegment told = TOLD.get();
             int result = (int) Verbs.Waiting.GET_CQ_EVENT.invokeExact(
                     Native.errnoState(), handle, told, told.asSlice(rdma_h.C_POINTER.byteSize()));
             if (result != 0) {
                 if (Native.errno() == rdma_h.EAGAIN()) {
-                    // Another thread was faster.
+                    // The queue that it was of is destroyed.
                     return false;
                 }
                 throw Native.failure("ibv_get_cq_event", describe());
@@ -148,14 +221,12 @@ public final class CompletionChannel extends VerbsObject {
             return true;
         } catch (Throwable e) {
             throw Native.unchecked("ibv_get_cq_event", e);
-        } finally {
-            end();
         }
     }
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DESTROY_CHANNEL, describe(), handle);
+        Verbs.destroy(Verbs.DESTROY_CHANNEL, describe(), handle);
     }
 
     @Override

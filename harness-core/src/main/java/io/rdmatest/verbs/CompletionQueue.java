@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_cq;
@@ -74,7 +75,7 @@ public final class CompletionQueue extends VerbsObject {
                 try {
                     return new CompletionQueue(context, cq, channel);
                 } catch (IllegalStateException e) {
-                    Verbs.run(Verbs.DESTROY_CQ, operands, cq);
+                    Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
                     throw e;
                 }
             } finally {
@@ -138,13 +139,27 @@ public final class CompletionQueue extends VerbsObject {
         }
         if (polled < 0) {
             into.count(0);
-            throw new RdmaException("ibv_poll_cq", describe(), polled == -1 ? 0 : -polled);
+            throw pollFailure(polled);
         }
         into.count(polled);
         if (polled > 0) {
             countCompletions(into, polled);
         }
         return polled;
+    }
+
+    private RdmaException pollFailure(int result) {
+        if (!Verbs.isErrno(result)) {
+            return new RdmaException(
+                    Cause.CALL_FAILED,
+                    "ibv_poll_cq(" + describe() + ") failed: it returned " + result
+                            + ", which is no errno but the provider's own number. mlx4, mlx5 and hns return -2 where they find"
+                            + " no queue pair for a completion. The completion is lost: close the queue pairs and the queue.",
+                    "ibv_poll_cq",
+                    0);
+        }
+        return new RdmaException(
+                "ibv_poll_cq", describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
     }
 
     private void countCompletions(Completions completions, int polled) {
@@ -341,7 +356,7 @@ public final class CompletionQueue extends VerbsObject {
 
     private boolean readOwnEvent(long deadline) {
         if (channel != null) {
-            boolean ignored = channel.readEvent(deadline);
+            boolean ignored = channel.readEvent(this, deadline);
         }
         return takeEvent();
     }
@@ -374,7 +389,10 @@ public final class CompletionQueue extends VerbsObject {
             end();
         }
         if (result != 0) {
-            throw new RdmaException("ibv_req_notify_cq", describe(), Math.abs(result));
+            throw Verbs.isErrno(result)
+                    ? new RdmaException("ibv_req_notify_cq", describe(), Math.abs(result))
+                    : new RdmaException(
+                            "ibv_req_notify_cq", describe(), 0, "It returned " + result + ", which is no errno.");
         }
     }
 
@@ -420,7 +438,7 @@ public final class CompletionQueue extends VerbsObject {
             channel.remove(this);
         }
         try {
-            Verbs.run(Verbs.DESTROY_CQ, describe(), handle);
+            Verbs.destroy(Verbs.DESTROY_CQ, describe(), handle);
         } catch (RdmaException e) {
             reportEventsAs();
             if (channel != null) {

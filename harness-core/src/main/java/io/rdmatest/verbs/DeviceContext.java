@@ -20,12 +20,16 @@ import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
@@ -38,6 +42,19 @@ public final class DeviceContext extends VerbsObject {
     private static final long CONTEXT_OFFSET =
             verbs_context.layout().byteOffset(MemoryLayout.PathElement.groupElement("context"));
 
+    /**
+     * Where struct ibv_port_attr has active_speed_ex, which is younger than the bindings (ibv_query_port(3)). active_speed has 8
+     * bits: the kernel puts NDR there for all that is faster. A library that does not know the field leaves it 0.
+     */
+    private static final long ACTIVE_SPEED_EX = 52;
+
+    private static final long PORT_ATTRIBUTES = ACTIVE_SPEED_EX + Integer.BYTES;
+
+    private static final ValueLayout.OfShort BIG_ENDIAN_SHORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
+
+    /** The bits of a P_Key that name the partition, without the one that tells full membership. */
+    private static final int PARTITION = 0x7fff;
+
     /** False if librdmacm opened the device and will close it. */
     private final boolean owned;
 
@@ -47,6 +64,8 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postReceive;
     final MemorySegment postSrqReceive;
     private final int asyncFd;
+    /** Null until somebody has asked. */
+    private volatile @Nullable Boolean atomics;
 
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
         this.owned = owned;
@@ -117,6 +136,29 @@ public final class DeviceContext extends VerbsObject {
         } finally {
             end();
         }
+    }
+
+    /**
+     * Returns all access that the device can grant to memory and through queue pairs: {@link Access#LOCAL_WRITE},
+     * {@link Access#REMOTE_WRITE} and {@link Access#REMOTE_READ}, and {@link Access#REMOTE_ATOMIC} if it has atomic operations.
+     * Devices without them refuse memory and queue pairs that are to grant them.
+     *
+     * @return the access; a new array each time
+     */
+    public Access[] allAccess() {
+        return hasAtomics()
+                ? new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC}
+                : new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ};
+    }
+
+    /** Asks the device once: connections come by the thousand. */
+    boolean hasAtomics() {
+        Boolean known = atomics;
+        if (known == null) {
+            known = attributes().atomicCapability() != AtomicCapability.NONE;
+            atomics = known;
+        }
+        return known;
     }
 
     /**
@@ -196,15 +238,16 @@ public final class DeviceContext extends VerbsObject {
         checkPort(port);
         begin();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_port_attr.allocate(arena);
+            MemorySegment attr = arena.allocate(PORT_ATTRIBUTES, Long.BYTES);
             String operands = deviceName() + ", port " + port;
             MemorySegment function = queryPort();
             int result = (int) Verbs.QUERY_PORT
                     .handle()
-                    .invokeExact(function, Native.errnoState(), handle, (byte) port, attr, ibv_port_attr.sizeof());
+                    .invokeExact(function, Native.errnoState(), handle, (byte) port, attr, attr.byteSize());
             Verbs.check(result, "ibv_query_port", operands);
             int width = ibv_port_attr.active_width(attr) & 0xff;
-            int speed = ibv_port_attr.active_speed(attr) & 0xff;
+            int wideSpeed = attr.get(ValueLayout.JAVA_INT, ACTIVE_SPEED_EX);
+            int speed = wideSpeed != 0 ? wideSpeed : ibv_port_attr.active_speed(attr) & 0xff;
             return new PortAttributes(
                     PortState.of(ibv_port_attr.state(attr)),
                     Mtu.of(ibv_port_attr.max_mtu(attr)),
@@ -333,6 +376,70 @@ public final class DeviceContext extends VerbsObject {
                         + index + "; it has " + table));
     }
 
+    /**
+     * Reads a port's P_Key table (ibv_query_pkey(3); IBTA volume 1, section 10.9.1).
+     *
+     * @param port from 1
+     * @return the P_Keys of 16 bits in order of their index, 0 where an entry is not in use; the highest bit tells full
+     *     membership. On Ethernet it is 0xffff alone.
+     * @throws RdmaException if there is no such port, or the table can't be read
+     */
+    public List<Integer> pkeyTable(int port) {
+        int entries = port(port).pkeyTableLength();
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pkey = arena.allocate(BIG_ENDIAN_SHORT);
+            List<Integer> table = new ArrayList<>(entries);
+            for (int index = 0; index < entries; index++) {
+                int result = (int)
+                        Verbs.QUERY_PKEY.handle().invokeExact(Native.errnoState(), handle, (byte) port, index, pkey);
+                Verbs.check(result, "ibv_query_pkey", deviceName() + ", port " + port + ", index " + index);
+                table.add(pkey.get(BIG_ENDIAN_SHORT, 0) & 0xffff);
+            }
+            return List.copyOf(table);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_pkey", e);
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Finds the index of a partition in a port's P_Key table.
+     *
+     * @param port from 1
+     * @param pkey the P_Key of 16 bits. The entry with the same highest bit, which tells full membership, is preferred; else the
+     *     one of the same partition is taken.
+     * @return the index, for {@link QueuePairModification.Builder#pkeyIndex} and
+     *     {@link RawConnection.Parameters#withPkeyIndex}
+     * @throws RdmaException if the port is not a member of the partition; the message lists those that it is a member of
+     */
+    public int pkeyIndex(int port, int pkey) {
+        AddressHandleAttributes.range("pkey", pkey, 0xffff);
+        List<Integer> table = pkeyTable(port);
+        int index = table.indexOf(pkey);
+        for (int i = 0; index < 0 && i < table.size(); i++) {
+            int entry = table.get(i);
+            if (entry != 0 && (entry & PARTITION) == (pkey & PARTITION)) {
+                index = i;
+            }
+        }
+        if (index < 0 || pkey == 0) {
+            throw new RdmaException("port " + port + " of " + deviceName() + " is not a member of partition "
+                    + hex(pkey) + "; its P_Key table has "
+                    + table.stream()
+                            .filter(entry -> entry != 0)
+                            .map(DeviceContext::hex)
+                            .collect(Collectors.joining(", "))
+                    + ": the subnet manager gives a port its partitions");
+        }
+        return index;
+    }
+
+    private static String hex(int pkey) {
+        return String.format(Locale.ROOT, "0x%04x", pkey);
+    }
+
     /** Allocates a protection domain (ibv_alloc_pd(3)). */
     public ProtectionDomain allocateProtectionDomain() {
         return ProtectionDomain.allocate(this);
@@ -441,7 +548,7 @@ public final class DeviceContext extends VerbsObject {
     @Override
     protected void release() {
         if (owned) {
-            Verbs.run(Verbs.CLOSE_DEVICE, deviceName(), handle);
+            Verbs.destroy(Verbs.CLOSE_DEVICE, deviceName(), handle);
         }
     }
 

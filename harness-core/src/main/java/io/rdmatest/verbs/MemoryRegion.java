@@ -72,7 +72,7 @@ public final class MemoryRegion extends VerbsObject {
                 registered = true;
                 return region;
             } catch (IllegalStateException e) {
-                Verbs.run(Verbs.DEREG_MR, operands, mr);
+                Verbs.destroy(Verbs.DEREG_MR, operands, mr);
                 throw e;
             }
         } catch (Throwable e) {
@@ -195,7 +195,7 @@ public final class MemoryRegion extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DEREG_MR, describe(), handle);
+        Verbs.destroy(Verbs.DEREG_MR, describe(), handle);
         try {
             arena.close();
         } catch (IllegalStateException e) {

@@ -15,7 +15,7 @@ package io.rdmatest.verbs;
  * @param lmc the LID mask count: 2^lmc LIDs lead here
  * @param activeWidth lanes in use; 0 if unknown
  * @param activeSpeed the speed of a lane as IBV reports it (1 SDR, 2 DDR, 4 QDR, 8 FDR10, 16 FDR, 32 EDR, 64 HDR,
- *     128 NDR)
+ *     128 NDR, 256 XDR). The kernel tells more than NDR to rdma-core 49 and later; to older ones it tells 128
  * @param rateGbps width times the nominal speed of a lane, in Gb/s; 0 if unknown
  * @param physicalState the physical state as IBV reports it (5 is LinkUp)
  * @param capabilityFlags IBV_PORT_* bits as the port reports them
@@ -65,6 +65,7 @@ public record PortAttributes(
             case 32 -> 25;
             case 64 -> 50;
             case 128 -> 100;
+            case 256 -> 200;
             default -> 0;
         };
     }

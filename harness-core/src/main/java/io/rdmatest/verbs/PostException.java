@@ -8,14 +8,20 @@ public final class PostException extends RdmaException {
 
     private static final long serialVersionUID = 1L;
 
+    private static final String FULL = "The queue is full: poll completions first, or create it with more entries.";
+    private static final String MISFIT =
+            "The request does not fit the queue pair: check its state, the number of segments, the length of inline data and"
+                    + " the operation.";
+
     private final int badIndex;
 
-    PostException(String call, String operands, int errno, int badIndex, int count) {
+    /** Takes what the provider returned: an errno, its negative, or a number that is no errno. */
+    PostException(String call, String operands, int result, int badIndex, int count) {
         super(
                 call,
                 operands + (badIndex < 0 ? ", none of " + count : ", request " + badIndex + " of " + count),
-                errno,
-                (badIndex > 0 ? "Requests 0 to " + (badIndex - 1) + " are posted. " : "") + cure(errno));
+                Verbs.isErrno(result) ? Math.abs(result) : 0,
+                (badIndex > 0 ? "Requests 0 to " + (badIndex - 1) + " are posted. " : "") + cure(result));
         this.badIndex = badIndex;
     }
 
@@ -25,12 +31,14 @@ public final class PostException extends RdmaException {
         return Cause.DEFECT;
     }
 
-    private static String cure(int errno) {
-        return switch (errno) {
-            case 12 -> "The queue is full: poll completions first, or create it with more entries.";
-            case 22 ->
-                "The request does not fit the queue pair: check its state, the number of segments, the length of inline"
-                        + " data and the operation.";
+    private static String cure(int result) {
+        if (!Verbs.isErrno(result)) {
+            return "It returned " + result + ", which is no errno: the provider does not tell one cause from another. "
+                    + FULL + " Or else: " + MISFIT;
+        }
+        return switch (Math.abs(result)) {
+            case 12 -> FULL;
+            case 22 -> MISFIT;
             default -> "";
         };
     }

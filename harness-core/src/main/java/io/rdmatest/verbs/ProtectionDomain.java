@@ -28,7 +28,7 @@ public final class ProtectionDomain extends VerbsObject {
             try {
                 return new ProtectionDomain(context, handle);
             } catch (IllegalStateException e) {
-                Verbs.run(Verbs.DEALLOC_PD, context.deviceName(), handle);
+                Verbs.destroy(Verbs.DEALLOC_PD, context.deviceName(), handle);
                 throw e;
             }
         } finally {
@@ -152,7 +152,7 @@ public final class ProtectionDomain extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.run(Verbs.DEALLOC_PD, describe(), handle);
+        Verbs.destroy(Verbs.DEALLOC_PD, describe(), handle);
     }
 
     @Override

@@ -96,7 +96,7 @@ public final class QueuePair extends VerbsObject {
                                 ? createExtended(pd.context(), init, operands)
                                 : Verbs.create(Verbs.CREATE_QP, operands, pd.handle, init);
                     },
-                    handle -> Verbs.run(Verbs.DESTROY_QP, operands, handle),
+                    handle -> Verbs.destroy(Verbs.DESTROY_QP, operands, handle),
                     ibv_qp_init_attr_ex.cap(init));
         }
     }
@@ -239,9 +239,12 @@ public final class QueuePair extends VerbsObject {
         return query(1).state();
     }
 
-    /** Asks the device for all attributes (ibv_query_qp(3)). */
+    /**
+     * Asks the device for all attributes that the service has (ibv_query_qp(3)): of UD the state, the P_Key index, the port, the
+     * Q_Key and the packet sequence number.
+     */
     public QueuePairModification query() {
-        return query(QueuePairModification.ALL);
+        return query(QueuePairModification.allOf(type()));
     }
 
     private QueuePairModification query(int mask) {
@@ -677,12 +680,14 @@ public final class QueuePair extends VerbsObject {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = ibv_gid.allocate(arena);
             Structs.gid(gid, group);
-            Verbs.run(
-                    attach ? Verbs.ATTACH_MCAST : Verbs.DETACH_MCAST,
-                    describe() + ", " + group + ", lid " + lid,
-                    handle,
-                    gid,
-                    (short) lid);
+            String operands = describe() + ", " + group + ", lid " + lid;
+            if (attach) {
+                int result = Verbs.call(Verbs.ATTACH_MCAST, handle, gid, (short) lid);
+                Verbs.check(result, Verbs.ATTACH_MCAST.function(), operands);
+            } else {
+                int result = Verbs.call(Verbs.DETACH_MCAST, handle, gid, (short) lid);
+                Verbs.checkDestroyed(result, Verbs.DETACH_MCAST.function(), operands);
+            }
         }
     }
 

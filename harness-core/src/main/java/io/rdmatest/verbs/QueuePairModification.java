@@ -55,8 +55,8 @@ public final class QueuePairModification {
         "DEST_QPN"
     };
 
-    /** What ibv_query_qp is asked for: everything above. */
-    static final int ALL = STATE
+    /** Everything above. */
+    private static final int ALL = STATE
             | CURRENT_STATE
             | ACCESS_FLAGS
             | PKEY_INDEX
@@ -74,8 +74,16 @@ public final class QueuePairModification {
             | MAX_DESTINATION_READ_ATOMIC
             | DESTINATION_QP;
 
+    /** What a queue pair of datagrams has of it: efa refuses to query anything else. */
+    private static final int ALL_OF_DATAGRAMS = STATE | PKEY_INDEX | PORT | QKEY | SEND_PSN;
+
     private final MemorySegment attr;
     private final int mask;
+
+    /** Returns what ibv_query_qp is asked for. */
+    static int allOf(QpType type) {
+        return type == QpType.UD ? ALL_OF_DATAGRAMS : ALL;
+    }
 
     private QueuePairModification(MemorySegment source, int mask) {
         // The struct lies on the heap: a modification holds no native memory and needs no close.

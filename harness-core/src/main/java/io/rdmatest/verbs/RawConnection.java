@@ -25,7 +25,9 @@ public final class RawConnection {
      * @param hopLimit 0 to 255
      * @param trafficClass 0 to 255
      * @param serviceLevel 0 to 15
-     * @param access what the peer may do
+     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations
+     * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; of one partition it may differ
+     *     between the sides
      */
     public record Parameters(
             Mtu mtu,
@@ -38,11 +40,12 @@ public final class RawConnection {
             int hopLimit,
             int trafficClass,
             int serviceLevel,
-            Set<Access> access) {
+            Set<Access> access,
+            int pkeyIndex) {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
-         * ever every 0.64 ms, 4 reads outstanding, all access.
+         * ever every 0.64 ms, 4 reads outstanding, all access that the device can grant.
          */
         public static final Parameters DEFAULT = new Parameters(
                 Mtu.UNKNOWN,
@@ -55,10 +58,12 @@ public final class RawConnection {
                 64,
                 0,
                 0,
-                EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC));
+                EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC),
+                0);
 
-        /** Copies the set. */
+        /** Copies the set, and checks the index. */
         public Parameters {
+            AddressHandleAttributes.range("pkeyIndex", pkeyIndex, 0xffff);
             access = Set.copyOf(access);
         }
 
@@ -79,7 +84,8 @@ public final class RawConnection {
                     hopLimit,
                     trafficClass,
                     serviceLevel,
-                    access);
+                    access,
+                    pkeyIndex);
         }
 
         /**
@@ -100,7 +106,8 @@ public final class RawConnection {
                     hopLimit,
                     trafficClass,
                     serviceLevel,
-                    access);
+                    access,
+                    pkeyIndex);
         }
 
         /**
@@ -121,7 +128,8 @@ public final class RawConnection {
                     hopLimit,
                     trafficClass,
                     serviceLevel,
-                    access);
+                    access,
+                    pkeyIndex);
         }
 
         /**
@@ -142,7 +150,8 @@ public final class RawConnection {
                     hopLimit,
                     trafficClass,
                     serviceLevel,
-                    access);
+                    access,
+                    pkeyIndex);
         }
 
         /**
@@ -164,7 +173,8 @@ public final class RawConnection {
                     hops,
                     traffic,
                     service,
-                    access);
+                    access,
+                    pkeyIndex);
         }
 
         /**
@@ -184,7 +194,29 @@ public final class RawConnection {
                     hopLimit,
                     trafficClass,
                     serviceLevel,
-                    Set.copyOf(Arrays.asList(value)));
+                    Set.copyOf(Arrays.asList(value)),
+                    pkeyIndex);
+        }
+
+        /**
+         * Returns a copy in another partition.
+         *
+         * @param index its index in the local port's P_Key table, as {@link DeviceContext#pkeyIndex} finds it
+         */
+        public Parameters withPkeyIndex(int index) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access,
+                    index);
         }
     }
 
@@ -196,10 +228,17 @@ public final class RawConnection {
      * @param parameters how the connection behaves
      */
     public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
+        Set<Access> access = EnumSet.noneOf(Access.class);
+        access.addAll(parameters.access());
+        if (access.contains(Access.REMOTE_ATOMIC)
+                && !queuePair.protectionDomain().context().hasAtomics()) {
+            // mlx5 and efa refuse the whole transition for it.
+            access.remove(Access.REMOTE_ATOMIC);
+        }
         queuePair.modify(QueuePairModification.to(QpState.INIT)
                 .port(local.port())
-                .pkeyIndex(0)
-                .access(parameters.access())
+                .pkeyIndex(parameters.pkeyIndex())
+                .access(access)
                 .build());
     }
 

@@ -47,12 +47,16 @@ public final class RdmaDevice {
     private final long nodeGuid;
     private final NodeType nodeType;
     private final Transport transport;
+    /** Whether libibverbs has found it in sysfs. */
+    private final boolean ofKernel;
 
     private RdmaDevice(MemorySegment device) {
         this.name = Native.string(ibv_device.name(device), rdma_h.IBV_SYSFS_NAME_MAX());
         this.nodeGuid = Verbs.network(rdma_h.ibv_get_device_guid(device));
         this.nodeType = NodeType.of(ibv_device.node_type(device));
         this.transport = Transport.of(ibv_device.transport_type(device));
+        this.ofKernel = !Native.string(ibv_device.ibdev_path(device), rdma_h.IBV_SYSFS_PATH_MAX())
+                .isEmpty();
     }
 
     /**
@@ -190,9 +194,13 @@ public final class RdmaDevice {
 
     /**
      * Returns the kernel driver, for example {@code mlx5_core} or {@code rdma_rxe}; {@code "unknown"} if sysfs does not
-     * tell.
+     * tell. Of a device that libibverbs lists and the kernel does not have it is {@code "stand-in"}: another library is in the
+     * place of libibverbs, and what its device does is no evidence for a fabric.
      */
     public String driver() {
+        if (!ofKernel) {
+            return "stand-in";
+        }
         Path link = SYSFS.resolve(name).resolve("device/driver");
         try {
             if (Files.exists(link)) {

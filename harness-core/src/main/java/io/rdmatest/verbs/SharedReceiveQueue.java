@@ -54,7 +54,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                 return new SharedReceiveQueue(pd, srq, single);
             } catch (IllegalStateException e) {
                 single.close();
-                Verbs.run(Verbs.DESTROY_SRQ, operands, srq);
+                Verbs.destroy(Verbs.DESTROY_SRQ, operands, srq);
                 throw e;
             }
         } finally {
@@ -157,7 +157,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     protected void release() {
         reportEventsNoMore();
         try {
-            Verbs.run(Verbs.DESTROY_SRQ, describe(), handle);
+            Verbs.destroy(Verbs.DESTROY_SRQ, describe(), handle);
         } catch (RdmaException e) {
             reportEventsAs();
             throw e;

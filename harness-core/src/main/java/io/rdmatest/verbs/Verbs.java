@@ -12,6 +12,7 @@ import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rlimit;
 import io.rdmatest.internal.Downcall;
+import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -38,6 +39,8 @@ final class Verbs {
             Downcall.pointer("query_port", JAVA_INT, C_POINTER, JAVA_BYTE, C_POINTER, JAVA_LONG);
     static final Downcall QUERY_GID_TABLE =
             Downcall.of("_ibv_query_gid_table", JAVA_LONG, C_POINTER, C_POINTER, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    static final Downcall QUERY_PKEY =
+            Downcall.of("ibv_query_pkey", JAVA_INT, C_POINTER, JAVA_BYTE, JAVA_INT, C_POINTER);
     static final Downcall GET_ASYNC_EVENT = Downcall.of("ibv_get_async_event", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall ALLOC_PD = Downcall.of("ibv_alloc_pd", C_POINTER, C_POINTER);
     static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);
@@ -146,6 +149,20 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
+    /**
+     * Calls a verb of one pointer that destroys what it points to. An object that is gone with its device counts as destroyed: the
+     * provider's own memory of it is lost.
+     */
+    static void destroy(Downcall verb, String operands, MemorySegment a) {
+        int result;
+        try {
+            result = (int) verb.handle().invokeExact(Native.errnoState(), a);
+        } catch (Throwable e) {
+            throw Native.unchecked(verb.function(), e);
+        }
+        checkDestroyed(result, verb.function(), operands);
+    }
+
     /** Calls a verb of two pointers that returns an errno. */
     static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b) {
         int result;
@@ -168,21 +185,34 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
-    /** Calls a verb of two pointers and a short that returns an errno. */
-    static void run(Downcall verb, String operands, MemorySegment a, MemorySegment b, short c) {
-        int result;
+    /** Calls a verb of two pointers and a short, and returns what it returned. */
+    static int call(Downcall verb, MemorySegment a, MemorySegment b, short c) {
         try {
-            result = (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
+            return (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
         } catch (Throwable e) {
             throw Native.unchecked(verb.function(), e);
         }
-        check(result, verb.function(), operands);
     }
 
     static void check(int result, String call, String operands) {
         if (result != 0) {
             throw new RdmaException(call, operands, errno(result));
         }
+    }
+
+    /** Checks the result of a verb that destroys or detaches something. */
+    static void checkDestroyed(int result, String call, String operands) {
+        if (result != 0 && !Errno.isReleasedWithDevice(errno(result))) {
+            throw new RdmaException(call, operands, errno(result));
+        }
+    }
+
+    /**
+     * Tells whether what a function of the provider's returned is an errno, as it is or negative. -1 and -2 are not: the functions
+     * on the data path do not set errno, and several providers return these two for errors of any kind.
+     */
+    static boolean isErrno(int result) {
+        return result > 0 || result < -2;
     }
 
     private static int errno(int result) {

@@ -221,9 +221,7 @@ abstract class WorkRequests implements AutoCloseable {
         // Not every provider sets it in every failure.
         bad.set(JAVA_LONG, 0, 0L);
         int index = refused == 0 ? -1 : (int) ((refused - requests.address()) / size) - from;
-        // Some providers return the negative, some -1 with ENOMEM for a full queue.
-        int errno = result == -1 ? 12 : Math.abs(result);
-        return new PostException(call, queue.describe(), errno, index >= 0 && index < count ? index : -1, count);
+        return new PostException(call, queue.describe(), result, index >= 0 && index < count ? index : -1, count);
     }
 
     final void checkRange(int from, int count) {

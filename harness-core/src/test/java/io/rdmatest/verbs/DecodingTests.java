@@ -19,7 +19,8 @@ class DecodingTests {
         assertThat(GidType.of(3)).isEqualTo(GidType.UNKNOWN);
         assertThat(LinkLayer.of(3)).isEqualTo(LinkLayer.UNKNOWN);
         assertThat(NodeType.of(42)).isEqualTo(NodeType.UNKNOWN);
-        assertThat(AsyncEvent.Type.of(20)).isEqualTo(AsyncEvent.Type.UNKNOWN);
+        assertThat(AsyncEvent.Type.of(20)).isEqualTo(AsyncEvent.Type.DEVICE_SPEED_CHANGE);
+        assertThat(AsyncEvent.Type.of(21)).isEqualTo(AsyncEvent.Type.UNKNOWN);
     }
 
     @Test
@@ -53,6 +54,7 @@ class DecodingTests {
     void ratesAreWidthTimesSpeed() {
         assertThat(PortAttributes.lanes(2) * PortAttributes.laneGbps(32)).isEqualTo(100.0);
         assertThat(PortAttributes.lanes(1) * PortAttributes.laneGbps(1)).isEqualTo(2.5);
+        assertThat(PortAttributes.lanes(2) * PortAttributes.laneGbps(256)).isEqualTo(800.0);
         assertThat(PortAttributes.lanes(3)).isZero();
     }
 }

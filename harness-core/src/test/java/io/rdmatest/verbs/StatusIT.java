@@ -83,7 +83,8 @@ class StatusIT {
             Map.entry(AsyncEvent.Type.SRQ_ERR, "the queue fails only when it is resized, which this library does not"),
             Map.entry(AsyncEvent.Type.QP_LAST_WQE_REACHED, "the driver does not count the last receive"),
             Map.entry(AsyncEvent.Type.CLIENT_REREGISTER, "InfiniBand only"),
-            Map.entry(AsyncEvent.Type.WQ_FATAL, "work queues of their own, which rxe has not")));
+            Map.entry(AsyncEvent.Type.WQ_FATAL, "work queues of their own, which rxe has not"),
+            Map.entry(AsyncEvent.Type.DEVICE_SPEED_CHANGE, "a link that changes its speed, which rxe has not")));
 
     private Rig rig;
 

@@ -1081,16 +1081,27 @@ final class Island {
                                 .withMtu(Mtu.MTU_512)
                                 .withRouting(1, 2, 3)
                                 .withReadAtomic(2, 2)
-                                .withAccess(Access.LOCAL_WRITE));
+                                .withAccess(Access.LOCAL_WRITE)
+                                .withPkeyIndex(3));
                 walker.requireEqual(made.hopLimit(), 1, "hop limit");
+                walker.requireEqual(made.pkeyIndex(), 3, "P_Key index");
                 Looks.random(walker, made);
             }
         }
     }
 
     private void device() {
-        switch (walker.below(8)) {
+        switch (walker.below(9)) {
             case 0 -> Looks.random(walker, walker.ok("attributes()", context::attributes));
+            case 8 -> {
+                List<Integer> table = walker.ok("pkeyTable(1)", () -> context.pkeyTable(1));
+                walker.requireEqual(table.size(), context.port(1).pkeyTableLength(), "length of the P_Key table");
+                int pkey = table.getFirst();
+                walker.requireEqual(
+                        walker.ok("pkeyIndex(1, " + pkey + ")", () -> context.pkeyIndex(1, pkey)), 0, "index");
+                walker.no("pkeyIndex(1, 0x1234)", () -> context.pkeyIndex(1, 0x1234), RdmaException.class);
+                walker.no("pkeyIndex(1, -1)", () -> context.pkeyIndex(1, -1), IllegalArgumentException.class);
+            }
             case 1 -> Looks.random(walker, walker.ok("port(1)", () -> context.port(1)));
             case 2 -> {
                 int port = walker.one(0, -1, 256, Integer.MAX_VALUE);

@@ -13,6 +13,7 @@ import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RdmaDevice;
@@ -61,7 +62,7 @@ final class Diagnosis {
 
     private final List<NativeResource> live;
     private final @Nullable Counters counters;
-    private final long began;
+    private final long kernelLog;
     private final long end = System.nanoTime() + WHOLE.toNanos();
     private final StringBuilder text = new StringBuilder();
     /** Asked for once: a queue pair that hangs costs its time once. */
@@ -75,7 +76,7 @@ final class Diagnosis {
         }
 
         int destination() {
-            return attributes == null ? 0 : attributes.destinationQp();
+            return attributes == null || queuePair.type() == QpType.UD ? 0 : attributes.destinationQp();
         }
 
         String name() {
@@ -91,10 +92,10 @@ final class Diagnosis {
         }
     }
 
-    private Diagnosis(List<NativeResource> live, @Nullable Counters counters, long began) {
+    private Diagnosis(List<NativeResource> live, @Nullable Counters counters, long kernelLog) {
         this.live = live;
         this.counters = counters;
-        this.began = began;
+        this.kernelLog = kernelLog;
     }
 
     /**
@@ -104,15 +105,15 @@ final class Diagnosis {
      * @param thrown why it failed; null if it is still running and its time has run out
      * @param live its native objects
      * @param counters what the device's counters were when it began; null without a device
-     * @param began when it began, as System.nanoTime told it
+     * @param kernelLog the end of the kernel's log when it began, {@link KernelLog#mark()}
      */
     static Report of(
             String what,
             @Nullable Throwable thrown,
             List<NativeResource> live,
             @Nullable Counters counters,
-            long began) {
-        return new Diagnosis(live, counters, began).report(what, thrown);
+            long kernelLog) {
+        return new Diagnosis(live, counters, kernelLog).report(what, thrown);
     }
 
     private Report report(String what, @Nullable Throwable thrown) {
@@ -124,7 +125,7 @@ final class Diagnosis {
         String cause = bounded(() -> cause(thrown));
         SortedMap<String, Long> suspicious =
                 counters == null ? new TreeMap<>() : boundedOr(counters::suspicious, new TreeMap<>());
-        List<String> kernel = boundedOr(() -> KernelLog.since(began), List.of());
+        List<String> kernel = boundedOr(() -> KernelLog.since(kernelLog), List.of());
         List<String> lines = new ArrayList<>();
         culprit(thrown).map(Side::summary).or(this::lastEvent).ifPresent(lines::add);
         boolean worthwhile = counters != null || !live.isEmpty();
@@ -305,14 +306,18 @@ final class Diagnosis {
                             + ownerOf(side.queuePair()));
                     lines.add("  " + side.queuePair().work());
                     if (attributes != null) {
-                        lines.add("  " + values(attributes));
+                        lines.add("  " + values(side.queuePair().type(), attributes));
                     }
                     peer(side).ifPresent(peer -> lines.add("  at the other end: " + peer.name()));
                     return lines.stream();
                 });
     }
 
-    private static String values(QueuePairModification its) {
+    private static String values(QpType type, QueuePairModification its) {
+        if (type == QpType.UD) {
+            return "send PSN " + its.sendPsn() + ", port " + its.port() + ", pkey index " + its.pkeyIndex()
+                    + ", qkey 0x" + Integer.toHexString(its.qkey());
+        }
         return "current state " + its.currentState() + ", destination QP " + its.destinationQp() + ", path MTU "
                 + its.pathMtu() + ", send PSN " + its.sendPsn() + ", receive PSN " + its.receivePsn() + ", timeout "
                 + its.timeout() + ", retry count " + its.retryCount() + ", RNR retry " + its.rnrRetry()
@@ -398,7 +403,7 @@ final class Diagnosis {
 
     private Stream<String> kernelLog() {
         try {
-            List<String> lines = KernelLog.since(began);
+            List<String> lines = KernelLog.since(kernelLog);
             return lines.isEmpty() ? Stream.of("nothing") : lines.stream();
         } catch (RdmaException e) {
             return Stream.of("not to be read: " + e.getMessage()

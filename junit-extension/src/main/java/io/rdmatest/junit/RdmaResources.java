@@ -5,7 +5,6 @@ import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
-import io.rdmatest.verbs.AtomicCapability;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
@@ -15,8 +14,6 @@ import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.SharedReceiveQueue;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -238,18 +235,13 @@ public final class RdmaResources {
     }
 
     MemoryRegion memory(@Nullable Object key, long size, MemoryPlacement placement, Access... access) {
-        return provide(
-                key,
-                MemoryRegion.class,
-                () -> protectionDomain().registerMemory(size, placement, access.length > 0 ? access : allAccess()));
-    }
-
-    private Access[] allAccess() {
-        List<Access> access = new ArrayList<>(List.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ));
-        if (device.attributes().atomicCapability() != AtomicCapability.NONE) {
-            access.add(Access.REMOTE_ATOMIC);
-        }
-        return access.toArray(Access[]::new);
+        return provide(key, MemoryRegion.class, () -> {
+            ProtectionDomain domain = protectionDomain();
+            return domain.registerMemory(
+                    size,
+                    placement,
+                    access.length > 0 ? access : domain.context().allAccess());
+        });
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.KernelLog;
 import java.nio.file.Files;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -29,7 +30,7 @@ final class Watch {
     private final ExtensionContext context;
     private final Life life;
     private final @Nullable Counters counters;
-    private final long began = System.nanoTime();
+    private final long kernelLog = KernelLog.mark();
     private volatile Diagnosis.@Nullable Report atTimeout;
 
     private Watch(ExtensionContext context, Life life) {
@@ -47,7 +48,7 @@ final class Watch {
 
     /** Looks at a test whose time has run out, and returns what belongs in its message, the likely cause first. */
     String expired(String what) {
-        Diagnosis.Report report = Diagnosis.of(what, null, life.inSight(), counters, began);
+        Diagnosis.Report report = Diagnosis.of(what, null, life.inSight(), counters, kernelLog);
         atTimeout = report;
         return Stream.concat(Stream.of(report.cause()), report.lines().stream())
                 .collect(Collectors.joining(System.lineSeparator()));
@@ -61,7 +62,7 @@ final class Watch {
     Throwable failed(String what, Throwable thrown) {
         Diagnosis.Report seen = atTimeout;
         Throwable cause = Verdict.cause(thrown);
-        Diagnosis.Report report = seen == null ? Diagnosis.of(what, cause, life.inSight(), counters, began) : seen;
+        Diagnosis.Report report = seen == null ? Diagnosis.of(what, cause, life.inSight(), counters, kernelLog) : seen;
         if (report.worthwhile()) {
             publish(report.text());
         }

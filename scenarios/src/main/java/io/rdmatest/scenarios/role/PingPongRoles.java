@@ -52,6 +52,11 @@ public final class PingPongRoles {
         public boolean isOneSided() {
             return compareTo(READ) >= 0;
         }
+
+        /** Whether it needs a device with atomic operations. */
+        boolean isAtomic() {
+            return compareTo(FETCH_AND_ADD) >= 0;
+        }
     }
 
     /**
@@ -234,7 +239,10 @@ public final class PingPongRoles {
         }
 
         private byte[] prepare(RcLink link) {
-            Access[] access = {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC};
+            // Only atomics ask for what some devices do not have.
+            Access[] access = plan.operation().isAtomic()
+                    ? new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC}
+                    : link.domain().context().allAccess();
             // One byte more: the mark that a polled RDMA WRITE ends with, which is no part of the payload.
             int slot = plan.size() + 1;
             long area = (2L * slot + 7) / 8 * 8;

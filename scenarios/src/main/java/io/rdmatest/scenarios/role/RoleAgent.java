@@ -56,8 +56,8 @@ public final class RoleAgent {
             }
             if (context != null) {
                 context.describe(lines);
+                part(lines, "kernel log since the role began", () -> KernelLog.since(context.kernelLog));
             }
-            part(lines, "kernel log since the role began", () -> KernelLog.since(task.began()));
             part(lines, "native objects that are not closed", () -> List.of(Ledger.describeLive()));
             return String.join(System.lineSeparator(), lines);
         }
@@ -78,6 +78,7 @@ public final class RoleAgent {
     private static final class Context implements RoleContext {
 
         private final Agent.Task task;
+        private final long kernelLog = KernelLog.mark();
         private @Nullable FabricDevice device;
         private Map<String, Long> counters = Map.of();
 

@@ -1,0 +1,122 @@
+package io.rdmatest.loopback;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.SendFlag;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two threads that wait on two queues of one channel. */
+class CompletionChannelTestCase {
+
+    @BeforeEach
+    void usual() {
+        Standin.setUsual();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.describeLive()).isEmpty();
+    }
+
+    /** Of two that poll, one reads the event of the other, which waits for the end of its slice of 20 ms. */
+    @Test
+    void oneThreadPollsAndTheOtherWaitsForIt() throws Exception {
+        try (Standin standin = new Standin();
+                ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            CompletionChannel channel = standin.add(standin.context.createCompletionChannel());
+            CompletionQueue one = standin.add(standin.context.createCompletionQueue(16, channel));
+            CompletionQueue other = standin.add(standin.context.createCompletionQueue(16, channel));
+            Standin.Pair pair = standin.pair(one, other);
+            List<Thread> waiting = new ArrayList<>();
+            List<Future<?>> ends = new ArrayList<>();
+            for (CompletionQueue queue : List.of(one, other)) {
+                ends.add(threads.submit(() -> {
+                    synchronized (waiting) {
+                        waiting.add(Thread.currentThread());
+                    }
+                    return queue.awaitEvent(1, Standin.SOON);
+                }));
+            }
+            long deadline = System.nanoTime() + Standin.SOON.toNanos();
+            int most = 0;
+            for (int looks = 0; looks < 200; ) {
+                assertThat(System.nanoTime() - deadline).as("both threads wait").isNegative();
+                List<Thread> both;
+                synchronized (waiting) {
+                    both = List.copyOf(waiting);
+                }
+                if (both.size() == 2 && both.stream().allMatch(thread -> isIn(thread, "readEvent"))) {
+                    looks++;
+                    most = Math.max(most, (int) both.stream()
+                            .filter(thread -> isIn(thread, "awaitReadable"))
+                            .count());
+                }
+            }
+            assertThat(most).as("threads in poll(2) at a time").isLessThanOrEqualTo(1);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postSend(2, pair.mrA(), 0, 64, SendFlag.SIGNALED);
+            for (Future<?> end : ends) {
+                assertThat((List<?>) end.get(20, TimeUnit.SECONDS)).hasSize(1);
+            }
+        }
+    }
+
+    private static boolean isIn(Thread thread, String method) {
+        return Arrays.stream(thread.getStackTrace())
+                .anyMatch(frame -> frame.getMethodName().equals(method));
+    }
+
+    /** A message goes to and fro between two threads: each time the one that sends waits at once for the answer. */
+    @Test
+    void messagesGoToAndFroWithoutSlices() throws Exception {
+        int rounds = 1000;
+        try (Standin standin = new Standin();
+                ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            CompletionChannel channel = standin.add(standin.context.createCompletionChannel());
+            CompletionQueue one = standin.add(standin.context.createCompletionQueue(16, channel));
+            CompletionQueue other = standin.add(standin.context.createCompletionQueue(16, channel));
+            Standin.Pair pair = standin.pair(one, other);
+            pair.a().postReceive(0, pair.mrA(), 0, 64);
+            pair.b().postReceive(0, pair.mrB(), 0, 64);
+            Callable<List<Long>> first = () -> {
+                List<Long> times = new ArrayList<>();
+                for (int i = 0; i < rounds; i++) {
+                    long begin = System.nanoTime();
+                    pair.a().postSend(i, pair.mrA(), 0, 64);
+                    assertThat(one.awaitEvent(1, Standin.SOON)).hasSize(1);
+                    pair.a().postReceive(i, pair.mrA(), 0, 64);
+                    times.add(System.nanoTime() - begin);
+                }
+                return times;
+            };
+            Callable<List<Long>> second = () -> {
+                for (int i = 0; i < rounds; i++) {
+                    assertThat(other.awaitEvent(1, Standin.SOON)).hasSize(1);
+                    pair.b().postReceive(i, pair.mrB(), 0, 64);
+                    pair.b().postSend(i, pair.mrB(), 0, 64);
+                }
+                return List.of();
+            };
+            Future<List<Long>> times = threads.submit(first);
+            Future<List<Long>> answers = threads.submit(second);
+            assertThat(answers.get(60, TimeUnit.SECONDS)).isEmpty();
+            long slow = times.get(60, TimeUnit.SECONDS).stream()
+                    .filter(nanos -> nanos > TimeUnit.MILLISECONDS.toNanos(15))
+                    .count();
+            assertThat(slow).as("rounds slower than 15 ms").isLessThan(rounds / 20);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+package io.rdmatest.loopback;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmatest.Ledger;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.AddressHandle;
+import io.rdmatest.verbs.AddressHandleAttributes;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.RawConnection;
+import io.rdmatest.verbs.RdmaDevice;
+import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SharedReceiveQueue;
+import io.rdmatest.verbs.WorkCompletion;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The stand-in does what the other cases take for granted, and it says that it is one. */
+class DataPathTestCase {
+
+    @BeforeEach
+    void usual() {
+        Standin.setUsual();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.describeLive()).isEmpty();
+        assertThat(Standin.get("live_objects")).isZero();
+    }
+
+    @Test
+    void theDeviceSaysThatItIsAStandIn() {
+        assertThat(RdmaDevice.list()).singleElement().satisfies(device -> {
+            assertThat(device.name()).isEqualTo(Standin.DEVICE);
+            assertThat(device.driver()).isEqualTo("stand-in");
+        });
+    }
+
+    @Test
+    void sendWriteReadAndAtomicsMoveBytes() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion counter = standin.memory(Access.LOCAL_WRITE, Access.REMOTE_ATOMIC);
+            fill(pair.mrA(), 3);
+            pair.a().postSend(1, pair.mrA(), 0, 100, SendFlag.SIGNALED);
+            assertThat(pair.cqA().poll(pair.cqA().newCompletions(1)))
+                    .as("no receive yet")
+                    .isZero();
+            pair.b().postReceive(2, pair.mrB(), 8, 200);
+            assertThat(pair.cqA().awaitSuccess(Standin.SOON).wrId()).isEqualTo(1);
+            WorkCompletion received = pair.cqB().awaitSuccess(Standin.SOON);
+            assertThat(received.wrId()).isEqualTo(2);
+            assertThat(received.byteLength()).isEqualTo(100);
+            assertThat(bytes(pair.mrB(), 8, 100)).isEqualTo(bytes(pair.mrA(), 0, 100));
+
+            pair.a()
+                    .postWrite(
+                            3,
+                            pair.mrA(),
+                            0,
+                            64,
+                            pair.mrB().address(1024),
+                            pair.mrB().rkey(),
+                            SendFlag.SIGNALED,
+                            SendFlag.INLINE);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(bytes(pair.mrB(), 1024, 64)).isEqualTo(bytes(pair.mrA(), 0, 64));
+
+            pair.a()
+                    .postRead(
+                            4,
+                            pair.mrA(),
+                            2048,
+                            64,
+                            pair.mrB().address(1024),
+                            pair.mrB().rkey(),
+                            SendFlag.SIGNALED);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(bytes(pair.mrA(), 2048, 64)).isEqualTo(bytes(pair.mrA(), 0, 64));
+
+            counter.bytes().set(JAVA_LONG, 0, 40L);
+            pair.a().postFetchAndAdd(5, pair.mrA(), 0, counter.address(), counter.rkey(), 2, SendFlag.SIGNALED);
+            pair.cqA().awaitSuccess(Standin.SOON);
+            assertThat(counter.bytes().get(JAVA_LONG, 0)).isEqualTo(42);
+            assertThat(pair.mrA().bytes().get(JAVA_LONG, 0)).isEqualTo(40);
+        }
+    }
+
+    @Test
+    void whatMayNotBeWrittenIsRefusedAndEndsTheConnection() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion closed = standin.memory(Access.LOCAL_WRITE);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postWrite(2, pair.mrA(), 0, 64, closed.address(), closed.rkey(), SendFlag.SIGNALED);
+            assertThat(pair.cqA().await(1, Standin.SOON).getFirst().status())
+                    .isEqualTo(WorkCompletion.Status.REM_ACCESS_ERR);
+            assertThat(pair.cqB().await(1, Standin.SOON).getFirst().status())
+                    .isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
+            assertThat(List.of(pair.a().state(), pair.b().state())).containsOnly(QpState.ERR);
+            assertThat(pair.a().drain(Standin.SOON)).isEmpty();
+        }
+    }
+
+    @Test
+    void aDatagramArrivesBehindItsHeader() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.cq();
+            QueuePair a = standin.qp(QpType.UD, cq);
+            QueuePair b = standin.qp(QpType.UD, cq);
+            a.toReadyToSendDatagrams(1, 0, 0x11, 0);
+            b.toReadyToSendDatagrams(1, 0, 0x11, 0);
+            MemoryRegion memory = standin.memory();
+            fill(memory, 9);
+            GidEntry gid = standin.context.gidTable(1).getFirst();
+            AddressHandle to = standin.add(
+                    standin.pd.createAddressHandle(AddressHandleAttributes.toGid(1, gid.index(), gid.gid())));
+            b.postReceive(1, memory, 1024, 140);
+            a.postSend(2, memory, 0, 100, to, b.number(), 0x11, SendFlag.SIGNALED);
+            assertThat(cq.await(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
+            assertThat(bytes(memory, 1064, 100)).isEqualTo(bytes(memory, 0, 100));
+        }
+    }
+
+    @Test
+    void aSharedReceiveQueueServesTwoQueuePairs() throws Exception {
+        try (Standin standin = new Standin()) {
+            SharedReceiveQueue srq = standin.add(standin.pd.createSharedReceiveQueue(4, 1));
+            CompletionQueue cq = standin.cq();
+            MemoryRegion memory = standin.memory();
+            GidEntry gid = standin.context.gidTable(1).getFirst();
+            for (int i = 0; i < 2; i++) {
+                QueuePair sender = standin.qp(QpType.RC, standin.cq());
+                QueuePair receiver = standin.add(standin.pd.createQueuePair(QueuePairAttributes.builder(QpType.RC)
+                        .completionQueue(cq)
+                        .srq(srq)
+                        .build()));
+                RawConnection.connect(sender, receiver, gid, RawConnection.Parameters.DEFAULT);
+                sender.postSend(i, memory, 0, 64, SendFlag.SIGNALED);
+            }
+            assertThat(cq.poll(cq.newCompletions(2))).as("no receive yet").isZero();
+            srq.postReceive(10, memory, 1024, 64);
+            srq.postReceive(11, memory, 2048, 64);
+            assertThat(cq.await(2, Standin.SOON))
+                    .allMatch(WorkCompletion::isSuccess)
+                    .extracting(WorkCompletion::wrId)
+                    .containsExactly(10L, 11L);
+            assertThat(srq.work().receives()).isZero();
+        }
+    }
+
+    @Test
+    void anArmedQueueGivesOneEvent() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionChannel channel = standin.add(standin.context.createCompletionChannel());
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(16, channel));
+            Standin.Pair pair = standin.pair(standin.cq(), cq);
+            cq.requestNotify(false);
+            for (int i = 0; i < 2; i++) {
+                pair.b().postReceive(i, pair.mrB(), 0, 64);
+                pair.a().postSend(i, pair.mrA(), 0, 64);
+            }
+            assertThat(channel.awaitEvent(Standin.SOON)).isSameAs(cq);
+            assertThat(channel.pollEvent()).isEmpty();
+            assertThat(cq.await(2, Standin.SOON)).hasSize(2);
+            // An event that nobody reads does not keep the queue.
+            cq.requestNotify(false);
+            pair.b().postReceive(3, pair.mrB(), 0, 64);
+            pair.a().postSend(3, pair.mrA(), 0, 64);
+        }
+    }
+
+    private static void fill(MemoryRegion region, int seed) {
+        for (long i = 0; i < region.size(); i++) {
+            region.bytes().set(JAVA_BYTE, i, (byte) (i * 31 + (i >> 8) + seed));
+        }
+    }
+
+    private static byte[] bytes(MemoryRegion region, long offset, int length) {
+        return region.bytes().asSlice(offset, length).toArray(JAVA_BYTE);
+    }
+}

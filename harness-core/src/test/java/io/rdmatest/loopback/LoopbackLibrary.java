@@ -1,0 +1,75 @@
+package io.rdmatest.loopback;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Compiles the libraries that take the place of libibverbs and librdmacm. */
+final class LoopbackLibrary {
+
+    private static final Path SOURCES = Path.of("src/test/native");
+    private static final String PACKAGES =
+            " (Debian, Ubuntu: apt-get install gcc libc6-dev libibverbs-dev librdmacm-dev; Fedora, RHEL: dnf install gcc"
+                    + " rdma-core-devel)";
+
+    private LoopbackLibrary() {}
+
+    /**
+     * Compiles both libraries. Where that can't be, the test is skipped.
+     *
+     * @param folder where they are put, under the names that the JVM loads
+     */
+    static void compileInto(Path folder) throws IOException, InterruptedException {
+        Path verbs = folder.resolve("libibverbs.so.1");
+        compile(verbs, List.of(SOURCES.resolve("loopback_verbs.c").toString(), "-lpthread"));
+        compile(
+                folder.resolve("librdmacm.so.1"),
+                List.of(SOURCES.resolve("loopback_cm.c").toString(), verbs.toString()));
+    }
+
+    private static void compile(Path library, List<String> inputs) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(
+                "cc",
+                "-std=gnu11",
+                "-O2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-fPIC",
+                "-fvisibility=hidden",
+                "-shared",
+                "-Wl,-soname," + library.getFileName(),
+                "-o",
+                library.toString()));
+        command.addAll(inputs);
+        Path said = library.resolveSibling(library.getFileName() + ".said");
+        try {
+            Process compiler = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(said.toFile())
+                    .start();
+            try {
+                assertThat(compiler.waitFor(60, TimeUnit.SECONDS))
+                        .as("%s ends", command)
+                        .isTrue();
+            } finally {
+                compiler.destroyForcibly();
+            }
+            String text = Files.readString(said, StandardCharsets.UTF_8);
+            if (text.contains("No such file or directory")) {
+                abort("unsupported by the host: headers are missing" + PACKAGES + ": "
+                        + text.lines().findFirst().orElse(""));
+            }
+            assertThat(compiler.exitValue()).as(text).isZero();
+        } catch (IOException e) {
+            abort("unsupported by the host: there is no C compiler" + PACKAGES + ": " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,1246 @@
+/*
+ * A library in the place of libibverbs.so.1 that loops messages back in user space.
+ *
+ * It has one device, "standin0", which the kernel does not know. It carries SEND, WRITE, READ and atomics between the
+ * queue pairs of one process. A message is delivered inside of the post that completes it. No thread, no timer and no
+ * kernel object is behind it.
+ *
+ * It answers on command as hardware does and soft-RoCE never does: loopback_set(NAME, VALUE). The table "settings" below
+ * has the names.
+ *
+ * What passes here says nothing about any fabric.
+ */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* The header has macros and inline functions of these names. */
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
+
+/* ---- settings ---- */
+
+enum setting {
+    DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
+    PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
+    NODE_TYPE, TRANSPORT, SETTINGS
+};
+
+static struct {
+    const char *name;
+    long usual;
+    _Atomic long value;
+} settings[SETTINGS] = {
+    /* The errno of every call that destroys something; the object stays allocated, as providers leave it. */
+    [DESTROY_ERROR] = {"destroy_error", 0, 0},
+    /* The errno of every other call that goes to the kernel. */
+    [CALL_ERROR] = {"call_error", 0, 0},
+    /* What ibv_poll_cq returns if it is not 0. */
+    [POLL_RESULT] = {"poll_result", 0, 0},
+    /* What the posts return if it is not 0, and the index of the request that they call bad; -1 for none. */
+    [POST_RESULT] = {"post_result", 0, 0},
+    [POST_BAD] = {"post_bad", 0, 0},
+    /* Counters: calls that destroy something, and objects that are not destroyed. */
+    [DESTROY_CALLS] = {"destroy_calls", 0, 0},
+    [LIVE_OBJECTS] = {"live_objects", 0, 0},
+    /* The port. A library older than rdma-core 49 copies 52 bytes of the attributes, later ones 56. */
+    [LINK_LAYER] = {"link_layer", IBV_LINK_LAYER_ETHERNET, 0},
+    [LID] = {"lid", 0, 0},
+    [SM_LID] = {"sm_lid", 0, 0},
+    [LMC] = {"lmc", 0, 0},
+    [PKEYS] = {"pkeys", 1, 0},
+    [GIDS] = {"gids", 2, 0},
+    [GID_STEP] = {"gid_step", 1, 0},
+    [SPEED] = {"speed", 64, 0},
+    [SPEED_EX] = {"speed_ex", 0, 0},
+    [WIDTH] = {"width", 2, 0},
+    [PORT_ATTR_SIZE] = {"port_attr_size", 56, 0},
+    /* The device. */
+    [ATOMICS] = {"atomics", IBV_ATOMIC_HCA, 0},
+    [RC] = {"rc", 1, 0},
+    [SRQ] = {"srq", 1, 0},
+    [MAX_SGE] = {"max_sge", 16, 0},
+    /* Bits of ibv_query_qp that the provider knows; 0 for all. */
+    [QUERY_MASK] = {"query_mask", 0, 0},
+    /* Bits of access that memory and queue pairs are refused for. */
+    [REFUSED_ACCESS] = {"refused_access", 0, 0},
+    [NODE_TYPE] = {"node_type", IBV_NODE_CA, 0},
+    [TRANSPORT] = {"transport", IBV_TRANSPORT_IB, 0},
+};
+
+static inline long get(enum setting setting)
+{
+    return atomic_load_explicit(&settings[setting].value, memory_order_relaxed);
+}
+
+EXPORT long loopback_get(const char *name)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (!strcmp(settings[i].name, name))
+            return get(i);
+    return -1;
+}
+
+/* Returns 0; -1 if there is no such setting. */
+EXPORT int loopback_set(const char *name, long value)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (!strcmp(settings[i].name, name)) {
+            atomic_store(&settings[i].value, value);
+            return 0;
+        }
+    return -1;
+}
+
+EXPORT void loopback_usual(void)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (i != LIVE_OBJECTS)
+            atomic_store(&settings[i].value, settings[i].usual);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    loopback_usual();
+}
+
+/* ---- objects ---- */
+
+struct receive {
+    uint64_t wr_id;
+    int count;
+    struct ibv_sge sge[16];
+};
+
+struct receives {
+    struct receive *entries;
+    unsigned int size, head, count;
+};
+
+struct send {
+    struct ibv_send_wr wr;
+    struct ibv_sge sge[16];
+    /* The payload of an inline request, copied by the post. */
+    uint8_t *inlined;
+};
+
+struct lb_qp {
+    struct ibv_qp base;
+    struct ibv_qp_cap cap;
+    struct ibv_qp_attr attr;
+    int signal_all;
+    struct receives receives;
+    struct send *sends;
+    unsigned int sends_head, sends_count;
+};
+
+struct lb_srq {
+    struct ibv_srq base;
+    struct receives receives;
+    unsigned int limit;
+};
+
+struct lb_cq {
+    struct ibv_cq base;
+    struct ibv_wc *entries;
+    unsigned int head, count, size;
+    /* 0: no event is asked for; 1: the next solicited one; 2: the next. */
+    int armed;
+    /* Events that ibv_get_cq_event has handed out. */
+    unsigned int reported;
+};
+
+struct lb_mr {
+    struct ibv_mr base;
+    uint64_t iova;
+    unsigned int access;
+};
+
+/* Its descriptor is a semaphore that counts the events. */
+struct lb_channel {
+    struct ibv_comp_channel base;
+    struct lb_cq **events;
+    unsigned int size, count;
+};
+
+struct lb_ah {
+    struct ibv_ah base;
+    struct ibv_ah_attr attr;
+};
+
+static struct ibv_device device;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t acknowledged = PTHREAD_COND_INITIALIZER;
+static struct lb_qp *qps[MOST_QPS];
+static unsigned int last_qp = 16;
+static struct lb_mr *mrs[MOST_MRS];
+static unsigned int last_mr;
+static _Atomic unsigned int last_handle;
+
+static void *made(size_t size)
+{
+    if (get(CALL_ERROR)) {
+        errno = (int)get(CALL_ERROR);
+        return NULL;
+    }
+    void *object = calloc(1, size);
+    if (object)
+        atomic_fetch_add(&settings[LIVE_OBJECTS].value, 1);
+    return object;
+}
+
+/* Returns the errno that a call which destroys an object ends with; the object is to stay if it is not 0. */
+static int destroying(void)
+{
+    atomic_fetch_add(&settings[DESTROY_CALLS].value, 1);
+    int error = (int)get(DESTROY_ERROR);
+    if (!error)
+        atomic_fetch_sub(&settings[LIVE_OBJECTS].value, 1);
+    return error;
+}
+
+/* ---- devices ---- */
+
+EXPORT struct ibv_device **ibv_get_device_list(int *count)
+{
+    struct ibv_device **list = calloc(2, sizeof *list);
+    device.node_type = (enum ibv_node_type)get(NODE_TYPE);
+    device.transport_type = (enum ibv_transport_type)get(TRANSPORT);
+    strcpy(device.name, "standin0");
+    /* Without a path in sysfs, which libibverbs has of each device that the kernel has. */
+    strcpy(device.dev_name, "none");
+    list[0] = &device;
+    if (count)
+        *count = 1;
+    return list;
+}
+
+EXPORT void ibv_free_device_list(struct ibv_device **list)
+{
+    free(list);
+}
+
+EXPORT const char *ibv_get_device_name(struct ibv_device *one)
+{
+    return one->name;
+}
+
+EXPORT __be64 ibv_get_device_guid(struct ibv_device *one)
+{
+    (void)one;
+    return htobe64(0x0200000000000001ULL);
+}
+
+EXPORT int ibv_get_device_index(struct ibv_device *one)
+{
+    (void)one;
+    return -1;
+}
+
+EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+    if (get(CALL_ERROR))
+        return (int)get(CALL_ERROR);
+    memset(attr, 0, sizeof *attr);
+    strcpy(attr->fw_ver, "stand-in");
+    attr->node_guid = ibv_get_device_guid(context->device);
+    attr->sys_image_guid = attr->node_guid;
+    attr->max_mr_size = UINT64_MAX;
+    attr->page_size_cap = 4096;
+    attr->max_qp = MOST_QPS / 2;
+    attr->max_qp_wr = 16384;
+    attr->max_sge = (int)get(MAX_SGE);
+    attr->max_cq = MOST_QPS;
+    attr->max_cqe = 1 << 20;
+    attr->max_mr = MOST_MRS / 2;
+    attr->max_pd = MOST_QPS;
+    attr->max_qp_rd_atom = 16;
+    attr->max_qp_init_rd_atom = 16;
+    attr->atomic_cap = (enum ibv_atomic_cap)get(ATOMICS);
+    attr->max_ah = MOST_QPS;
+    attr->max_srq = get(SRQ) ? MOST_QPS : 0;
+    attr->max_srq_wr = get(SRQ) ? 16384 : 0;
+    attr->max_srq_sge = get(SRQ) ? (int)get(MAX_SGE) : 0;
+    attr->max_pkeys = (uint16_t)get(PKEYS);
+    attr->phys_port_cnt = 1;
+    return 0;
+}
+
+static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+               struct ibv_device_attr_ex *attr, size_t size)
+{
+    (void)input;
+    memset(attr, 0, size);
+    return ibv_query_device(context, &attr->orig_attr);
+}
+
+static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
+{
+    (void)context;
+    if (get(CALL_ERROR))
+        return (int)get(CALL_ERROR);
+    if (port != 1)
+        return EINVAL;
+    bool infiniband = get(LINK_LAYER) == IBV_LINK_LAYER_INFINIBAND;
+    union {
+        struct ibv_port_attr known;
+        uint8_t bytes[64];
+    } full = {0};
+    full.known = (struct ibv_port_attr){
+        .state = IBV_PORT_ACTIVE,
+        .max_mtu = IBV_MTU_4096,
+        .active_mtu = IBV_MTU_4096,
+        .gid_tbl_len = (int)get(GIDS),
+        .max_msg_sz = 1U << 31,
+        .pkey_tbl_len = (uint16_t)get(PKEYS),
+        .lid = (uint16_t)get(LID),
+        .sm_lid = (uint16_t)get(SM_LID),
+        .lmc = (uint8_t)get(LMC),
+        .max_vl_num = infiniband ? 4 : 1,
+        .active_width = (uint8_t)get(WIDTH),
+        /* The kernel tells 8 bits of the speed, and NDR for all that is faster. */
+        .active_speed = (uint8_t)get(SPEED),
+        .phys_state = 5,
+        .link_layer = (uint8_t)get(LINK_LAYER),
+    };
+    /* Younger than the headers may be: uint32_t active_speed_ex, right behind what they have. */
+    uint32_t speed_ex = (uint32_t)get(SPEED_EX);
+    memcpy(full.bytes + 52, &speed_ex, sizeof speed_ex);
+    memset(attr, 0, size);
+    size_t known = (size_t)get(PORT_ATTR_SIZE);
+    memcpy(attr, full.bytes, size < known ? size : known);
+    return 0;
+}
+
+/* The old symbol, which knows the attributes up to the physical state. */
+EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+    return query_port(context, port, (struct ibv_port_attr *)attr, offsetof(struct ibv_port_attr, link_layer));
+}
+
+static bool gid_is_there(int index)
+{
+    return index >= 0 && index < get(GIDS) && index % get(GID_STEP) == 0;
+}
+
+static void gid_of(int index, union ibv_gid *gid)
+{
+    memset(gid, 0, sizeof *gid);
+    if (get(LINK_LAYER) == IBV_LINK_LAYER_INFINIBAND) {
+        gid->global.subnet_prefix = htobe64(0xfe80000000000000ULL);
+        gid->global.interface_id = htobe64(0x0200000000000001ULL + (uint64_t)index);
+    } else {
+        /* ::ffff:192.0.2.INDEX */
+        memset(gid->raw + 10, 0xff, 2);
+        gid->raw[12] = 192;
+        gid->raw[14] = 2;
+        gid->raw[15] = (uint8_t)index;
+    }
+}
+
+EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+{
+    (void)context;
+    if (port != 1 || !gid_is_there(index)) {
+        errno = EINVAL;
+        return -1;
+    }
+    gid_of(index, gid);
+    return 0;
+}
+
+EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most, uint32_t flags,
+                    size_t size)
+{
+    (void)context;
+    (void)flags;
+    if (get(CALL_ERROR))
+        return -get(CALL_ERROR);
+    size_t found = 0;
+    for (int i = 0; i < get(GIDS); i++) {
+        if (!gid_is_there(i))
+            continue;
+        if (found == most)
+            return -EINVAL;
+        struct ibv_gid_entry *entry = (struct ibv_gid_entry *)((uint8_t *)entries + found++ * size);
+        memset(entry, 0, size);
+        gid_of(i, &entry->gid);
+        entry->gid_index = (uint32_t)i;
+        entry->port_num = 1;
+        entry->gid_type = get(LINK_LAYER) == IBV_LINK_LAYER_INFINIBAND ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
+    }
+    return (ssize_t)found;
+}
+
+EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+    (void)context;
+    if (port != 1 || index < 0 || index >= get(PKEYS)) {
+        errno = EINVAL;
+        return -1;
+    }
+    /* Entry 0 is the default partition; the others have numbers of their own, and the last is not in use. */
+    *pkey = htobe16(index == 0 ? 0xffff : index > 1 && index + 1 == get(PKEYS) ? 0 : 0x8000 | (index * 0x11));
+    return 0;
+}
+
+EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
+{
+    __be16 one;
+    for (int i = 0; !ibv_query_pkey(context, port, i, &one); i++)
+        if (one == pkey)
+            return i;
+    errno = EINVAL;
+    return -1;
+}
+
+/* ---- completions ---- */
+
+static void tell(struct lb_cq *cq)
+{
+    struct lb_channel *channel = (struct lb_channel *)cq->base.channel;
+    cq->armed = 0;
+    if (!channel)
+        return;
+    if (channel->count == channel->size) {
+        channel->size = channel->size ? channel->size * 2 : 64;
+        channel->events = realloc(channel->events, channel->size * sizeof *channel->events);
+    }
+    channel->events[channel->count++] = cq;
+    eventfd_write(channel->base.fd, 1);
+}
+
+/* The lock is held. */
+static void complete(struct ibv_cq *queue, const struct ibv_wc *wc, bool solicited)
+{
+    struct lb_cq *cq = (struct lb_cq *)queue;
+    if (cq->count == cq->size)
+        return;
+    cq->entries[(cq->head + cq->count++) % cq->size] = *wc;
+    if (cq->armed == 2 || (cq->armed == 1 && (solicited || wc->status != IBV_WC_SUCCESS)))
+        tell(cq);
+}
+
+static int poll_cq(struct ibv_cq *queue, int most, struct ibv_wc *wc)
+{
+    if (get(POLL_RESULT))
+        return (int)get(POLL_RESULT);
+    struct lb_cq *cq = (struct lb_cq *)queue;
+    int polled = 0;
+    pthread_mutex_lock(&lock);
+    for (; polled < most && cq->count; polled++, cq->count--) {
+        wc[polled] = cq->entries[cq->head];
+        cq->head = (cq->head + 1) % cq->size;
+    }
+    pthread_mutex_unlock(&lock);
+    return polled;
+}
+
+static int req_notify_cq(struct ibv_cq *queue, int solicited_only)
+{
+    struct lb_cq *cq = (struct lb_cq *)queue;
+    pthread_mutex_lock(&lock);
+    if (cq->armed < 2)
+        cq->armed = solicited_only ? 1 : 2;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+    struct lb_channel *channel = made(sizeof *channel);
+    if (!channel)
+        return NULL;
+    channel->base.context = context;
+    channel->base.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    return &channel->base;
+}
+
+EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *base)
+{
+    struct lb_channel *channel = (struct lb_channel *)base;
+    int error = destroying();
+    if (error)
+        return error;
+    close(base->fd);
+    free(channel->events);
+    free(channel);
+    return 0;
+}
+
+EXPORT int ibv_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **cq, void **context)
+{
+    struct lb_channel *channel = (struct lb_channel *)base;
+    eventfd_t one;
+    if (eventfd_read(base->fd, &one))
+        return -1;
+    pthread_mutex_lock(&lock);
+    int result = channel->count ? 0 : -1;
+    if (!result) {
+        struct lb_cq *first = channel->events[0];
+        memmove(channel->events, channel->events + 1, --channel->count * sizeof *channel->events);
+        first->reported++;
+        *cq = &first->base;
+        *context = first->base.cq_context;
+    }
+    pthread_mutex_unlock(&lock);
+    errno = EAGAIN;
+    return result;
+}
+
+EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int events)
+{
+    pthread_mutex_lock(&lock);
+    cq->comp_events_completed += events;
+    pthread_cond_broadcast(&acknowledged);
+    pthread_mutex_unlock(&lock);
+}
+
+EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
+                    int vector)
+{
+    (void)vector;
+    struct lb_cq *cq = made(sizeof *cq);
+    if (!cq)
+        return NULL;
+    cq->size = (unsigned int)cqe;
+    cq->entries = calloc(cq->size, sizeof *cq->entries);
+    cq->base.context = context;
+    cq->base.channel = channel;
+    cq->base.cq_context = cq_context;
+    cq->base.cqe = cqe;
+    cq->base.handle = ++last_handle;
+    return &cq->base;
+}
+
+EXPORT int ibv_resize_cq(struct ibv_cq *base, int cqe)
+{
+    struct lb_cq *cq = (struct lb_cq *)base;
+    pthread_mutex_lock(&lock);
+    int error = cqe < (int)cq->count ? EINVAL : (int)get(CALL_ERROR);
+    if (!error) {
+        struct ibv_wc *entries = calloc((size_t)cqe, sizeof *entries);
+        for (unsigned int i = 0; i < cq->count; i++)
+            entries[i] = cq->entries[(cq->head + i) % cq->size];
+        free(cq->entries);
+        cq->entries = entries;
+        cq->head = 0;
+        cq->size = (unsigned int)cqe;
+        base->cqe = cqe;
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+EXPORT int ibv_destroy_cq(struct ibv_cq *base)
+{
+    struct lb_cq *cq = (struct lb_cq *)base;
+    int error = destroying();
+    if (error)
+        return error;
+    /* Events that nobody has read are taken back. It waits until those that were read are acknowledged (ibv_get_cq_event(3)). */
+    pthread_mutex_lock(&lock);
+    struct lb_channel *channel = (struct lb_channel *)base->channel;
+    unsigned int kept = 0;
+    eventfd_t one;
+    for (unsigned int i = 0; channel && i < channel->count; i++)
+        if (channel->events[i] != cq)
+            channel->events[kept++] = channel->events[i];
+        else
+            eventfd_read(base->channel->fd, &one);
+    if (channel)
+        channel->count = kept;
+    while (base->comp_events_completed != cq->reported)
+        pthread_cond_wait(&acknowledged, &lock);
+    pthread_mutex_unlock(&lock);
+    free(cq->entries);
+    free(cq);
+    return 0;
+}
+
+/* ---- memory ---- */
+
+EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+    struct ibv_pd *pd = made(sizeof *pd);
+    if (pd) {
+        pd->context = context;
+        pd->handle = ++last_handle;
+    }
+    return pd;
+}
+
+EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+    int error = destroying();
+    if (!error)
+        free(pd);
+    return error;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
+{
+    unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+    if ((access & (unsigned int)get(REFUSED_ACCESS)) || ((access & remote) && !(access & IBV_ACCESS_LOCAL_WRITE))) {
+        errno = access & (unsigned int)get(REFUSED_ACCESS) ? EOPNOTSUPP : EINVAL;
+        return NULL;
+    }
+    struct lb_mr *mr = made(sizeof *mr);
+    if (!mr)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    unsigned int key = last_mr;
+    do
+        key = (key + 1) % MOST_MRS;
+    while (mrs[key] || !key);
+    last_mr = key;
+    mr->base = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length, .handle = key,
+                   .lkey = key << 8, .rkey = key << 8 | 1};
+    mr->iova = iova;
+    mr->access = access;
+    mrs[key] = mr;
+    pthread_mutex_unlock(&lock);
+    return &mr->base;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, int access)
+{
+    return ibv_reg_mr_iova2(pd, address, length, iova, (unsigned int)access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access)
+{
+    return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned int)access);
+}
+
+EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+    int error = destroying();
+    pthread_mutex_lock(&lock);
+    /* Of a device that is gone nothing reaches the memory any more. */
+    mrs[mr->handle] = NULL;
+    pthread_mutex_unlock(&lock);
+    if (!error)
+        free(mr);
+    return error;
+}
+
+/* Returns where registered memory lies; null if the key or the access does not cover it. The lock is held. */
+static uint8_t *memory(uint32_t key, bool remote, uint64_t address, uint64_t length, unsigned int access)
+{
+    struct lb_mr *mr = mrs[(key >> 8) % MOST_MRS];
+    if (!mr || key != (remote ? mr->base.rkey : mr->base.lkey) || (mr->access & access) != access)
+        return NULL;
+    if (address < mr->iova || length > mr->base.length || address - mr->iova > mr->base.length - length)
+        return NULL;
+    return (uint8_t *)mr->base.addr + (address - mr->iova);
+}
+
+static uint64_t length_of(const struct ibv_sge *sge, int count)
+{
+    uint64_t length = 0;
+    for (int i = 0; i < count; i++)
+        length += sge[i].length;
+    return length;
+}
+
+/* Copies between a list of segments and plain memory; false if a segment is not covered by its region. The lock is held. */
+static bool copy(const struct ibv_sge *sge, int count, uint8_t *plain, uint64_t length, bool to_segments)
+{
+    for (int i = 0; i < count && length; i++) {
+        uint64_t part = sge[i].length < length ? sge[i].length : length;
+        uint8_t *at = memory(sge[i].lkey, false, sge[i].addr, part, to_segments ? IBV_ACCESS_LOCAL_WRITE : 0);
+        if (!at)
+            return false;
+        memmove(to_segments ? at : plain, to_segments ? plain : at, part);
+        plain += part;
+        length -= part;
+    }
+    return true;
+}
+
+/* ---- queue pairs ---- */
+
+static void complete_send(struct lb_qp *qp, const struct ibv_send_wr *wr, enum ibv_wc_status status, uint64_t length)
+{
+    static const enum ibv_wc_opcode opcodes[] = {
+        [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE, [IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
+        [IBV_WR_SEND] = IBV_WC_SEND, [IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND, [IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+        [IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP, [IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+    };
+    if (status == IBV_WC_SUCCESS && !qp->signal_all && !(wr->send_flags & IBV_SEND_SIGNALED))
+        return;
+    struct ibv_wc wc = {.wr_id = wr->wr_id, .status = status, .opcode = opcodes[wr->opcode], .byte_len = (uint32_t)length,
+                .qp_num = qp->base.qp_num};
+    complete(qp->base.send_cq, &wc, false);
+}
+
+static struct receives *receives_of(struct lb_qp *qp)
+{
+    return qp->base.srq ? &((struct lb_srq *)qp->base.srq)->receives : &qp->receives;
+}
+
+static void to_error(struct lb_qp *qp)
+{
+    qp->base.state = qp->attr.qp_state = IBV_QPS_ERR;
+    for (; qp->sends_count; qp->sends_count--) {
+        struct send *send = &qp->sends[qp->sends_head];
+        qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
+        complete_send(qp, &send->wr, IBV_WC_WR_FLUSH_ERR, 0);
+        free(send->inlined);
+    }
+    for (; qp->receives.count; qp->receives.count--) {
+        struct ibv_wc wc = {.wr_id = qp->receives.entries[qp->receives.head].wr_id, .status = IBV_WC_WR_FLUSH_ERR,
+                    .opcode = IBV_WC_RECV, .qp_num = qp->base.qp_num};
+        qp->receives.head = (qp->receives.head + 1) % qp->receives.size;
+        complete(qp->base.recv_cq, &wc, false);
+    }
+}
+
+/* What a message needs to be delivered into a receive; takes one. */
+static enum ibv_wc_status deliver(struct lb_qp *from, struct lb_qp *to, const struct ibv_send_wr *wr, uint8_t *payload,
+                  uint64_t length, bool into)
+{
+    struct receives *receives = receives_of(to);
+    struct receive *receive = &receives->entries[receives->head];
+    receives->head = (receives->head + 1) % receives->size;
+    receives->count--;
+    bool datagram = to->base.qp_type == IBV_QPT_UD;
+    bool immediate = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    struct ibv_wc wc = {
+        .wr_id = receive->wr_id, .opcode = into ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM,
+        .byte_len = (uint32_t)(length + (datagram ? GRH : 0)), .qp_num = to->base.qp_num, .src_qp = from->base.qp_num,
+        .wc_flags = (immediate ? IBV_WC_WITH_IMM : 0) | (datagram ? IBV_WC_GRH : 0),
+    };
+    if (immediate)
+        wc.imm_data = wr->imm_data;
+    if (into && wc.byte_len > length_of(receive->sge, receive->count))
+        wc.status = IBV_WC_LOC_LEN_ERR;
+    else if (into && !copy(receive->sge, receive->count, payload, wc.byte_len, true))
+        wc.status = IBV_WC_LOC_PROT_ERR;
+    complete(to->base.recv_cq, &wc, wr->send_flags & IBV_SEND_SOLICITED);
+    if (wc.status == IBV_WC_SUCCESS)
+        return IBV_WC_SUCCESS;
+    to_error(to);
+    return wc.status == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR;
+}
+
+static bool takes_receive(enum ibv_wr_opcode opcode)
+{
+    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Carries out one request of a connected queue pair whose target has a receive for it if it needs one. */
+static enum ibv_wc_status carry(struct lb_qp *from, struct lb_qp *to, struct send *send, uint64_t length)
+{
+    struct ibv_send_wr *wr = &send->wr;
+    bool atomic = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    unsigned int access = atomic ? IBV_ACCESS_REMOTE_ATOMIC : wr->opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ
+                     : IBV_ACCESS_REMOTE_WRITE;
+    uint64_t address = atomic ? wr->wr.atomic.remote_addr : wr->wr.rdma.remote_addr;
+    uint32_t key = atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey;
+    bool sends = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
+    uint8_t *remote = NULL;
+    if (!sends && length) {
+        remote = (to->attr.qp_access_flags & access) ? memory(key, true, address, length, access) : NULL;
+        if (!remote)
+            return IBV_WC_REM_ACCESS_ERR;
+    }
+    if (atomic) {
+        uint64_t before;
+        if (address % 8)
+            return IBV_WC_REM_INV_REQ_ERR;
+        memcpy(&before, remote, sizeof before);
+        if (!copy(wr->sg_list, wr->num_sge, (uint8_t *)&before, sizeof before, true))
+            return IBV_WC_LOC_PROT_ERR;
+        uint64_t after = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? before + wr->wr.atomic.compare_add
+                   : before == wr->wr.atomic.compare_add ? wr->wr.atomic.swap : before;
+        memcpy(remote, &after, sizeof after);
+        return IBV_WC_SUCCESS;
+    }
+    if (wr->opcode == IBV_WR_RDMA_READ)
+        return copy(wr->sg_list, wr->num_sge, remote, length, true) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
+    uint8_t *payload = send->inlined;
+    uint8_t *gathered = NULL;
+    if (!payload && wr->num_sge == 1) {
+        payload = memory(wr->sg_list->lkey, false, wr->sg_list->addr, length, 0);
+        if (!payload)
+            return IBV_WC_LOC_PROT_ERR;
+    } else if (!payload && wr->num_sge) {
+        payload = gathered = malloc(length + 1);
+        if (!copy(wr->sg_list, wr->num_sge, payload, length, false)) {
+            free(gathered);
+            return IBV_WC_LOC_PROT_ERR;
+        }
+    }
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+    if (!sends && length)
+        memmove(remote, payload, length);
+    if (takes_receive(wr->opcode))
+        status = deliver(from, to, wr, payload, length, sends);
+    free(gathered);
+    return status;
+}
+
+/* A datagram that nobody can take is lost. */
+static enum ibv_wc_status carry_datagram(struct lb_qp *from, struct send *send, uint64_t length)
+{
+    struct ibv_send_wr *wr = &send->wr;
+    uint8_t *whole = calloc(1, GRH + length + 1);
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+    if (send->inlined)
+        memcpy(whole + GRH, send->inlined, length);
+    else if (!copy(wr->sg_list, wr->num_sge, whole + GRH, length, false))
+        status = IBV_WC_LOC_PROT_ERR;
+    struct lb_qp *to = qps[wr->wr.ud.remote_qpn % MOST_QPS];
+    if (status == IBV_WC_SUCCESS && to && to->base.qp_type == IBV_QPT_UD && to->base.state >= IBV_QPS_RTR &&
+        to->base.state <= IBV_QPS_RTS && to->attr.qkey == wr->wr.ud.remote_qkey && receives_of(to)->count)
+        deliver(from, to, wr, whole, length, true);
+    free(whole);
+    return status;
+}
+
+/* Carries out what is at the head of the send queue, until something has to wait for a receive. The lock is held. */
+static void progress(struct lb_qp *qp)
+{
+    while (qp->sends_count && qp->base.state == IBV_QPS_RTS) {
+        struct send *head = &qp->sends[qp->sends_head];
+        bool datagram = qp->base.qp_type == IBV_QPT_UD;
+        struct lb_qp *to = datagram ? NULL : qps[qp->attr.dest_qp_num % MOST_QPS];
+        bool there = to && to->base.state >= IBV_QPS_RTR && to->base.state <= IBV_QPS_RTS &&
+                 to->attr.dest_qp_num == qp->base.qp_num;
+        bool ready = datagram || !takes_receive(head->wr.opcode) || (there && receives_of(to)->count);
+        if (there && !ready && qp->attr.rnr_retry == 7)
+            return;
+        struct send send = *head;
+        send.wr.sg_list = send.sge;
+        qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
+        qp->sends_count--;
+        uint64_t length = length_of(send.sge, send.wr.num_sge);
+        enum ibv_wc_status status = datagram ? carry_datagram(qp, &send, length)
+                        : !there ? IBV_WC_RETRY_EXC_ERR
+                        : ready  ? carry(qp, to, &send, length)
+                             : IBV_WC_RNR_RETRY_EXC_ERR;
+        complete_send(qp, &send.wr, status, length);
+        free(send.inlined);
+        if (status == IBV_WC_REM_ACCESS_ERR)
+            to_error(to);
+        if (status != IBV_WC_SUCCESS)
+            to_error(qp);
+    }
+}
+
+static int refused(void *first, void **bad, size_t next)
+{
+    void *at = first;
+    for (long i = 0; at && i < get(POST_BAD); i++)
+        at = *(void **)((uint8_t *)at + next);
+    *bad = get(POST_BAD) < 0 ? NULL : at;
+    return (int)get(POST_RESULT);
+}
+
+static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    if (get(POST_RESULT))
+        return refused(wr, (void **)bad, offsetof(struct ibv_send_wr, next));
+    struct lb_qp *qp = (struct lb_qp *)base;
+    int error = 0;
+    pthread_mutex_lock(&lock);
+    for (; wr; wr = wr->next) {
+        uint64_t length = length_of(wr->sg_list, wr->num_sge);
+        bool inlined = wr->send_flags & IBV_SEND_INLINE;
+        if (base->state < IBV_QPS_RTS || wr->opcode > IBV_WR_ATOMIC_FETCH_AND_ADD ||
+            wr->num_sge > (int)qp->cap.max_send_sge || (inlined && length > qp->cap.max_inline_data))
+            error = EINVAL;
+        else if (qp->sends_count == qp->cap.max_send_wr)
+            error = ENOMEM;
+        if (error) {
+            *bad = wr;
+            break;
+        }
+        struct send *send = &qp->sends[(qp->sends_head + qp->sends_count++) % qp->cap.max_send_wr];
+        send->wr = *wr;
+        send->inlined = NULL;
+        if (wr->num_sge)
+            memcpy(send->sge, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+        send->wr.sg_list = send->sge;
+        if (inlined) {
+            uint8_t *at = send->inlined = malloc(length + 1);
+            for (int i = 0; i < wr->num_sge; at += wr->sg_list[i++].length)
+                memcpy(at, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+        }
+        if (base->state == IBV_QPS_ERR)
+            to_error(qp);
+        else
+            progress(qp);
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int receive_into(struct receives *receives, struct ibv_recv_wr *wr)
+{
+    if (receives->count == receives->size)
+        return ENOMEM;
+    if (wr->num_sge > 16)
+        return EINVAL;
+    struct receive *receive = &receives->entries[(receives->head + receives->count++) % receives->size];
+    receive->wr_id = wr->wr_id;
+    receive->count = wr->num_sge;
+    if (wr->num_sge)
+        memcpy(receive->sge, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+    return 0;
+}
+
+static int post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    if (get(POST_RESULT))
+        return refused(wr, (void **)bad, offsetof(struct ibv_recv_wr, next));
+    struct lb_qp *qp = (struct lb_qp *)base;
+    int error = 0;
+    pthread_mutex_lock(&lock);
+    for (; wr && !error; wr = error ? wr : wr->next) {
+        error = base->state == IBV_QPS_RESET ? EINVAL : receive_into(&qp->receives, wr);
+        if (error)
+            *bad = wr;
+        else if (base->state == IBV_QPS_ERR)
+            to_error(qp);
+    }
+    struct lb_qp *peer = qps[qp->attr.dest_qp_num % MOST_QPS];
+    if (peer && base->qp_type != IBV_QPT_UD)
+        progress(peer);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int post_srq_recv(struct ibv_srq *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    if (get(POST_RESULT))
+        return refused(wr, (void **)bad, offsetof(struct ibv_recv_wr, next));
+    struct lb_srq *srq = (struct lb_srq *)base;
+    int error = 0;
+    pthread_mutex_lock(&lock);
+    for (; wr && !error; wr = error ? wr : wr->next) {
+        error = receive_into(&srq->receives, wr);
+        if (error)
+            *bad = wr;
+    }
+    for (unsigned int i = 0; i < MOST_QPS; i++)
+        if (qps[i] && qps[i]->sends_count)
+            progress(qps[i]);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static bool room(struct receives *receives, uint32_t size)
+{
+    receives->size = size ? size : 1;
+    receives->entries = calloc(receives->size, sizeof *receives->entries);
+    return receives->entries;
+}
+
+static struct ibv_qp *create_qp(struct ibv_pd *pd, void *context, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+                struct ibv_srq *srq, struct ibv_qp_cap *cap, enum ibv_qp_type type, int signal_all)
+{
+    if (type == IBV_QPT_RC && !get(RC)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    if ((type != IBV_QPT_RC && type != IBV_QPT_UC && type != IBV_QPT_UD) || cap->max_send_sge > get(MAX_SGE) ||
+        cap->max_recv_sge > get(MAX_SGE) || cap->max_send_wr > 16384 || cap->max_recv_wr > 16384 ||
+        cap->max_inline_data > 256) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct lb_qp *qp = made(sizeof *qp);
+    if (!qp)
+        return NULL;
+    cap->max_send_wr = cap->max_send_wr ? cap->max_send_wr : 1;
+    qp->cap = *cap;
+    qp->sends = calloc(cap->max_send_wr, sizeof *qp->sends);
+    room(&qp->receives, cap->max_recv_wr);
+    qp->signal_all = signal_all;
+    pthread_mutex_lock(&lock);
+    do
+        last_qp = (last_qp + 1) % MOST_QPS;
+    while (qps[last_qp] || last_qp < 2);
+    qps[last_qp] = qp;
+    qp->base.qp_num = last_qp;
+    pthread_mutex_unlock(&lock);
+    qp->base.context = pd->context;
+    qp->base.qp_context = context;
+    qp->base.pd = pd;
+    qp->base.send_cq = send_cq;
+    qp->base.recv_cq = recv_cq;
+    qp->base.srq = srq;
+    qp->base.handle = ++last_handle;
+    qp->base.state = IBV_QPS_RESET;
+    qp->base.qp_type = type;
+    return &qp->base;
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+    return create_qp(pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap, init->qp_type,
+             init->sq_sig_all);
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+    (void)context;
+    return create_qp(init->pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap, init->qp_type,
+             init->sq_sig_all);
+}
+
+EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
+{
+    static const struct {
+        int bit;
+        size_t offset, size;
+    } fields[] = {
+#define FIELD(bit, name) {bit, offsetof(struct ibv_qp_attr, name), sizeof attr->name}
+        FIELD(IBV_QP_ACCESS_FLAGS, qp_access_flags), FIELD(IBV_QP_PKEY_INDEX, pkey_index), FIELD(IBV_QP_PORT, port_num),
+        FIELD(IBV_QP_QKEY, qkey), FIELD(IBV_QP_AV, ah_attr), FIELD(IBV_QP_PATH_MTU, path_mtu),
+        FIELD(IBV_QP_TIMEOUT, timeout), FIELD(IBV_QP_RETRY_CNT, retry_cnt), FIELD(IBV_QP_RNR_RETRY, rnr_retry),
+        FIELD(IBV_QP_RQ_PSN, rq_psn), FIELD(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic),
+        FIELD(IBV_QP_MIN_RNR_TIMER, min_rnr_timer), FIELD(IBV_QP_SQ_PSN, sq_psn),
+        FIELD(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic), FIELD(IBV_QP_DEST_QPN, dest_qp_num),
+#undef FIELD
+    };
+    struct lb_qp *qp = (struct lb_qp *)base;
+    if (get(CALL_ERROR))
+        return (int)get(CALL_ERROR);
+    if ((mask & IBV_QP_ACCESS_FLAGS) && (attr->qp_access_flags & (unsigned int)get(REFUSED_ACCESS)))
+        return EOPNOTSUPP;
+    if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index >= get(PKEYS))
+        return EINVAL;
+    enum ibv_qp_state from = base->state;
+    enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : from;
+    bool allowed = to == from || to == IBV_QPS_RESET || to == IBV_QPS_ERR || (from < IBV_QPS_RTS && to == from + 1);
+    if (!allowed)
+        return EINVAL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (mask & fields[i].bit)
+            memcpy((uint8_t *)&qp->attr + fields[i].offset, (uint8_t *)attr + fields[i].offset, fields[i].size);
+    base->state = qp->attr.qp_state = to;
+    if (to == IBV_QPS_ERR) {
+        to_error(qp);
+    } else if (to == IBV_QPS_RESET) {
+        for (; qp->sends_count; qp->sends_count--) {
+            free(qp->sends[qp->sends_head].inlined);
+            qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
+        }
+        qp->receives.count = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+EXPORT int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+    struct lb_qp *qp = (struct lb_qp *)base;
+    if (get(CALL_ERROR))
+        return (int)get(CALL_ERROR);
+    if (get(QUERY_MASK) && (mask & ~get(QUERY_MASK)))
+        return EOPNOTSUPP;
+    *attr = qp->attr;
+    attr->qp_state = attr->cur_qp_state = base->state;
+    attr->cap = qp->cap;
+    memset(init, 0, sizeof *init);
+    init->cap = qp->cap;
+    init->qp_type = base->qp_type;
+    return 0;
+}
+
+EXPORT int ibv_destroy_qp(struct ibv_qp *base)
+{
+    struct lb_qp *qp = (struct lb_qp *)base;
+    int error = destroying();
+    pthread_mutex_lock(&lock);
+    qps[base->qp_num] = NULL;
+    pthread_mutex_unlock(&lock);
+    if (error)
+        return error;
+    for (; qp->sends_count; qp->sends_count--) {
+        free(qp->sends[qp->sends_head].inlined);
+        qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
+    }
+    free(qp->sends);
+    free(qp->receives.entries);
+    free(qp);
+    return 0;
+}
+
+EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+    if (!get(SRQ) || init->attr.max_sge > 16) {
+        errno = get(SRQ) ? EINVAL : EOPNOTSUPP;
+        return NULL;
+    }
+    struct lb_srq *srq = made(sizeof *srq);
+    if (!srq)
+        return NULL;
+    room(&srq->receives, init->attr.max_wr);
+    srq->base.context = pd->context;
+    srq->base.pd = pd;
+    srq->base.handle = ++last_handle;
+    return &srq->base;
+}
+
+EXPORT int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
+{
+    if (mask & IBV_SRQ_LIMIT)
+        ((struct lb_srq *)base)->limit = attr->srq_limit;
+    return (int)get(CALL_ERROR);
+}
+
+EXPORT int ibv_query_srq(struct ibv_srq *base, struct ibv_srq_attr *attr)
+{
+    struct lb_srq *srq = (struct lb_srq *)base;
+    *attr = (struct ibv_srq_attr){.max_wr = srq->receives.size, .max_sge = 16, .srq_limit = srq->limit};
+    return (int)get(CALL_ERROR);
+}
+
+EXPORT int ibv_destroy_srq(struct ibv_srq *base)
+{
+    struct lb_srq *srq = (struct lb_srq *)base;
+    int error = destroying();
+    if (error)
+        return error;
+    free(srq->receives.entries);
+    free(srq);
+    return 0;
+}
+
+EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+    struct lb_ah *ah = made(sizeof *ah);
+    if (!ah)
+        return NULL;
+    ah->base.context = pd->context;
+    ah->base.pd = pd;
+    ah->base.handle = ++last_handle;
+    ah->attr = *attr;
+    return &ah->base;
+}
+
+EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port)
+{
+    (void)wc;
+    (void)grh;
+    struct ibv_ah_attr attr = {.port_num = port};
+    return ibv_create_ah(pd, &attr);
+}
+
+EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    int error = destroying();
+    if (!error)
+        free(ah);
+    return error;
+}
+
+EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    (void)gid;
+    (void)lid;
+    return qp->qp_type == IBV_QPT_UD ? (int)get(CALL_ERROR) : EINVAL;
+}
+
+EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    (void)qp;
+    (void)gid;
+    (void)lid;
+    return (int)get(DESTROY_ERROR);
+}
+
+/* ---- contexts ---- */
+
+struct lb_context {
+    struct verbs_context base;
+    int tell;
+};
+
+EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
+{
+    struct lb_context *context = made(sizeof *context);
+    int ends[2];
+    if (!context)
+        return NULL;
+    if (pipe2(ends, O_CLOEXEC)) {
+        free(context);
+        return NULL;
+    }
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    context->tell = ends[1];
+    context->base.sz = sizeof context->base;
+    context->base.query_port = query_port;
+    context->base.query_device_ex = query_device_ex;
+    context->base.create_qp_ex = create_qp_ex;
+    struct ibv_context *inner = &context->base.context;
+    inner->device = one;
+    inner->ops.poll_cq = poll_cq;
+    inner->ops.req_notify_cq = req_notify_cq;
+    inner->ops.post_send = post_send;
+    inner->ops.post_recv = post_recv;
+    inner->ops.post_srq_recv = post_srq_recv;
+    inner->cmd_fd = -1;
+    inner->async_fd = ends[0];
+    inner->num_comp_vectors = 1;
+    inner->abi_compat = (void *)UINTPTR_MAX;
+    return inner;
+}
+
+static struct lb_context *outer(struct ibv_context *context)
+{
+    return (struct lb_context *)((uint8_t *)context - offsetof(struct verbs_context, context));
+}
+
+EXPORT int ibv_close_device(struct ibv_context *inner)
+{
+    struct lb_context *context = outer(inner);
+    int error = destroying();
+    if (error)
+        return error;
+    close(inner->async_fd);
+    close(context->tell);
+    free(context);
+    return 0;
+}
+
+/* Lets a context have an event of its device or of a port. */
+EXPORT int loopback_event(struct ibv_context *context, int type, int port)
+{
+    struct ibv_async_event event = {.event_type = (enum ibv_event_type)type};
+    event.element.port_num = port;
+    return write(outer(context)->tell, &event, sizeof event) == sizeof event ? 0 : errno;
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+    return read(context->async_fd, event, sizeof *event) == sizeof *event ? 0 : -1;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+    (void)event;
+}
