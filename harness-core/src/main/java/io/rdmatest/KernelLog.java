@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the kernel's messages without waiting for more (/dev/kmsg, Documentation/ABI/testing/dev-kmsg).
  *
- * <p>The log is opened once, at its end, by the first {@link #mark()}. Which messages came after a mark is told by the order in
+ * <p>The log is opened once, at its end, by the first {@link #mark()}. The order of messages says which came after a mark, in
  * which they are read. Their times are of a clock that drifts away from all others, some seconds in a day.
  */
 public final class KernelLog {
@@ -81,7 +81,7 @@ public final class KernelLog {
         try {
             readAll();
         } catch (RuntimeException | LinkageError e) {
-            // Whoever asks for the messages is told then.
+            // Whoever asks for the messages gets the reason then.
             return read;
         }
         return read;

@@ -41,7 +41,7 @@ public final class Ledger {
         }
 
         /**
-         * Makes an owner that keeps objects for this one: they are told apart from those that this one made itself. What
+         * Makes an owner that keeps objects for this one: the ledger keeps them apart from those that this one made itself. What
          * threads without an owner build on the custodian's objects belongs to this owner, not to the custodian.
          */
         public Owner custodian() {

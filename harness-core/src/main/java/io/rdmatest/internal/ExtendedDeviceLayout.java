@@ -21,7 +21,7 @@ public final class ExtendedDeviceLayout {
     private static final ValueLayout.OfInt U32 = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfShort U16 = ValueLayout.JAVA_SHORT;
 
-    /** The struct as rdma-core 44 has it; a provider fills no more than the size that it is told. */
+    /** The struct as rdma-core 44 has it; a provider fills no more than the size that it gets. */
     public static final StructLayout LAYOUT = structLayout(
                     ibv_device_attr.layout().withName("orig_attr"),
                     U32.withName("comp_mask"),

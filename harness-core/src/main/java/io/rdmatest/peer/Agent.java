@@ -23,7 +23,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The launched side of a channel: runs roles, and ends when it is told to, when its standard input ends, or when the other
+ * The launched side of a channel: runs roles, and ends on request, when its standard input ends, or when the other
  * side is silent. Its roles then have some seconds to release what they have.
  */
 public final class Agent {

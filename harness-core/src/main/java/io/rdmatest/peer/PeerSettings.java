@@ -31,7 +31,7 @@ public record PeerSettings(Duration heartbeat, Duration patience, Duration start
         }
     }
 
-    /** Returns what an agent goes by until it knows better: a heartbeat that suits every patience above 1.5 s. */
+    /** Returns what an agent uses until it knows better: a heartbeat that suits every patience above 1.5 s. */
     public static PeerSettings ofAgent() {
         return DEFAULTS.withHeartbeat(Duration.ofMillis(500), DEFAULTS.patience());
     }

@@ -61,7 +61,7 @@ record ConnectionData(
     }
 
     /**
-     * Requires that the peer is in the split mode if this side is, and only then. Of the other modes nothing is told.
+     * Requires that the peer is in the split mode if this side is, and only then. The data says nothing about the other modes.
      *
      * @throws StreamException if it is not
      */

@@ -464,7 +464,7 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Why the connection broke, if it did. Where the peer's orderly end flushes the queue pair before it is told, as on iWARP,
+     * Why the connection broke, if it did. Where the peer's orderly end flushes the queue pair before its event arrives, as on iWARP,
      * nothing broke.
      */
     private @Nullable StreamException failure() {
@@ -570,7 +570,7 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Returns a file descriptor that becomes readable when something happens to the data of this endpoint (FI_GETWAIT): that
      * of the completion channel. It may be polled, not read or closed. {@link #tryWait()} goes before each wait; the end of
-     * the connection is told by {@link StreamEventQueue#fileDescriptor()}.
+     * the connection shows at {@link StreamEventQueue#fileDescriptor()}.
      */
     public int fileDescriptor() {
         requireOpen();
@@ -627,7 +627,7 @@ public final class StreamEndpoint implements AutoCloseable {
         }
         try {
             path.arm();
-            // What came before is told by no event.
+            // No event announces what came before.
             if (advance(false) == 0 && !came.getAsBoolean()) {
                 boolean ignored = descriptors.awaitReadable(deadline.millis(StreamEventQueue.SLICE_MILLIS));
             }
@@ -710,7 +710,8 @@ public final class StreamEndpoint implements AutoCloseable {
         if (over) {
             return;
         }
-        // What arrived is in the completion queue before the disconnect is told: it becomes readable first.
+        // What arrived is in the completion queue before the event of the disconnect arrives: it becomes readable
+        // first.
         path.drain();
         path.ending();
         try {

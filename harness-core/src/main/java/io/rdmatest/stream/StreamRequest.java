@@ -51,7 +51,7 @@ public final class StreamRequest {
      * @return the endpoint, to be closed by the caller
      * @throws IllegalStateException if the request is answered already
      * @throws StreamException if the options ask for the mode {@link StreamMode#SPLIT} and the peer is in another one, or the
-     *     other way round; the peer is told
+     *     other way round; the peer gets a message
      * @throws io.rdmatest.RdmaException if the peer has gone, or the device can't make the endpoint
      */
     public StreamEndpoint accept(StreamOptions options) {

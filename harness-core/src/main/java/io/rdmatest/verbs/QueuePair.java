@@ -729,7 +729,7 @@ public final class QueuePair extends VerbsObject {
             for (int i = taken.size() - 1; i >= before; i--) {
                 WorkCompletion completion = taken.get(i);
                 // The operation of a flushed request is undefined: two
-                // marks on one queue are told apart by their number.
+                // marks on one queue differ by their number.
                 if (completion.qpNumber() == number && (completion.wrId() & ~1L) == (mark & ~1L)) {
                     taken.remove(i);
                     if ((completion.wrId() & 1L) == 0) {

@@ -433,7 +433,7 @@ final class Diagnosis {
         }
     }
 
-    /** A millisecond at least, so that what needs no time is told also when time is up. */
+    /** A millisecond at least, so that what needs no time is shown also when time is up. */
     private Duration left() {
         Duration left = Duration.ofNanos(Math.max(1_000_000, end - System.nanoTime()));
         return left.compareTo(PART) > 0 ? PART : left;

@@ -111,7 +111,7 @@ public final class RdmaExtension
         if (isIdle(context)) {
             return ConditionEvaluationResult.enabled("asked elsewhere");
         }
-        // A thread of JUnit's pool acts for the test that started it until it is told otherwise, and providers of
+        // A thread of JUnit's pool acts for the test that started it until something changes that, and providers of
         // arguments and other extensions' beforeAll come before any other callback of this one.
         Life.of(context).actToTheEnd();
         Configuration configuration = Configuration.of(context);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.TestReporter;
 /**
  * Tell the report what a test does and measures. Ask for it as a parameter.
  *
- * <p>What is told becomes report entries of JUnit with the keys of {@link ReportKeys}; any listener can read them. Call it
+ * <p>Each call becomes report entries of JUnit with the keys of {@link ReportKeys}; any listener can read them. Call it
  * on the thread that runs the test: listeners attribute entries by thread.
  */
 public final class RdmaReport {

@@ -64,7 +64,7 @@ abstract class RequirementCondition<A extends Annotation> implements ExecutionCo
      * @param required the annotation
      * @param place the test or class that it is on, for messages
      * @param test the test or class that is to run, whose device is asked; the same, or inside of it
-     * @return in the order in which they are told; empty if the test can run
+     * @return in the order of the reason; empty if the test can run
      * @throws ExtensionConfigurationException if the annotation makes no sense
      */
     abstract List<Lack> lacks(A required, ExtensionContext place, ExtensionContext test);

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.MediaType;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** What was when a test, or a class, began, and what is told of it when it fails. */
+/** What was when a test, or a class, began, and what a failure says about it. */
 final class Watch {
 
     /** Carries the lines that matter where the failure's own message has to stay as it is. */

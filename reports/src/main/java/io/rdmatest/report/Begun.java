@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What of a run is begun, by the JVMs that died in it, so that another one does the rest and nothing twice.
+ * The part of a run that JVMs began before they died, so that another one does the rest and nothing twice.
  *
  * <p>Each JVM begins a test that none began before it, or the container in whose set-up it dies counts as begun: so they come
  * to an end, whatever they die of.

@@ -432,7 +432,7 @@ public final class Qualify implements Callable<Integer> {
                 return usage(e.getMessage());
             }
         }
-        // A wrong file is told before anything is installed or booted.
+        // The message on a wrong file comes before anything is installed or booted.
         Fabric read;
         try {
             read = fabric == null ? null : Fabric.load(fabric, rail, null);
@@ -688,7 +688,7 @@ public final class Qualify implements Callable<Integer> {
         childSaid.clear();
     }
 
-    /** Returns what the scenarios are told of a key, by its option or else by -D; null if they are told nothing. */
+    /** Returns the value of a key for the scenarios, from its option or else from -D; null if there is none. */
     private @Nullable String setting(String key, @Nullable String option) {
         if (option != null) {
             settings.put(key, option);
@@ -1179,7 +1179,7 @@ public final class Qualify implements Callable<Integer> {
         return shown;
     }
 
-    /** Returns the first lines of a reason, whole: this is the place where it is told. */
+    /** Returns the first lines of a reason, whole: no other place shows it. */
     private static String reason(String text) {
         List<String> lines = text.strip().lines().toList();
         String shown = String.join(System.lineSeparator(), lines.subList(0, Math.min(lines.size(), REASON_LINES)));

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** Makes a {@link Run} of what journals say: those of one JVM after the other, each from its start to its end. */
 final class RunReader {
 
-    /** Reasons that are told for events that are missing. */
+    /** Reasons that stand in for events that are missing. */
     private static final int MOST_LOST = 3;
 
     private static final int LONGEST_NAME = 500;

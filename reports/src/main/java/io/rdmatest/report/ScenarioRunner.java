@@ -149,7 +149,7 @@ final class ScenarioRunner {
         return list(select(patterns));
     }
 
-    /** Lists what of a selection would run. */
+    /** Lists the methods of a selection that would run. */
     static List<String> list(Selection selection) {
         TestPlan plan = LauncherFactory.create().discover(request(selection, Begun.NOTHING));
         List<String> names = new ArrayList<>();

@@ -50,7 +50,7 @@ public class ConformanceScenarios {
                 WorkCompletion.Status.LOC_LEN_ERR, tooLong(connection, memory).receiver());
     }
 
-    /** IBTA volume 1, section 10.10.2: the sender is told that its request was invalid. */
+    /** IBTA volume 1, section 10.10.2: the sender learns that its request was invalid. */
     @RdmaTest
     @DeviationKey("rc-short-receive-sender")
     @NotOnDevice(

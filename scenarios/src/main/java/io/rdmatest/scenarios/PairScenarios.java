@@ -185,7 +185,7 @@ public class PairScenarios {
         }
     }
 
-    /** What of a pair goes to the file of results alone. */
+    /** The part of a pair's result that goes to the file of results only. */
     private record Details(long bytesVerified, Map<String, Long> fromCounters, Map<String, Long> toCounters) {
 
         static final Details NONE = new Details(0, Map.of(), Map.of());

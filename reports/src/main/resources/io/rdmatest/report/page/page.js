@@ -634,7 +634,7 @@
 
   function firstView() {
     earlierViews.length = 0;
-    $("readout").replaceChildren(element("p", "Point at the map: what is there is told here.", "note"));
+    $("readout").replaceChildren(element("p", "Point at the map to see a pair here.", "note"));
     return show(hasBlocks() ? blocksView() : wholeMap(), false);
   }
 

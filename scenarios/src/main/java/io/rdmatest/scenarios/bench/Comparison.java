@@ -27,7 +27,7 @@ public final class Comparison {
 
     private final Map<String, Entry> earlier;
 
-    /** What is told about a row, be it one of pairs or of work that grows. */
+    /** The words about a row, of pairs or of work that grows. */
     private record Entry(String name, Target target, String number, Verdict verdict) {
 
         static Entry of(RowResult result) {

@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param name by which it is selected, such as {@code growth-connections}
  * @param what what grows, for people
- * @param unit of the work that the cost is told for, such as {@code connection}
+ * @param unit of the work that the cost is given for, such as {@code connection}
  * @param work how much, in ascending order
  * @param judgedFrom the least work whose cost is judged: below, what is paid once outweighs the units
  * @param source does the work

@@ -24,7 +24,7 @@ final class CommandContext implements RoleContext {
         this.cancelled = cancelled;
     }
 
-    /** Finds the device when it is first asked for: a wrong option is told on a host without one, too. */
+    /** Finds the device when it is first asked for: a wrong option is an error on a host without one, too. */
     @Override
     public synchronized FabricDevice device() {
         FabricDevice found = device;

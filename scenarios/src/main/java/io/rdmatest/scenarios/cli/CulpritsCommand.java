@@ -16,7 +16,7 @@ import picocli.CommandLine.Parameters;
         sortOptions = false,
         description = {
             "Explains measured pairs by the fewest causes: a node or a port that sends or receives badly, a block of pairs from"
-                    + " leaf to leaf, or a single path. Each is told with its evidence. Nothing is named when the evidence"
+                    + " leaf to leaf, or a single path. Each comes with its evidence. Nothing is named when the evidence"
                     + " can't carry it.",
             "Cells that were not measured are no evidence. Ends with 1 if there is a culprit or an unexplained failed cell, 2 if a"
                     + " file can't be read, and 16 if no cell was measured."

@@ -9,7 +9,7 @@ import java.util.Map;
  * What a command reports when it came to its end.
  *
  * @param status how it ended; {@link ExitStatus#VERIFIED}, unless for example one of several clients of a server failed
- * @param message one sentence that sums it up; without {@code --json} it is told on standard error when the status is not
+ * @param message one sentence that sums it up; without {@code --json} standard error has it when the status is not
  *     {@link ExitStatus#VERIFIED}
  * @param lines the text for people; without {@code --json} these are the lines of standard output
  * @param json the same for machines, in the order in which it is to appear; values are strings, numbers, booleans, lists and

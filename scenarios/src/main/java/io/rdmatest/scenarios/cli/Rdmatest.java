@@ -128,7 +128,7 @@ public final class Rdmatest implements Callable<Integer> {
      * Runs a command within this JVM.
      *
      * @param out takes the result
-     * @param err takes what is wrong, and what is told on the way
+     * @param err takes errors, and messages on the way
      * @param args the command and its options
      * @return the exit status, see {@link ExitStatus}
      */

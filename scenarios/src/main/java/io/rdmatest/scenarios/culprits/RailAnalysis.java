@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>The scale.</b> Each metric is a logarithm that grows as the cell gets better: of the share of the line rate, of the
  * message rate, of the inverse latencies, of the inverse of one more than the errors that both ports counted. A cell's residual
- * is its distance from what is usual, which is told apart for pairs within one leaf and between leaves. The noise is the median
+ * is its distance from what is usual, which differs for pairs within one leaf and between leaves. The noise is the median
  * absolute deviation of the residuals after the medians of rows and columns were taken off.
  *
  * <p><b>Rows, columns and blocks.</b> A candidate is all that a port sends, all that it receives, or all that flows from a leaf

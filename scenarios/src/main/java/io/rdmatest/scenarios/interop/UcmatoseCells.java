@@ -54,7 +54,7 @@ final class UcmatoseCells implements CellSource {
      * @param migrate whether the program moves its ids
      * @param acknowledge whether the program sets the ACK timeout
      * @param tos whether the client sets a type of service
-     * @param figures whether the program is told that addresses are figures
+     * @param figures whether the program gets the option that addresses are figures
      * @param ipv6 whether over IPv6
      * @param weMigrate whether our side moves its ids
      * @param ours how our side brings its queue pairs up

@@ -135,7 +135,7 @@ public final class AllPairs {
     }
 
     /**
-     * Prepares the measurement of all pairs, whose results are told one by one.
+     * Prepares the measurement of all pairs, whose results are passed on one by one.
      *
      * @param nodes how many nodes there are, at least 2
      * @param rules how pairs are judged

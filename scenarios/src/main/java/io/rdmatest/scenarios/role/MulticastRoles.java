@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * by which a receiver tells loss, duplicates and order, and a pattern that it verifies; the immediate data are the sender's
  * queue pair number, as those of the C program. Messages of the C program, whose data is undefined, are counted.
  *
- * <p>A <em>directed</em> role does not run through by itself but does what it is told, round by round, so that a scenario can
+ * <p>A <em>directed</em> role does not run through by itself but follows commands, round by round, so that a scenario can
  * bring several of them into an order: see {@link Sender} and {@link Receiver}.
  */
 public final class MulticastRoles {
@@ -98,7 +98,7 @@ public final class MulticastRoles {
      * messages, and says "sent"; on "end" it ends. It does not wait for switches.
      *
      * @param options what to do
-     * @param directed whether it does what it is told
+     * @param directed whether it follows commands
      */
     public record Sender(MckeyOptions options, boolean directed) implements Role<Sent> {
 
@@ -194,7 +194,7 @@ public final class MulticastRoles {
      * "left", on "join" it joins again and says "joined …", and on "end" it verifies that nothing else came.
      *
      * @param options what to do
-     * @param directed whether it does what it is told
+     * @param directed whether it follows commands
      */
     public record Receiver(MckeyOptions options, boolean directed) implements Role<Received> {
 
@@ -264,7 +264,7 @@ public final class MulticastRoles {
     // ---- does the group reach the other node? ----
 
     /**
-     * Joins a group and sends one message again and again until it is told "heard". A switch that learns groups from reports of
+     * Joins a group and sends one message again and again until it hears "heard". A switch that learns groups from reports of
      * members, or that a subnet manager has yet to program, loses the first messages of a good fabric.
      *
      * <p>It says "joined …", and how many messages it took. It stays a member until "end", so that the switches keep what they

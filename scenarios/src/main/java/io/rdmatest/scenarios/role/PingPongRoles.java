@@ -430,7 +430,7 @@ public final class PingPongRoles {
         private void awaitPlacement(RcLink link, int iteration, long number) {
             if (plan.operation() == Operation.WRITE) {
                 MemorySegment data = slice(in, iteration);
-                // What is still wrong then is told by the verification.
+                // The verification finds what is still wrong then.
                 boolean ignored = link.progress().awaitPlacement(() -> Payload.isIntact(data, number));
             }
         }

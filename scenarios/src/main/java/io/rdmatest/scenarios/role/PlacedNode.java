@@ -10,7 +10,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an agent is told of the node that it runs on. Not how it was launched: from there, the node is this host.
+ * What an agent knows about the node that it runs on. Not how it was launched: from there, the node is this host.
  *
  * @param gidIndex null for any
  * @param gidType null for any

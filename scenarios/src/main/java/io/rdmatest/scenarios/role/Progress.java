@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Takes completions off a queue, checks the status of every one, and keeps count.
  *
- * <p>Receives are told from sends by {@link #RECEIVE} in their work request ids, because the opcode of a failed
+ * <p>Receives differ from sends by {@link #RECEIVE} in their work request ids, because the opcode of a failed
  * completion is undefined (ibv_poll_cq(3)). Polling allocates nothing. A wait that sleeps in the kernel arms the queue, polls
  * once more, and waits for the event.
  */

@@ -103,7 +103,7 @@ record RemoteRun<R>(
         };
     }
 
-    /** Throws here what was thrown there; where it was thrown is told by what is suppressed in it. */
+    /** Throws here what was thrown there; a suppressed exception says where it was thrown. */
     private static RuntimeException thrown(Throwable failure) {
         failure.setStackTrace(new Throwable().getStackTrace());
         if (failure instanceof Error error) {

@@ -63,7 +63,7 @@ public final class RoleAgent {
         }
     }
 
-    /** What is broken may not let itself be looked at; the rest is told nevertheless. */
+    /** What is broken may be unreadable; the rest is reported nevertheless. */
     private static void part(List<String> lines, String title, Supplier<List<String>> text) {
         try {
             List<String> found =

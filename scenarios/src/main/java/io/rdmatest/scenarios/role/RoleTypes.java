@@ -51,7 +51,7 @@ final class RoleTypes {
      *
      * @param name on the channel
      * @param role its class
-     * @param parameters what of it goes over the channel: itself, or a part
+     * @param parameters what goes over the channel: the role itself, or a part
      * @param result what comes back
      * @param take takes the parameters from a role
      * @param make makes a role of the parameters; its lines for people go to the consumer

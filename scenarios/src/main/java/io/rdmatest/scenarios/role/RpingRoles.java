@@ -9,7 +9,7 @@ import org.HdrHistogram.Histogram;
  * The two sides of rping(1): the client advertises a buffer, the server reads it by RDMA READ, the client advertises a
  * second one, the server writes what it read into that by RDMA WRITE. Either side may be the C program.
  *
- * <p>What the C program leaves open is decided here: every wait ends, a peer that goes away in the middle is told from one
+ * <p>What the C program leaves open is decided here: every wait ends, a peer that goes away in the middle is distinguished from one
  * that is done, and one client of a persistent server can't harm the others.
  */
 public final class RpingRoles {

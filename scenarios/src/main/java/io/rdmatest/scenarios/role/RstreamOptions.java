@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param fork whether each connection gets a worker of its own (-T f)
  * @param resolve whether librdmacm resolves the addresses (-T r)
  * @param verify whether the data carries the running counter and is compared byte by byte (-T v)
- * @param clients how many clients a server serves at once; 0 serves until it is told to end
+ * @param clients how many clients a server serves at once; 0 serves until it is ended
  * @param firstWait how long a server waits for its first client, and a client without port for the server to tell it
  * @param timeout how long any other single wait may take
  * @param fault what this side does wrong on purpose

@@ -302,7 +302,7 @@ public final class StreamRoles {
         private Result work(StreamLink link, int number) {
             try (link) {
                 // A single client's connections come one after the
-                // other; several clients' are told apart by their data.
+                // other; several clients' differ by their data.
                 int index = series.size() == 1 ? 0 : options.clients() == 1 ? number : -1;
                 long start = index <= 0 ? 0 : bytes(series.getFirst());
                 List<StreamRow> rows = series.get(Math.max(index, 0));

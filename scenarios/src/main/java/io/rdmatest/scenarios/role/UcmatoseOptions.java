@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param bindAddress the local address (-b); null for the device's own at the server, for any at the client
  * @param addressFormat what the two addresses are (-f)
  * @param portSpace TCP or IB (-P)
- * @param port the service, 0 to 65535 (-p); 0 at the server for a free port, which is told to the other side, and at the client to
+ * @param port the service, 0 to 65535 (-p); 0 at the server for a free port, which the other side learns, and at the client to
  *     be told
  * @param connections how many connections (-c), 1 to 1,000,000; both sides must agree
  * @param messages messages on each connection in each direction (-C), 0 to 1,000,000; 0 for none; both sides must agree
@@ -150,7 +150,7 @@ public record UcmatoseOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value the service, 0 to 65535 (-p); 0 at the server for a free port, which is told to the other side, and at the client to
+     * @param value the service, 0 to 65535 (-p); 0 at the server for a free port, which the other side learns, and at the client to
      *     be told
      */
     public UcmatoseOptions withPort(int value) {
