@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the kernel's messages without waiting for more (/dev/kmsg, Documentation/ABI/testing/dev-kmsg).
  *
- * <p>The log is opened once, at its end, by the first {@link #mark()}. The order of messages says which came after a mark, in
- * which they are read. Their times are of a clock that drifts away from all others, some seconds in a day.
+ * <p>The log is opened once, at its end, by the first {@link #mark()}. The order in which messages are
+ * read says which came after a mark. Their times are of a clock that drifts away from all others, some seconds in a day.
  */
 public final class KernelLog {
 

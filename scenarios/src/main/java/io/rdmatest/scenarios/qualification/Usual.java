@@ -61,7 +61,7 @@ final class Usual {
     /**
      * Returns the least change of costs that counts. Medians and rates may differ by the tolerance. Other percentiles move more
      * from run to run, and may differ by five times the tolerance. Where only a few samples say what they are, ten times as much
-     * is told. Of maxima and of single times one run says little about the next, and a hundred times as much counts.
+     * counts. One run says little about the maxima and single times of the next one: there, a hundred times as much counts.
      */
     private static double most(Measurement like, double tolerance) {
         double wide = 1 + 5 * tolerance;

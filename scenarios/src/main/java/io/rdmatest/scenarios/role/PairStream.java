@@ -78,8 +78,7 @@ final class PairStream implements AutoCloseable {
             context.tell(Integer.toString(listener.id().localPort()));
             for (int i = 0; i < plan.queuePairs(); i++) {
                 Lane lane = stream.new Lane(i);
-                lane.link = RcLink.accept(
-                        context, stream.spec(), listener.awaitRequest(plan.timeout()), id -> {}, lane::prepare);
+                lane.link = RcLink.accept(context, stream.spec(), listener.awaitRequest(plan.timeout()), lane::prepare);
                 stream.lanes.add(lane);
             }
             return stream;
@@ -96,7 +95,7 @@ final class PairStream implements AutoCloseable {
         try {
             for (int i = 0; i < plan.queuePairs(); i++) {
                 Lane lane = stream.new Lane(i);
-                lane.link = RcLink.connect(context, stream.spec(), null, target, id -> {}, lane::prepare);
+                lane.link = RcLink.connect(context, stream.spec(), null, target, lane::prepare);
                 stream.lanes.add(lane);
             }
             return stream;

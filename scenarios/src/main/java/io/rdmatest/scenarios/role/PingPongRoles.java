@@ -177,7 +177,7 @@ public final class PingPongRoles {
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
                 context.tell(Integer.toString(listener.id().localPort()));
                 CmEvent request = listener.awaitRequest(plan.timeout());
-                try (RcLink link = RcLink.accept(context, plan.spec(), request, id -> {}, exchange::prepare)) {
+                try (RcLink link = RcLink.accept(context, plan.spec(), request, exchange::prepare)) {
                     Result result = exchange.serve(link);
                     link.awaitDisconnect();
                     return result;
@@ -206,7 +206,7 @@ public final class PingPongRoles {
             }
             int port = Integer.parseInt(context.hear("port of the ping-pong server", plan.timeout()));
             InetSocketAddress target = new InetSocketAddress(context.peerAddress(), port);
-            try (RcLink link = RcLink.connect(context, plan.spec(), null, target, id -> {}, exchange::prepare)) {
+            try (RcLink link = RcLink.connect(context, plan.spec(), null, target, exchange::prepare)) {
                 Result result = exchange.drive(link);
                 link.disconnect();
                 return result;

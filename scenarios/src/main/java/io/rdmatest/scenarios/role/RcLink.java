@@ -81,12 +81,6 @@ final class RcLink implements AutoCloseable {
         byte[] prepare(RcLink link);
     }
 
-    /** Changes an id after its address is resolved or its request came, before it connects. */
-    @FunctionalInterface
-    interface Tuning {
-        void tune(CmId id);
-    }
-
     private final RoleContext context;
     private final Spec spec;
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
@@ -198,9 +192,8 @@ final class RcLink implements AutoCloseable {
             Spec spec,
             @Nullable InetAddress source,
             InetSocketAddress target,
-            Tuning tuning,
             Preparation preparation) {
-        RcLink link = request(context, spec, null, source, target, tuning, preparation);
+        RcLink link = request(context, spec, source, target, preparation);
         try {
             link.awaitAnswer();
             return link;
@@ -209,23 +202,16 @@ final class RcLink implements AutoCloseable {
         }
     }
 
-    /**
-     * Asks for a connection by rdma_cm without waiting for the answer, so that several can come up at once;
-     * {@link #awaitAnswer} completes it.
-     *
-     * @param shared where the events of several links arrive, which outlives them; null for a channel of the link's own
-     */
-    static RcLink request(
+    /** Asks for a connection; {@link #awaitAnswer} completes it. */
+    private static RcLink request(
             RoleContext context,
             Spec spec,
-            @Nullable EventChannel shared,
             @Nullable InetAddress source,
             InetSocketAddress target,
-            Tuning tuning,
             Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
-            EventChannel channel = shared != null ? shared : link.own(EventChannel.create());
+            EventChannel channel = link.own(EventChannel.create());
             CmId id = link.own(channel.createId(PortSpace.TCP));
             link.id = id;
             Duration resolve = resolving(spec.timeout());
@@ -236,7 +222,6 @@ final class RcLink implements AutoCloseable {
             context.trace(() -> "address resolved: " + id.describe());
             DeviceBinding.require(context, id);
             link.setAckTimeout(id);
-            tuning.tune(id);
             resolved = System.nanoTime();
             id.resolveRoute(resolve);
             link.routeNanos = System.nanoTime() - resolved;
@@ -260,7 +245,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Waits for the answer to a {@link #request}. A failure leaves the link to be closed by the caller. */
-    void awaitAnswer() {
+    private void awaitAnswer() {
         CmId cm = id();
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
         // The kernel is asked only where it matters: to list the devices takes a part of the time that is measured
@@ -280,8 +265,8 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
-    static RcLink accept(RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
-        RcLink link = begin(context, spec, request, tuning, preparation);
+    static RcLink accept(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
+        RcLink link = begin(context, spec, request, preparation);
         try {
             link.awaitEstablished();
             return link;
@@ -290,8 +275,8 @@ final class RcLink implements AutoCloseable {
         }
     }
 
-    /** Accepts a request without waiting for the connection, so that several can come up at once. */
-    static RcLink begin(RoleContext context, Spec spec, CmEvent request, Tuning tuning, Preparation preparation) {
+    /** Accepts a request; {@link #awaitEstablished} waits for the connection. */
+    private static RcLink begin(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
             CmId id = link.own(request.id());
@@ -301,7 +286,6 @@ final class RcLink implements AutoCloseable {
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             link.setAckTimeout(id);
-            tuning.tune(id);
             ConnectionParameters.Builder parameters = link.parameters(privateData);
             if (spec.bringUp() == BringUp.EXTERNAL_QP) {
                 link.moveExternal(id);
@@ -314,7 +298,7 @@ final class RcLink implements AutoCloseable {
         }
     }
 
-    void awaitEstablished() {
+    private void awaitEstablished() {
         awaitEvent(context, id(), spec.timeout(), Cause.PEER_ABSENT, "ESTABLISHED after accepting")
                 .require(CmEvent.Type.ESTABLISHED);
         DeviceBinding.require(context, queuePair());

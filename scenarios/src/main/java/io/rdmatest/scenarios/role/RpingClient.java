@@ -80,8 +80,7 @@ final class RpingClient {
                 ? options.port()
                 : Integer.parseInt(context.hear("port of the rping server", options.timeout()));
         try {
-            return RcLink.connect(
-                    context, spec, options.source(), new InetSocketAddress(remote, port), id -> {}, this::prepare);
+            return RcLink.connect(context, spec, options.source(), new InetSocketAddress(remote, port), this::prepare);
         } catch (UnexpectedCmEventException e) {
             throw explained(e);
         }

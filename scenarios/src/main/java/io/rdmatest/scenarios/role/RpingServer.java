@@ -213,7 +213,7 @@ final class RpingServer {
                     "the client wants pings of %d bytes, this server's -S takes at most %d"
                             .formatted(hello.get().sizeBytes(), options.sizeBytes()));
         }
-        try (RcLink link = RcLink.accept(context, spec(), request, id -> {}, session::prepare)) {
+        try (RcLink link = RcLink.accept(context, spec(), request, session::prepare)) {
             session.serve(hello.map(RpingHello::count).orElse(0));
             link.awaitDisconnect();
         }

@@ -174,7 +174,6 @@ public final class UcmatoseRoles {
                         context,
                         bare(timeout),
                         listener.awaitRequest(timeout),
-                        id -> {},
                         prepared -> Arrays.copyOf(prepared.peerData(), length))) {
                     link.awaitDisconnect();
                     return link.peerData();
@@ -191,8 +190,7 @@ public final class UcmatoseRoles {
         public byte[] run(RoleContext context) {
             InetSocketAddress target = new InetSocketAddress(
                     context.peerAddress(), Integer.parseInt(context.hear("port of the server", timeout)));
-            try (RcLink link =
-                    RcLink.connect(context, bare(timeout), null, target, id -> {}, prepared -> privateData)) {
+            try (RcLink link = RcLink.connect(context, bare(timeout), null, target, prepared -> privateData)) {
                 link.disconnect();
                 return link.peerData();
             }
@@ -239,8 +237,7 @@ public final class UcmatoseRoles {
         public UnexpectedCmEventException run(RoleContext context) {
             int remotePort = port != 0 ? port : Integer.parseInt(context.hear("port of the server", timeout));
             InetSocketAddress target = new InetSocketAddress(context.peerAddress(), remotePort);
-            try (RcLink link =
-                    RcLink.connect(context, bare(timeout), null, target, id -> {}, prepared -> privateData)) {
+            try (RcLink link = RcLink.connect(context, bare(timeout), null, target, prepared -> privateData)) {
                 throw new AssertionError("The connection to port " + remotePort + " came up, " + link.queuePair());
             } catch (UnexpectedCmEventException refusal) {
                 return refusal;
@@ -256,8 +253,8 @@ public final class UcmatoseRoles {
             RcLink.Spec spec = bare(timeout);
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
                 context.tell(Integer.toString(listener.id().localPort()));
-                try (RcLink link = RcLink.accept(
-                        context, spec, listener.awaitRequest(timeout), id -> {}, prepared -> new byte[0])) {
+                try (RcLink link =
+                        RcLink.accept(context, spec, listener.awaitRequest(timeout), prepared -> new byte[0])) {
                     link.awaitDisconnected();
                     return true;
                 } catch (RdmaTimeoutException e) {

@@ -135,7 +135,7 @@ class ProgressIT {
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
                 context.tell(Integer.toString(listener.id().localPort()));
                 RpingLink[] messages = new RpingLink[1];
-                try (RcLink ignored = RcLink.accept(context, spec, listener.awaitRequest(STEP), id -> {}, prepared -> {
+                try (RcLink ignored = RcLink.accept(context, spec, listener.awaitRequest(STEP), prepared -> {
                     messages[0] = new RpingLink(prepared, "server");
                     return new byte[0];
                 })) {
@@ -150,7 +150,7 @@ class ProgressIT {
             int port = Integer.parseInt(context.hear("port", STEP));
             RpingLink[] messages = new RpingLink[1];
             try (RcLink ignored = RcLink.connect(
-                    context, spec, null, new InetSocketAddress(context.peerAddress(), port), id -> {}, prepared -> {
+                    context, spec, null, new InetSocketAddress(context.peerAddress(), port), prepared -> {
                         messages[0] = new RpingLink(prepared, "client");
                         return new byte[0];
                     })) {

@@ -427,7 +427,6 @@ class RpingIT {
                     RcLink.Spec.rping(BringUp.RDMA_CM, STEP),
                     null,
                     new InetSocketAddress(context.device().address(), port),
-                    id -> {},
                     prepared -> {
                         data[0] = RpingLink.data(prepared, 128);
                         messages[0] = new RpingLink(prepared, "client");
