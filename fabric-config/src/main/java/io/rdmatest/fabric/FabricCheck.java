@@ -18,6 +18,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -81,6 +82,8 @@ public final class FabricCheck {
      * @param mtu the active MTU in bytes; 0 if unknown
      * @param driver the kernel driver; empty if unknown
      * @param firmware the version of the firmware; empty if unknown
+     * @param settings how the device and its network interface are set up, by the names that docs/what-differs.md lists; what
+     *     the node does not report is missing
      */
     public record Place(
             String rail,
@@ -93,29 +96,93 @@ public final class FabricCheck {
             double rateGbps,
             int mtu,
             String driver,
-            String firmware) {}
+            String firmware,
+            Map<String, String> settings) {
+
+        /** Copies the settings. */
+        public Place {
+            settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
+        }
+
+        /**
+         * Lists in what the device is below its own capability: the speed and the width of its PCIe link.
+         *
+         * @return one sentence each, with the command that shows it and the cure; empty if it is not, or nobody knows
+         */
+        public List<String> belowCapability() {
+            return NodeComparison.belowCapability(this);
+        }
+    }
 
     /**
      * Something in which the nodes differ.
      *
      * @param what what differs, for example {@code MTU}
      * @param rail the rail on which it differs; empty for the hosts themselves, and for nodes without rails
+     * @param kind the kind of the nodes that were compared: driver and board; empty if all nodes are of one kind, or were compared
+     *     regardless of it
      * @param values the nodes that have each value, by the value; the value that most nodes have is the first
      * @param separates whether nodes that differ in it can't talk to each other
      * @param text one sentence
+     * @param odd the first node that has not the value of most
+     * @param show the command that shows the value on that node
+     * @param cure what to do about it on that node
      */
     public record Difference(
-            String what, String rail, Map<String, List<String>> values, boolean separates, String text) {}
+            String what,
+            String rail,
+            String kind,
+            Map<String, List<String>> values,
+            boolean separates,
+            String text,
+            String odd,
+            String show,
+            String cure) {}
 
     /**
-     * Compares the nodes with each other: MTU, rate, GID type, driver and firmware of their devices, and kernel, rdma-core and
-     * the limit of locked memory of their hosts. A node of which a value is not known takes no part.
+     * Values that some nodes do not report, and others of their kind do. They are no differences.
+     *
+     * @param rail the rail; empty for the hosts themselves, and for nodes without rails
+     * @param nodes the nodes that do not report them
+     * @param what what they do not report, for example {@code firmware}
+     * @param text one sentence
+     */
+    public record Unknown(String rail, List<String> nodes, List<String> what, String text) {}
+
+    /**
+     * Compares the nodes with each other: their devices with those of the same driver and board on the same rail, and their hosts
+     * with those that have the same devices. GID type, MTU, driver and board are compared among all nodes. A node of which a value
+     * is not known takes no part.
      *
      * @param results what was found out about the nodes
      * @return the differences; empty if there are none
      */
     public static List<Difference> differences(List<Result> results) {
-        return NodeComparison.of(results);
+        return new NodeComparison(results).differences();
+    }
+
+    /**
+     * Lists the values that some nodes do not report, and others of their kind do.
+     *
+     * @param results what was found out about the nodes
+     * @return empty if there are none
+     */
+    public static List<Unknown> unknown(List<Result> results) {
+        return new NodeComparison(results).unknown();
+    }
+
+    /**
+     * Writes a fabric file that promises what most nodes have: rate, MTU and GID type of each rail and kind of node. Comments
+     * have the other values of most nodes, which a promise can't express. A value without a majority is not promised anew.
+     *
+     * @param fabric the fabric
+     * @param results what was found out about its nodes
+     * @return the text of the file; empty if no device of any node was found
+     */
+    public static Optional<String> pinned(Fabric fabric, List<Result> results) {
+        return results.stream().allMatch(result -> result.places().isEmpty())
+                ? Optional.empty()
+                : Optional.of(new FabricWriter(fabric, new NodeComparison(results)).text());
     }
 
     /**
@@ -207,7 +274,8 @@ public final class FabricCheck {
         }
     }
 
-    private static Result local(Node node) {
+    private Result local(Node node) throws InterruptedException {
+        NodeProbe probe = null;
         List<Place> places = new ArrayList<>();
         List<Problem> problems = new ArrayList<>();
         Map<String, String> host = new LinkedHashMap<>();
@@ -215,6 +283,8 @@ public final class FabricCheck {
             Node on = rail.getValue();
             try {
                 FabricDevice found = on.resolve();
+                // Only now: a host without the device needs no shell to say so.
+                probe = probe == null ? NodeProbe.askHere(node, timeout, cancelled) : probe;
                 host.putIfAbsent("host", found.environment().getOrDefault("host", ""));
                 host.putIfAbsent("kernel", "Linux " + found.environment().getOrDefault("kernel", ""));
                 host.putIfAbsent("java", Runtime.version().toString());
@@ -231,7 +301,9 @@ public final class FabricCheck {
                         found.portAttributes().rateGbps(),
                         found.portAttributes().activeMtu().bytes(),
                         known(found.device().driver()),
-                        found.device().firmware()));
+                        found.device().firmware(),
+                        probe.settings(
+                                found.device().name(), found.port(), found.gid().index())));
                 try (DeviceContext context = found.open()) {
                     on.promises()
                             .brokenBy(

@@ -84,6 +84,7 @@ final class NodeProbe {
     private final Map<String, List<InetAddress>> addresses = new LinkedHashMap<>();
     private final Map<String, Integer> links = new LinkedHashMap<>();
     private final Map<GidEntry, String> interfacesOfGids = new HashMap<>();
+    private final NodeSettings settings = new NodeSettings();
     private boolean answered;
 
     private NodeProbe(Node node) {
@@ -101,6 +102,21 @@ final class NodeProbe {
         return probe;
     }
 
+    /** Asks this host for what libibverbs does not report of its devices. Nothing is known if it has no shell. */
+    static NodeProbe askHere(Node node, Duration timeout, BooleanSupplier cancelled) throws InterruptedException {
+        NodeProbe probe = new NodeProbe(node);
+        try {
+            List<String> lines = lines(LaunchedCommand.run(List.of(), script(node), timeout, cancelled));
+            probe.answered = lines.contains("end");
+            if (probe.answered) {
+                probe.read(lines);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the folder for temporary files can't be used", e);
+        }
+        return probe;
+    }
+
     private static String script(Node node) {
         StringBuilder script = new StringBuilder();
         node.environment()
@@ -109,11 +125,15 @@ final class NodeProbe {
                         .append('=')
                         .append(PosixShell.quote(value))
                         .append('\n'));
-        boolean any = node.java().equals(Node.DEFAULT_JAVA);
-        script.append("LC_ALL=C\nexport LC_ALL\n")
-                .append(NodeJava.finder())
-                .append(any ? "find_java ''" : "java=" + PosixShell.quote(node.java()))
-                .append('\n');
+        script.append("LC_ALL=C\nexport LC_ALL\n");
+        if (node.isLocal()) {
+            script.append("java= looked= seen=\n");
+        } else {
+            boolean any = node.java().equals(Node.DEFAULT_JAVA);
+            script.append(NodeJava.finder())
+                    .append(any ? "find_java ''" : "java=" + PosixShell.quote(node.java()))
+                    .append('\n');
+        }
         try (InputStream probe = Objects.requireNonNull(NodeProbe.class.getResourceAsStream("probe.sh"), "probe.sh")) {
             return script + new String(probe.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
@@ -136,13 +156,17 @@ final class NodeProbe {
         return host;
     }
 
-    private void judge(LaunchedCommand.Answer answer, Duration timeout) {
-        List<String> lines = answer.out()
+    private static List<String> lines(LaunchedCommand.Answer answer) {
+        return answer.out()
                 .lines()
                 // The shell may have begun the line with words of its own.
                 .filter(line -> line.contains(LINE))
                 .map(line -> line.substring(line.indexOf(LINE) + LINE.length()))
                 .toList();
+    }
+
+    private void judge(LaunchedCommand.Answer answer, Duration timeout) {
+        List<String> lines = lines(answer);
         answered = lines.contains("end");
         if (!answered) {
             problems.add(new Problem(Kind.UNREACHABLE, silence(answer, lines.contains("begin"), timeout)));
@@ -334,9 +358,7 @@ final class NodeProbe {
                     addresses
                             .computeIfAbsent(words[1], name -> new ArrayList<>())
                             .add(InetAddress.ofLiteral(words[2]));
-                default -> {
-                    // Read elsewhere.
-                }
+                default -> settings.read(line);
             }
         }
     }
@@ -454,6 +476,27 @@ final class NodeProbe {
                 rates.getOrDefault(port, 0.0),
                 mtus.getOrDefault(port, 0),
                 choice.port().driver().equals("unknown") ? "" : choice.port().driver(),
-                firmwares.getOrDefault(choice.port().device(), ""));
+                firmwares.getOrDefault(choice.port().device(), ""),
+                settings(
+                        choice.port().device(),
+                        choice.port().number(),
+                        choice.gid().index()));
+    }
+
+    /** Returns how a device, and the network interface of one of its GIDs, are set up; only what the host reports. */
+    Map<String, String> settings(String device, int port, int gidIndex) {
+        String name = device + "/" + port;
+        String ofGid = gids.getOrDefault(name, List.of()).stream()
+                .filter(entry -> entry.index() == gidIndex)
+                .map(entry -> interfacesOfGids.getOrDefault(entry, "-"))
+                .findFirst()
+                .orElse("-");
+        return settings.of(
+                device,
+                ofGid.equals("-")
+                        ? interfaces.getOrDefault(name, List.of()).stream()
+                                .findFirst()
+                                .orElse("")
+                        : ofGid);
     }
 }

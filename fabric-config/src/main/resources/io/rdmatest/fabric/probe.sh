@@ -7,6 +7,46 @@
 # "seen" say where there was none.
 say() { printf 'rdmatest-probe %s\n' "$*"; }
 
+# The folder of sysfs is another one in tests.
+sys=${RDMATEST_SYSFS:-/sys}
+
+# attribute FILE WORD...: a line of these words and what is in the file. No line if it can't be read or is empty.
+attribute() {
+    file=$1
+    shift
+    { read -r content <"$file"; } 2>/dev/null && [ -n "$content" ] && say "$@" "$content"
+}
+
+# ask PROGRAM WORD...: sets "answer" to what it prints; nothing if it is not installed. The programs of administrators are not on
+# every PATH. One that hangs must not cost the node its answer, and is not asked again.
+hung=
+ask() {
+    answer=
+    case " $hung " in *" $1 "*) return ;; esac
+    ended=0
+    answer=$({
+        PATH=$PATH:/usr/sbin:/sbin
+        command -v "$1" >/dev/null || exit 0
+        command -v timeout >/dev/null && exec timeout 5 "$@"
+        exec "$@"
+    } 2>/dev/null </dev/null) || ended=$?
+    # The status of timeout(1) when the time is up.
+    [ "$ended" = 124 ] && hung="$hung $1"
+}
+
+# answers WORD...: a line of these words and each line of the answer.
+answers() {
+    [ -z "$answer" ] || printf '%s\n' "$answer" | while IFS= read -r line; do say "$@" "$line"; done
+}
+
+interfaces=
+note_interface() {
+    case " $interfaces " in
+        *" $1 "*) ;;
+        *) interfaces="$interfaces $1" ;;
+    esac
+}
+
 say begin
 say host "$(uname -n)"
 say kernel "$(uname -sr)"
@@ -45,7 +85,7 @@ ip -o link show 2>/dev/null </dev/null | while read -r number interface rest; do
     say link "${interface%:}" "${number%:}"
 done
 
-for device in /sys/class/infiniband/*; do
+for device in "$sys"/class/infiniband/*; do
     [ -d "$device/ports" ] || continue
     name=${device##*/}
     driver=$(readlink "$device/device/driver")
@@ -58,8 +98,34 @@ for device in /sys/class/infiniband/*; do
     node=${node%:}
     [ -z "$driver" ] && [ "$node" = 4 ] && driver=siw
     say device "$name" "${driver:-unknown}" "${node:-0}"
-    { read -r version <"$device/fw_ver"; } 2>/dev/null && [ -n "$version" ] && say firmware "$name" "$version"
-    for verbs in /sys/class/infiniband_verbs/uverbs*; do
+    attribute "$device/fw_ver" firmware "$name"
+    attribute "$device/board_id" setting "$name" board
+    attribute "$device/device/numa_node" setting "$name" numaNode
+    # A virtual function has the link of its physical one.
+    link=$device/device
+    [ -e "$link/physfn" ] && link=$link/physfn
+    attribute "$link/current_link_speed" setting "$name" pcieSpeed
+    attribute "$link/current_link_width" setting "$name" pcieWidth
+    attribute "$link/max_link_speed" setting "$name" pcieMaxSpeed
+    attribute "$link/max_link_width" setting "$name" pcieMaxWidth
+    # Only root can read these registers: relaxed ordering in the device's own (PCI Express, Device Control), and ACS in those of
+    # the bridges above it (ACS Control).
+    slot=$(readlink -f "$device/device" 2>/dev/null </dev/null)
+    register=relaxedOrdering
+    place=CAP_EXP+8.w
+    while :; do
+        case ${slot##*/} in
+            *:*:*.?) ;;
+            *) break ;;
+        esac
+        [ "$register" = relaxedOrdering ] && say setting "$name" pcieAddress "${slot##*/}"
+        ask setpci -s "${slot##*/}" "$place"
+        answers register "$name" "$register" "${slot##*/}"
+        register=acs
+        place=ECAP_ACS+6.w
+        slot=${slot%/*}
+    done
+    for verbs in "$sys"/class/infiniband_verbs/uverbs*; do
         { read -r owner <"$verbs/ibdev"; } 2>/dev/null || continue
         [ "$owner" = "$name" ] || continue
         file=/dev/infiniband/${verbs##*/}
@@ -76,15 +142,22 @@ for device in /sys/class/infiniband/*; do
         if [ "$node" = 4 ]; then
             hardware=
             { read -r hardware <"$port/gids/0"; } 2>/dev/null
-            for interface in /sys/class/net/*; do
+            for interface in "$sys"/class/net/*; do
                 { IFS=: read -r a b c d e f <"$interface/address"; } 2>/dev/null || continue
-                case $hardware in "$a$b:$c$d:$e$f:"*) say interface "$name" "$number" "${interface##*/}" ;; esac
+                case $hardware in
+                    "$a$b:$c$d:$e$f:"*)
+                        say interface "$name" "$number" "${interface##*/}"
+                        note_interface "${interface##*/}"
+                        ;;
+                esac
             done
         elif [ "$layer" = InfiniBand ]; then
             for interface in "$device"/device/net/*; do
                 # It counts from 0, verbs from 1.
                 { read -r below <"$interface/dev_port"; } 2>/dev/null || continue
-                [ "$((below + 1))" = "$number" ] && say interface "$name" "$number" "${interface##*/}"
+                [ "$((below + 1))" = "$number" ] || continue
+                say interface "$name" "$number" "${interface##*/}"
+                note_interface "${interface##*/}"
             done
         fi
         ibv_devinfo -d "$name" -i "$number" 2>/dev/null </dev/null | while read -r key value rest; do
@@ -100,8 +173,36 @@ for device in /sys/class/infiniband/*; do
             interface=-
             { read -r interface <"$port/gid_attrs/ndevs/${gid##*/}"; } 2>/dev/null
             say gid "$name" "$number" "${gid##*/}" "$value" "${interface:--}" "$type"
+            [ "${interface:--}" = - ] || note_interface "$interface"
         done
     done
+done
+
+for interface in $interfaces; do
+    attribute "$sys/class/net/$interface/mtu" of-interface "$interface" interfaceMtu
+    # What a VLAN or a bond sends leaves by the interface of an adapter, and that one has these settings.
+    adapter=$interface
+    for level in 1 2; do
+        for lower in "$sys/class/net/$adapter"/lower_*; do
+            [ -e "$lower" ] || continue
+            adapter=${lower##*/lower_}
+            break
+        done
+    done
+    say of-interface "$interface" adapterInterface "$adapter"
+    for role in np rp; do
+        enabled=
+        for file in "$sys/class/net/$adapter/ecn/roce_$role"/enable/*; do
+            { read -r value <"$file"; } 2>/dev/null && enabled=$enabled$value
+        done
+        [ -n "$enabled" ] && say of-interface "$interface" "ecn-$role" "$enabled"
+    done
+    ask mlnx_qos -i "$adapter"
+    answers mlnx-qos "$interface"
+    ask dcb pfc show dev "$adapter" prio-pfc
+    answers dcb "$interface"
+    ask dcb -N app show dev "$adapter" dscp-prio
+    answers dcb "$interface"
 done
 
 ip -o addr show 2>/dev/null </dev/null | while read -r number interface family address rest; do

@@ -420,7 +420,8 @@ class FabricMistakesTests {
         assertThat(ofSchemas.validate(Fabric.schema(), InputFormat.JSON)).isEmpty();
     }
 
-    private static Set<ValidationMessage> refusals(String yaml) {
+    /** Returns what the schema has against a file. */
+    static Set<ValidationMessage> refusals(String yaml) {
         Object loaded = new Load(LoadSettings.builder().build()).loadFromString(yaml);
         JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
                 .getSchema(Fabric.schema(), SchemaValidatorsConfig.builder().build());

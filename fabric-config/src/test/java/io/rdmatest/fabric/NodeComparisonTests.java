@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.fabric.FabricCheck.Difference;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Result;
+import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidType;
 import java.net.InetAddress;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class NodeComparisonTests {
@@ -25,7 +28,48 @@ class NodeComparisonTests {
 
     private static Place place(String rail, GidType type, double rate, int mtu, String driver, String firmware) {
         InetAddress address = InetAddress.ofLiteral("192.0.2.1");
-        return new Place(rail, "mlx5_0", 1, 3, Gid.of(address), type, address, rate, mtu, driver, firmware);
+        return new Place(rail, "mlx5_0", 1, 3, Gid.of(address), type, address, rate, mtu, driver, firmware, Map.of());
+    }
+
+    /** A place with some settings, as in {@code board=x}. */
+    private static Place with(Place place, String... settings) {
+        Map<String, String> all = new LinkedHashMap<>(place.settings());
+        for (String setting : settings) {
+            all.put(setting.replaceFirst("=.*", ""), setting.replaceFirst("[^=]*=", ""));
+        }
+        return new Place(
+                place.rail(),
+                place.device(),
+                place.port(),
+                place.gidIndex(),
+                place.gid(),
+                place.gidType(),
+                place.address(),
+                place.rateGbps(),
+                place.mtu(),
+                place.driver(),
+                place.firmware(),
+                all);
+    }
+
+    private static Place withIndex(int index, Place place) {
+        return new Place(
+                place.rail(),
+                place.device(),
+                place.port(),
+                index,
+                place.gid(),
+                place.gidType(),
+                place.address(),
+                place.rateGbps(),
+                place.mtu(),
+                place.driver(),
+                place.firmware(),
+                place.settings());
+    }
+
+    private static List<String> texts(List<Result> results) {
+        return FabricCheck.differences(results).stream().map(Difference::text).toList();
     }
 
     private static Place place(int mtu) {
@@ -61,6 +105,158 @@ class NodeComparisonTests {
     }
 
     @Test
+    void whatOneNodeDoesNotReportIsUnknownAndNoDifference() {
+        List<Result> results = List.of(
+                node("a", Map.of("kernel", "Linux 6.1"), with(place(4096), "numaNode=0", "acs=off")),
+                node("b", Map.of("kernel", "Linux 6.1"), with(place(4096), "numaNode=0", "acs=off")),
+                node("c", Map.of("kernel", ""), place(4096)),
+                node("d", Map.of()));
+
+        assertThat(texts(results)).isEmpty();
+        assertThat(FabricCheck.unknown(results))
+                .containsExactly(new Unknown(
+                        "",
+                        List.of("c"),
+                        List.of("NUMA node", "ACS", "kernel"),
+                        "c does not report NUMA node, ACS, kernel"));
+    }
+
+    @Test
+    void whatNoNodeReportsIsNotMentioned() {
+        List<Result> results = List.of(node("a", Map.of(), place(4096)), node("b", Map.of(), place(4096)));
+
+        assertThat(texts(results)).isEmpty();
+        assertThat(FabricCheck.unknown(results)).isEmpty();
+    }
+
+    /** Each with its own firmware and PCIe, but one network with one MTU. */
+    @Test
+    void nodesOfOneKindAreComparedAmongThemselves() {
+        Place compute = with(place(4096), "board=X7", "pcieWidth=16", "pcieMaxWidth=16");
+        Place storage = with(place("", GidType.ROCE_V2, 25, 4096, "bnxt_re", "231.1"), "board=P2", "pcieWidth=8");
+        Place old = with(place("", GidType.ROCE_V2, 25, 1024, "bnxt_re", "228.0"), "board=P2", "pcieWidth=8");
+        List<Result> results = List.of(
+                node("c1", Map.of("kernel", "Linux 6.1"), compute),
+                node("c2", Map.of("kernel", "Linux 6.1"), compute),
+                node("c3", Map.of("kernel", "Linux 6.2"), compute),
+                node("s1", Map.of("kernel", "Linux 5.14"), storage),
+                node("s2", Map.of("kernel", "Linux 5.14"), storage),
+                node("s3", Map.of("kernel", "Linux 5.14"), old));
+
+        assertThat(texts(results))
+                .containsExactly(
+                        "MTU is 4096 on 5 nodes, but 1024 on s3",
+                        "driver is mlx5_core on c1, c2, c3, and bnxt_re on s1, s2, s3",
+                        "board is X7 on c1, c2, c3, and P2 on s1, s2, s3",
+                        "bnxt_re P2: firmware is 231.1 on 2 nodes, but 228.0 on s3",
+                        "mlx5_core X7: kernel is Linux 6.1 on 2 nodes, but Linux 6.2 on c3");
+        assertThat(FabricCheck.differences(results).get(3).kind()).isEqualTo("bnxt_re P2");
+    }
+
+    @Test
+    void aCardThatDoesNotReportItsBoardIsOfTheKindOfItsDriver() {
+        List<Result> results = List.of(
+                node("a", Map.of(), with(place(4096), "board=X7", "pcieWidth=16")),
+                node("b", Map.of(), with(place(4096), "board=X7", "pcieWidth=16")),
+                node("c", Map.of(), with(place(4096), "pcieWidth=8")));
+
+        assertThat(texts(results)).containsExactly("PCIe width is x16 on 2 nodes, but x8 on c");
+        assertThat(FabricCheck.unknown(results)).extracting(Unknown::text).containsExactly("c does not report board");
+    }
+
+    @Test
+    void theCommandAndTheCureAreThoseOfTheOddNode() {
+        Place most = with(place(4096), "interface=eth0", "interfaceMtu=9000");
+        Difference difference = FabricCheck.differences(List.of(
+                        node("a", Map.of(), most),
+                        node("b", Map.of(), with(most, "interface=ens3", "interfaceMtu=1500")),
+                        node("c", Map.of(), most)))
+                .getFirst();
+
+        assertThat(difference.text()).isEqualTo("MTU of the interface is 9000 on 2 nodes, but 1500 on b");
+        assertThat(difference.odd()).isEqualTo("b");
+        assertThat(difference.show()).isEqualTo("cat /sys/class/net/ens3/mtu");
+        assertThat(difference.cure()).isEqualTo("ip link set dev ens3 mtu 9000");
+    }
+
+    /** Then nobody knows which value is right. */
+    @Test
+    void ofATieTheCureNamesNoValue() {
+        Difference difference = FabricCheck.differences(List.of(
+                        node("a", Map.of(), with(place(4096), "trust=pcp")),
+                        node("b", Map.of(), with(place(4096), "trust=dscp")),
+                        node("c", Map.of(), with(place(4096), "trust=dscp")),
+                        node("d", Map.of(), with(place(4096), "trust=pcp"))))
+                .getFirst();
+
+        assertThat(difference.text()).isEqualTo("trust mode is pcp on a, d, and dscp on b, c");
+        assertThat(difference.cure()).isEqualTo("mlnx_qos -i INTERFACE --trust VALUE");
+    }
+
+    @Test
+    void everySettingIsCompared() {
+        String[] one = {
+            "interfaceMtu=1",
+            "pcieSpeed=1",
+            "pcieWidth=1",
+            "numaNode=1",
+            "acs=on",
+            "relaxedOrdering=on",
+            "trust=pcp",
+            "pfc=1",
+            "dscpMap=1",
+            "dscpEntries=1",
+            "ecn=1"
+        };
+        String[] two =
+                Stream.of(one).map(setting -> setting.replaceFirst("=.*", "=2")).toArray(String[]::new);
+        List<Difference> differences = FabricCheck.differences(
+                List.of(node("a", Map.of(), with(place(4096), one)), node("b", Map.of(), with(place(4096), two))));
+
+        assertThat(differences)
+                .extracting(Difference::what)
+                .containsExactly(
+                        "MTU of the interface",
+                        "PCIe speed",
+                        "PCIe width",
+                        "NUMA node",
+                        "ACS",
+                        "relaxed ordering",
+                        "trust mode",
+                        "PFC",
+                        "DSCP map",
+                        "DSCP entries",
+                        "ECN");
+        assertThat(differences).allSatisfy(difference -> {
+            assertThat(difference.show()).isNotBlank().doesNotContain("{", "}");
+            assertThat(difference.cure()).isNotBlank().doesNotContain("{", "}");
+        });
+    }
+
+    /** Also if all nodes are alike. */
+    @Test
+    void aDeviceBelowItsOwnCapabilityIsNamed() {
+        Place slow = with(
+                place(4096),
+                "pcieSpeed=8.0 GT/s PCIe",
+                "pcieMaxSpeed=16.0 GT/s PCIe",
+                "pcieWidth=8",
+                "pcieMaxWidth=16",
+                "pcieAddress=0000:17:00.0");
+
+        assertThat(texts(List.of(node("a", Map.of(), slow), node("b", Map.of(), slow))))
+                .isEmpty();
+        assertThat(slow.belowCapability())
+                .hasSize(2)
+                .anyMatch(text ->
+                        text.startsWith("PCIe speed is 8.0 GT/s PCIe, and the device supports 16.0 GT/s PCIe; "))
+                .anyMatch(text -> text.startsWith("PCIe width is x8, and the device supports x16; "));
+        assertThat(with(slow, "pcieSpeed=16 GT/s", "pcieWidth=16").belowCapability())
+                .isEmpty();
+        assertThat(with(place(4096), "pcieWidth=8").belowCapability()).isEmpty();
+    }
+
+    @Test
     void withoutAMajorityAllAreNamed() {
         assertThat(FabricCheck.differences(
                         List.of(node("a", Map.of("memlock", "unlimited")), node("b", Map.of("memlock", "64")))))
@@ -81,7 +277,7 @@ class NodeComparisonTests {
                 node(
                         "b",
                         other,
-                        place("one", GidType.ROCE_V1, 2.5, 1024, "irdma", "2"),
+                        withIndex(1, place("one", GidType.ROCE_V1, 2.5, 1024, "mlx5_core", "2")),
                         place("two", GidType.ROCE_V2, 25, 4096, "mlx5_core", "1"))));
 
         assertThat(differences)
@@ -90,8 +286,8 @@ class NodeComparisonTests {
                         "one GID type",
                         "one MTU",
                         "one rate",
-                        "one driver",
                         "one firmware",
+                        "one GID index",
                         " kernel",
                         " rdma-core",
                         " limit of locked memory (ulimit -l)");
