@@ -7,9 +7,18 @@ import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
 import io.rdmatest.fabric.FabricCheck.Result;
+import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,8 +27,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** Reads a fabric file and tries every node in it. */
@@ -29,6 +40,7 @@ import picocli.CommandLine.Parameters;
         description = {
             "Reads a fabric file, and says all mistakes in it with line and column.",
             "Then tries every node: the way to it, its java, libraries, device, GID and address, and what is promised of it.",
+            "Names what differs from most nodes of its kind, with the command that shows it and the cure.",
             "Runs no test. Ends with 2 for a wrong file; else with the status of the first thing that is wrong."
         })
 final class FabricCheckCommand extends JsonCommand {
@@ -54,13 +66,49 @@ final class FabricCheckCommand extends JsonCommand {
             description = "How long each launched node has for its answer (default: 30s).")
     private Duration timeout = FabricCheck.DEFAULT_TIMEOUT;
 
+    @Option(
+            names = "--pin",
+            paramLabel = "<file>",
+            description =
+                    "Write a fabric file that promises what most nodes of each kind have; comments have the rest.")
+    private @Nullable Path pin;
+
     @Override
     Optional<Object> group() {
         return Optional.of(new FabricGroup());
     }
 
+    /** Before a node is asked: it may take a while, and would be in vain. */
     @Override
-    void check() {}
+    void check() {
+        Path target = pin;
+        if (target == null) {
+            return;
+        }
+        Path folder = target.toAbsolutePath().getParent();
+        if (folder == null || !Files.isDirectory(folder)) {
+            throw wrong("--pin " + target + " can't be written: its folder is not there");
+        }
+        if (Files.isDirectory(target)) {
+            throw wrong("--pin " + target + " can't be written: it is a folder");
+        }
+        if (isChecked(target)) {
+            throw wrong("--pin " + target + " is the file that is checked; give another one");
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec().commandLine(), message);
+    }
+
+    private boolean isChecked(Path target) {
+        try {
+            return Files.isSameFile(target, Path.of(file));
+        } catch (IOException | InvalidPathException e) {
+            // One of them is not there.
+            return false;
+        }
+    }
 
     /** A wrong file needs no machine to be told; a right one says itself where it is to be tried. */
     @Override
@@ -104,12 +152,29 @@ final class FabricCheckCommand extends JsonCommand {
                 ? "fabric " + fabric.name() + " is ready"
                 : bad.size() + " of " + count(results.size(), "node") + " not ready: " + String.join(", ", bad);
         List<Difference> differences = FabricCheck.differences(results);
-        differences.forEach(
-                difference -> lines.add((difference.separates() ? "WRONG: " : "differs: ") + difference.text()));
+        for (Difference difference : differences) {
+            lines.add((difference.separates() ? "WRONG: " : "differs: ") + difference.text());
+            lines.add("  shown on " + difference.odd() + " by: " + difference.show());
+            lines.add("  to do there: " + difference.cure());
+        }
+        List<Unknown> unknown = FabricCheck.unknown(results);
+        unknown.forEach(each -> lines.add("unknown: " + each.text()));
         Optional<Difference> separating =
                 differences.stream().filter(Difference::separates).findFirst();
         String message = bad.isEmpty() ? separating.map(Difference::text).orElse(ready) : ready;
-        if (bad.isEmpty() && separating.isEmpty()) {
+        Pinned pinned = pinned(fabric, results);
+        if (!pinned.text().isEmpty()) {
+            lines.add(pinned.text());
+        }
+        ExitStatus status = status(results);
+        if (status == ExitStatus.VERIFIED && separating.isPresent()) {
+            status = ExitStatus.NO_ROUTE;
+        }
+        if (status == ExitStatus.VERIFIED && !pinned.done()) {
+            status = ExitStatus.HOST_NOT_READY;
+            message = pinned.text();
+        }
+        if (status == ExitStatus.VERIFIED) {
             lines.add(message);
         }
         Map<String, Object> fields = new LinkedHashMap<>();
@@ -120,12 +185,56 @@ final class FabricCheckCommand extends JsonCommand {
         fields.put(
                 "differences",
                 differences.stream().map(FabricCheckCommand::json).toList());
-        ExitStatus status = status(results);
-        return new Outcome(
-                status == ExitStatus.VERIFIED && separating.isPresent() ? ExitStatus.NO_ROUTE : status,
-                message,
-                lines,
-                fields);
+        fields.put("unknown", unknown.stream().map(FabricCheckCommand::json).toList());
+        if (pin != null) {
+            fields.put("pin", Map.of("file", pin.toString(), "written", pinned.done(), "message", pinned.text()));
+        }
+        return new Outcome(status, message, lines, fields);
+    }
+
+    /**
+     * What became of {@code --pin}.
+     *
+     * @param done whether all that was asked for is done
+     * @param text one sentence; empty if nothing was asked for
+     */
+    private record Pinned(boolean done, String text) {}
+
+    private Pinned pinned(Fabric fabric, List<Result> results) {
+        Path target = pin;
+        if (target == null) {
+            return new Pinned(true, "");
+        }
+        Optional<String> text = FabricCheck.pinned(fabric, results);
+        if (text.isEmpty()) {
+            return new Pinned(false, "--pin " + target + " was not written: no device of any node was found");
+        }
+        try {
+            write(target, text.get());
+            return new Pinned(true, "pinned: " + target + " promises what most nodes of each kind have");
+        } catch (IOException e) {
+            return new Pinned(false, "--pin " + target + " can't be written: " + why(e));
+        }
+    }
+
+    /** Half a file would be a fabric of half its nodes. */
+    private static void write(Path target, String text) throws IOException {
+        Path part = target.resolveSibling(target.getFileName() + ".part");
+        try {
+            Files.writeString(part, text);
+            Files.move(part, target, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(part);
+        }
+    }
+
+    private static String why(IOException e) {
+        return switch (e) {
+            case AccessDeniedException denied -> "no permission";
+            case NoSuchFileException none -> "no file can be made in its folder";
+            case FileSystemException other when other.getReason() != null -> other.getReason();
+            default -> String.valueOf(e.getMessage());
+        };
     }
 
     private Outcome mistakes(List<String> problems) {
@@ -206,6 +315,7 @@ final class FabricCheckCommand extends JsonCommand {
                                                     .toPlainString() + " Gb/s"
                                     : "",
                             place.mtu() > 0 ? ", MTU " + place.mtu() : ""));
+            place.belowCapability().forEach(text -> lines.add("    below its capability: " + text));
         }
         result.problems().forEach(problem -> lines.add("  WRONG: " + problem.text()));
         result.notes().forEach(note -> lines.add("  not looked at: " + note));
@@ -241,6 +351,8 @@ final class FabricCheckCommand extends JsonCommand {
         fields.put("mtuBytes", place.mtu());
         fields.put("driver", place.driver());
         fields.put("firmware", place.firmware());
+        fields.put("settings", place.settings());
+        fields.put("belowCapability", place.belowCapability());
         return fields;
     }
 
@@ -248,9 +360,22 @@ final class FabricCheckCommand extends JsonCommand {
         Map<String, Object> fields = new LinkedHashMap<>();
         fields.put("what", difference.what());
         fields.put("rail", difference.rail());
+        fields.put("kind", difference.kind());
         fields.put("values", difference.values());
         fields.put("separates", difference.separates());
         fields.put("message", difference.text());
+        fields.put("odd", difference.odd());
+        fields.put("show", difference.show());
+        fields.put("cure", difference.cure());
+        return fields;
+    }
+
+    private static Map<String, Object> json(Unknown unknown) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("rail", unknown.rail());
+        fields.put("nodes", unknown.nodes());
+        fields.put("what", unknown.what());
+        fields.put("message", unknown.text());
         return fields;
     }
 

@@ -88,8 +88,8 @@ class FabricCheckTests {
         assertThat(run("fabric", "check", file)).isEqualTo(2);
         assertThat(out.toString().lines())
                 .containsExactly(
-                        file + ":4:5: unknown key 'prot' in a node; allowed: name, device, port, gid, address, rails,"
-                                + " launch, java, environment, promises (did you mean 'port'?)",
+                        file + ":4:5: unknown key 'prot' in a node; allowed: name, device, port, gid, address, leaf,"
+                                + " rails, launch, java, environment, promises (did you mean 'port'?)",
                         file + ":6:11: port '0' is out of range; allowed: 1 … 255 or auto",
                         file + ":8:11: name 'b' is taken by the node in line 5; names are unique in a fabric");
         assertThat(err.toString())
@@ -221,6 +221,130 @@ class FabricCheckTests {
         assertThat(difference.get("separates").asBoolean()).isFalse();
         assertThat(difference.get("message").asText()).matches("kernel is Linux 9\\.9 on 2 nodes, but Linux .* on b");
         assertThat(difference.get("values").get("Linux 9.9")).hasToString("[\"c\",\"d\"]");
+    }
+
+    private static void file(Path file, String text) throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text + "\n");
+    }
+
+    /** The launch command of a node whose sysfs shows one adapter with what is given. */
+    private String withCard(String name, String firmware, String width) throws IOException {
+        Path sys = folder.resolve("sys-" + name);
+        Path device = sys.resolve("class/infiniband/mlx5_0");
+        file(device.resolve("node_type"), "1: CA");
+        file(device.resolve("board_id"), "MT_0000000223");
+        if (!firmware.isEmpty()) {
+            file(device.resolve("fw_ver"), firmware);
+        }
+        file(device.resolve("device/current_link_width"), width);
+        file(device.resolve("device/max_link_width"), "16");
+        Path port = device.resolve("ports/1");
+        file(port.resolve("link_layer"), "Ethernet");
+        file(port.resolve("state"), "4: ACTIVE");
+        file(port.resolve("rate"), "100 Gb/sec (4X EDR)");
+        file(port.resolve("gids/3"), "0000:0000:0000:0000:0000:ffff:c000:0201");
+        file(port.resolve("gid_attrs/types/3"), "RoCE v2");
+        Path bin = Files.createDirectories(folder.resolve("no-ip"));
+        if (Files.notExists(bin.resolve("ip"))) {
+            script("no-ip/ip", "exit 0");
+        }
+        return "[env, RDMATEST_SYSFS=" + sys + ", \"PATH=" + bin + ":" + System.getenv("PATH") + "\"]";
+    }
+
+    private String threeCards() throws IOException {
+        return "  - name: a\n  - name: b\n    launch: " + withCard("b", "22.36", "16") + "\n  - name: c\n    launch: "
+                + withCard("c", "22.36", "16") + "\n  - name: d\n    launch: " + withCard("d", "20.1", "8")
+                + "\n  - name: e\n    launch: " + withCard("e", "", "16") + "\n";
+    }
+
+    @Test
+    void theOddOnesAreNamedWithTheCommandThatShowsItAndTheCure() throws Exception {
+        check(threeCards(), "--timeout", "60s");
+        assertThat(out.toString().lines())
+                .containsSequence(
+                        "differs: firmware is 22.36 on 2 nodes, but 20.1 on d",
+                        "  shown on d by: cat /sys/class/infiniband/mlx5_0/fw_ver",
+                        "  to do there: flash 22.36 with the vendor's tool (NVIDIA: mlxfwmanager or flint), and reset the card")
+                .contains("differs: PCIe width is x16 on 3 nodes, but x8 on d", "unknown: e does not report firmware")
+                .anyMatch(line ->
+                        line.startsWith("    below its capability: PCIe width is x8, and the device supports x16; "));
+    }
+
+    @Test
+    void whatDiffersIsInTheJsonToo() throws Exception {
+        check(threeCards(), "--json", "--timeout", "60s");
+        JsonNode device = json().get("nodes").get(3).get("devices").get(0);
+        assertThat(device.get("settings").get("board").asText()).isEqualTo("MT_0000000223");
+        assertThat(device.get("settings").get("pcieMaxWidth").asText()).isEqualTo("16");
+        assertThat(device.get("belowCapability")).hasSize(1);
+        JsonNode difference = json().get("differences").get(0);
+        assertThat(difference.get("what").asText()).isEqualTo("firmware");
+        assertThat(difference.get("kind").asText()).isEmpty();
+        assertThat(difference.get("odd").asText()).isEqualTo("d");
+        assertThat(difference.get("show").asText()).isEqualTo("cat /sys/class/infiniband/mlx5_0/fw_ver");
+        assertThat(difference.get("cure").asText()).startsWith("flash 22.36 ");
+        assertThat(json().get("unknown").get(0).get("nodes")).hasToString("[\"e\"]");
+        assertThat(json().get("unknown").get(0).get("what")).hasToString("[\"firmware\"]");
+        assertThat(json().has("pin")).isFalse();
+    }
+
+    @Test
+    void whatMostNodesHaveIsPinnedInAFileThatCanBeChecked() throws Exception {
+        Path pinned = folder.resolve("pinned.yaml");
+        check(threeCards(), "--json", "--timeout", "60s", "--pin", pinned.toString());
+        assertThat(json().get("pin").get("written").asBoolean()).isTrue();
+        assertThat(Files.readString(pinned))
+                .contains("rate: 100 Gb/s", "gid-type: RoCEv2", "#   firmware: 22.36\n", "#   PCIe width: x16\n");
+
+        out.getBuffer().setLength(0);
+        run("fabric", "check", pinned.toString(), "--json", "--timeout", "60s");
+        assertThat(json().get("mistakes")).isEmpty();
+        assertThat(problems(json().get("nodes").get(3))).noneMatch(problem -> problem.contains("promised"));
+    }
+
+    @Test
+    void aPathThatCanNotBePinnedEndsTheCheckBeforeANodeIsTried() throws Exception {
+        Path touched = folder.resolve("touched");
+        String file = write("lab", "  - name: a\n  - name: b\n    launch: [touch, " + touched + "]\n");
+        for (String[] each : new String[][] {
+            {folder + "/none/pinned.yaml", " can't be written: its folder is not there"},
+            {folder.toString(), " can't be written: it is a folder"},
+            {file, " is the file that is checked; give another one"}
+        }) {
+            err.getBuffer().setLength(0);
+            assertThat(run("fabric", "check", file, "--pin", each[0])).isEqualTo(2);
+            assertThat(err.toString().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("./rdmatest fabric check: usage: --pin " + each[0] + each[1]);
+        }
+        assertThat(touched).doesNotExist();
+        assertThat(out.toString()).isEmpty();
+    }
+
+    /** The file system of processes makes no files, not even for root. */
+    @Test
+    void aFileThatCanNotBeMadeIsOneSentence() throws Exception {
+        check(threeCards(), "--json", "--timeout", "60s", "--pin", "/proc/pinned.yaml");
+        assertThat(json().get("pin").get("written").asBoolean()).isFalse();
+        assertThat(json().get("pin").get("message").asText())
+                .isEqualTo("--pin /proc/pinned.yaml can't be written: no file can be made in its folder");
+    }
+
+    @Test
+    void withoutAnyDeviceNothingIsPinned() throws Exception {
+        Path pinned = folder.resolve("pinned.yaml");
+        assertThat(check(
+                        "  - name: a\n    device: mlx9_7\n  - name: b\n    device: mlx9_7\n    launch: " + ANY_SHELL
+                                + "\n",
+                        "--timeout",
+                        "60s",
+                        "--pin",
+                        pinned.toString()))
+                .isEqualTo(3);
+        assertThat(out.toString()).contains("--pin " + pinned + " was not written: no device of any node was found");
+        assertThat(pinned).doesNotExist();
     }
 
     @Test
