@@ -43,9 +43,9 @@ final class PairStream implements AutoCloseable {
 
     /**
      * After so long, all that is on its way is awaited. Soft-RoCE sends again what is on its way 1.07 s after the first request of
-     * a stream that never rests, though nothing was lost.
+     * a stream that never rests, though nothing was lost. A host that is busy takes several times as long as this.
      */
-    private static final Duration WITHOUT_REST = Duration.ofMillis(500);
+    private static final Duration WITHOUT_REST = Duration.ofMillis(200);
 
     private static final int SPINS = 32;
     private static final int LOOK = 256;
