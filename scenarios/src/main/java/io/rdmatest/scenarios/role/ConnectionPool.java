@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionPool implements AutoCloseable {
 
+    /** The bytes of a datagram's global route header, which precedes its payload (ibv_poll_cq(3)). */
+    static final int GRH = 40;
+
     /** Memory for what arrives; with more than this, slots are used again and nothing of them can be verified. */
     private static final long RECEIVE_BUDGET = 256L << 20;
 
@@ -76,7 +79,7 @@ final class ConnectionPool implements AutoCloseable {
         this.messages = messages;
         this.size = size;
         this.type = type;
-        this.received = size == 0 ? 0 : type == QpType.UD ? DatagramSet.GRH + size : size;
+        this.received = size == 0 ? 0 : type == QpType.UD ? GRH + size : size;
         limits = device.attributes();
         int work = Math.max(1, messages);
         if (work > limits.maxQpWr() || work > limits.maxCqe()) {

@@ -38,9 +38,6 @@ import org.jspecify.annotations.Nullable;
 /** One side's datagram paths: udaddy's connections, each a queue pair that knows the other side's. */
 final class DatagramSet implements AutoCloseable {
 
-    /** What precedes the payload of every datagram, in bytes (ibv_poll_cq(3)). */
-    static final int GRH = 40;
-
     private static final ValueLayout.OfInt NUMBER = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final SendFlag[] SIGNALED = {SendFlag.SIGNALED};
     private static final Duration SLICE = Duration.ofMillis(50);
@@ -475,10 +472,10 @@ final class DatagramSet implements AutoCloseable {
                 throw failed(path, completions.get(i));
             }
             int slot = ConnectionPool.message(completions.wrId(i));
-            int length = completions.byteLength(i) - GRH;
+            int length = completions.byteLength(i) - ConnectionPool.GRH;
             if (length < 1 || (path.verified ? length != size : length > size)) {
                 throw new AssertionError("A message of %s has %d bytes instead of %d after the %d of the route header"
-                        .formatted(path.where, length, size, GRH));
+                        .formatted(path.where, length, size, ConnectionPool.GRH));
             }
             requireSource(path, completions, i);
             if (server && path.destination == null) {
