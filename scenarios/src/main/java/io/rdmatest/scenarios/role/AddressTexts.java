@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Addresses as they stand on a command line, read as {@code -f} says. */
-final class AddressTexts {
+public final class AddressTexts {
 
     /** For figures nobody is asked: this only bounds what a busy host takes to load the libraries. */
     private static final Duration FIGURES = Duration.ofMinutes(1);
@@ -31,7 +31,7 @@ final class AddressTexts {
      * @param what the option, for the message
      * @throws IllegalArgumentException if the text is not of this format
      */
-    static void check(String what, Format format, String address) {
+    public static void check(String what, Format format, String address) {
         if (address.isBlank()) {
             throw new IllegalArgumentException(
                     what + " is empty: give a host name, an IP address or, with -f gid, a GID");
@@ -51,12 +51,12 @@ final class AddressTexts {
     }
 
     /** Looks up what to listen on. */
-    static AddressInfo passive(Format format, PortSpace portSpace, String address, int port, Duration timeout) {
+    public static AddressInfo passive(Format format, PortSpace portSpace, String address, int port, Duration timeout) {
         return find(address, port, Hints.passive(figures(format), portSpace), timeout);
     }
 
     /** Looks up whom to connect to, and from where. */
-    static AddressInfo active(
+    public static AddressInfo active(
             Format format, PortSpace portSpace, String address, int port, @Nullable String source, Duration timeout) {
         String from = source == null ? null : withoutScope(source);
         AddressInfo found =
@@ -72,7 +72,7 @@ final class AddressTexts {
     }
 
     /** Requires both addresses to be of one family, which may show only when names are looked up. */
-    static void requireOneFamily(String own, InetAddress from, String peer, InetAddress to) {
+    public static void requireOneFamily(String own, InetAddress from, String peer, InetAddress to) {
         if (from instanceof Inet4Address != to instanceof Inet4Address) {
             throw new ScenarioException(
                     Reason.NO_ROUTE,
@@ -122,7 +122,7 @@ final class AddressTexts {
     }
 
     /** Says why a native address leads nowhere. */
-    static ScenarioException unsupported(String address, @Nullable Throwable cause) {
+    public static ScenarioException unsupported(String address, @Nullable Throwable cause) {
         return new ScenarioException(
                 Reason.UNSUPPORTED,
                 "The GID " + address

@@ -99,7 +99,7 @@ public final class Addresses {
     }
 
     /** Returns the length of the network prefix of an address of this host, in bits; 0 if it is not known. */
-    static int prefixBits(InetAddress own) {
+    public static int prefixBits(InetAddress own) {
         try {
             NetworkInterface network = NetworkInterface.getByInetAddress(own);
             return network == null
@@ -118,7 +118,7 @@ public final class Addresses {
      * Returns the address of another node as it is to be used on this one: a link-local one is reached over the interface of
      * this node's device, whatever that of the other node is called.
      */
-    static InetAddress ofPeer(InetAddress peer, Supplier<FabricDevice> own) {
+    public static InetAddress ofPeer(InetAddress peer, Supplier<FabricDevice> own) {
         if (!(peer instanceof Inet6Address) || !peer.isLinkLocalAddress()) {
             return peer;
         }

@@ -3,11 +3,12 @@ package io.rdmatest.scenarios.role;
 import org.jspecify.annotations.Nullable;
 
 /** Closes one thing after the other, whatever becomes of each, and throws the first failure at the end. */
-final class Closing {
+public final class Closing {
 
     private @Nullable RuntimeException first;
 
-    void close(@Nullable AutoCloseable resource) {
+    /** Closes a resource, if it is not null, and keeps its failure for {@link #finish}. */
+    public void close(@Nullable AutoCloseable resource) {
         if (resource == null) {
             return;
         }
@@ -23,7 +24,8 @@ final class Closing {
         }
     }
 
-    void finish() {
+    /** Throws the first failure with the later ones suppressed; does nothing if there was none. */
+    public void finish() {
         if (first != null) {
             throw first;
         }

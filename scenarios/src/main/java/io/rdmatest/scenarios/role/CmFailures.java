@@ -8,7 +8,7 @@ import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.util.Optional;
 
 /** Says in one sentence what an event or a call of the connection manager means to whoever started the role. */
-final class CmFailures {
+public final class CmFailures {
 
     private CmFailures() {}
 
@@ -20,7 +20,7 @@ final class CmFailures {
      * @param peer the peer as a person would name it, such as {@code 10.77.0.1 port 7471}
      * @param cure what to do when a program at the peer says no
      */
-    static RuntimeException of(CmEvent event, CmEvent.Type wanted, String peer, String cure) {
+    public static RuntimeException of(CmEvent event, CmEvent.Type wanted, String peer, String cure) {
         UnexpectedCmEventException cause = new UnexpectedCmEventException(
                 wanted.cName(), event.type().cName(), event.status(), event.statusText(), event.privateData());
         String because = event.statusText().isEmpty() ? "" : " (" + event.statusText() + ")";
@@ -69,7 +69,7 @@ final class CmFailures {
      * @param failure of connect
      * @param peer the peer as a person would name it
      */
-    static RuntimeException ofConnect(RdmaException failure, String peer) {
+    public static RuntimeException ofConnect(RdmaException failure, String peer) {
         return failure.errnoName().equals("ECONNREFUSED") ? nobodyListens(peer, refusal(failure)) : failure;
     }
 
@@ -94,7 +94,7 @@ final class CmFailures {
      *
      * @param peer the peer as a person would name it
      */
-    static ScenarioException noHost(String peer, Throwable cause) {
+    public static ScenarioException noHost(String peer, Throwable cause) {
         return new ScenarioException(
                 Reason.PEER_ABSENT,
                 "No host, or no gateway to it, answers at " + peer
@@ -108,7 +108,7 @@ final class CmFailures {
      * @param failure of bind, address or route resolution
      * @param address the address as a person would name it
      */
-    static RuntimeException ofAddress(RdmaException failure, String address) {
+    public static RuntimeException ofAddress(RdmaException failure, String address) {
         return switch (failure.errnoName()) {
             case "ENODEV", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EAFNOSUPPORT" ->
                 new ScenarioException(

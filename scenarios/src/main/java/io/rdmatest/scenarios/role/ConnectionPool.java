@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  * What many connections on one device share: a protection domain, one memory region that they have slices of, and as few
  * completion queues as hold all their completions.
  */
-final class ConnectionPool implements AutoCloseable {
+public final class ConnectionPool implements AutoCloseable {
 
     /** The bytes of a datagram's global route header, which precedes its payload (ibv_poll_cq(3)). */
-    static final int GRH = 40;
+    public static final int GRH = 40;
 
     /** Memory for what arrives; with more than this, slots are used again and nothing of them can be verified. */
     private static final long RECEIVE_BUDGET = 256L << 20;
@@ -64,7 +64,7 @@ final class ConnectionPool implements AutoCloseable {
     private int queuePairs;
 
     /** The completion queues of some connections. */
-    record Queues(CompletionQueue send, CompletionQueue receive, Completions completions) {}
+    public record Queues(CompletionQueue send, CompletionQueue receive, Completions completions) {}
 
     /**
      * @param device where the connections are
@@ -73,7 +73,7 @@ final class ConnectionPool implements AutoCloseable {
      * @param messages for each connection and direction, from 0
      * @param size of each message in bytes, from 0
      */
-    ConnectionPool(DeviceContext device, QpType type, int connections, int messages, int size) {
+    public ConnectionPool(DeviceContext device, QpType type, int connections, int messages, int size) {
         this.device = device;
         this.connections = connections;
         this.messages = messages;
@@ -124,19 +124,22 @@ final class ConnectionPool implements AutoCloseable {
     }
 
     /** Whether every message has memory of its own until it is verified. */
-    boolean canVerify() {
+    public boolean canVerify() {
         return receiveSlots >= messages;
     }
 
-    int sendSlots() {
+    /** Returns how many messages of a connection can be on their way at a time. */
+    public int sendSlots() {
         return sendSlots;
     }
 
-    List<@Nullable Queues> queues() {
+    /** Returns the completion queues; null in the place of those that no connection needed yet. */
+    public List<@Nullable Queues> queues() {
         return queues;
     }
 
-    ProtectionDomain domain() {
+    /** Returns the protection domain that the connections share. */
+    public ProtectionDomain domain() {
         return domain;
     }
 
@@ -145,7 +148,7 @@ final class ConnectionPool implements AutoCloseable {
     }
 
     /** Returns what the queue pair of a connection is made from. Its completions carry {@link #wrId}. */
-    QueuePairAttributes attributes(int connection) {
+    public QueuePairAttributes attributes(int connection) {
         Queues present = queues.get(connection / group);
         if (present == null) {
             int members = Math.min(group, connections - connection / group * group);
@@ -168,13 +171,13 @@ final class ConnectionPool implements AutoCloseable {
     }
 
     /** Counts a queue pair that was made, for the message when the next can't be. */
-    void made(QueuePair queuePair) {
+    public void made(QueuePair queuePair) {
         resources.push(queuePair);
         queuePairs++;
     }
 
     /** Says which limit keeps the next queue pair from being made. */
-    RuntimeException limit(RdmaException failure) {
+    public RuntimeException limit(RdmaException failure) {
         String reached = queuePairs + " of " + connections + " connections have their queue pairs on "
                 + device.deviceName() + ", the next is refused with " + failure.errnoName() + ": ";
         String cure;
@@ -190,20 +193,23 @@ final class ConnectionPool implements AutoCloseable {
         return new ScenarioException(Reason.HOST_NOT_READY, reached + cure, failure);
     }
 
-    static long wrId(int connection, int message) {
+    /** Returns the work request id of a message of a connection; both are counted from 0. */
+    public static long wrId(int connection, int message) {
         return (long) connection << 32 | message;
     }
 
-    static int connection(long wrId) {
+    /** Returns the connection of a {@linkplain #wrId work request id}. */
+    public static int connection(long wrId) {
         return (int) (wrId >>> 32);
     }
 
-    static int message(long wrId) {
+    /** Returns the message of a {@linkplain #wrId work request id}. */
+    public static int message(long wrId) {
         return (int) wrId;
     }
 
     /** Posts every receive of a connection. */
-    void postReceives(QueuePair queuePair, int connection) {
+    public void postReceives(QueuePair queuePair, int connection) {
         for (int done = 0; done < messages; ) {
             int count = Math.min(receives.capacity(), messages - done);
             for (int i = 0; i < count; i++) {
@@ -216,7 +222,7 @@ final class ConnectionPool implements AutoCloseable {
     }
 
     /** Posts some sends of a connection, which must have free slots. */
-    void postSends(QueuePair queuePair, int connection, int first, int count) {
+    public void postSends(QueuePair queuePair, int connection, int first, int count) {
         for (int done = 0; done < count; ) {
             int now = Math.min(sends.capacity(), count - done);
             for (int i = 0; i < now; i++) {
@@ -228,30 +234,34 @@ final class ConnectionPool implements AutoCloseable {
         }
     }
 
-    MemoryRegion region() {
+    /** Returns the memory of all connections. */
+    public MemoryRegion region() {
         return region;
     }
 
     /** Where the receive of a message begins, a datagram's with its route header. */
-    long receiveOffset(int connection, int message) {
+    public long receiveOffset(int connection, int message) {
         return ((long) connection * receiveSlots + message % receiveSlots) * received;
     }
 
-    long sendOffset(int connection, int message) {
+    /** Where in the {@linkplain #region() region} a message to send begins, in bytes. */
+    public long sendOffset(int connection, int message) {
         return (long) connections * receiveSlots * received
                 + ((long) connection * sendSlots + message % sendSlots) * size;
     }
 
-    MemorySegment received(int connection, int message) {
+    /** Returns the bytes that a message was received into, without a route header. */
+    public MemorySegment received(int connection, int message) {
         return region.bytes().asSlice(receiveOffset(connection, message) + received - size, size);
     }
 
-    MemorySegment toSend(int connection, int message) {
+    /** Returns the bytes of a message to send. */
+    public MemorySegment toSend(int connection, int message) {
         return region.bytes().asSlice(sendOffset(connection, message), size);
     }
 
     /** Closes something with the pool, before what was there earlier. */
-    <T extends AutoCloseable> T own(T resource) {
+    public <T extends AutoCloseable> T own(T resource) {
         resources.push(resource);
         return resource;
     }

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A role binds to {@link #source} before it connects, and {@linkplain #require(RoleContext, CmId) looks} at which device the
  * connection really got. Both do nothing where the role {@linkplain RoleContext#staysOnDevice() may} use any device.
  */
-final class DeviceBinding {
+public final class DeviceBinding {
 
     private DeviceBinding() {}
 
@@ -33,7 +33,7 @@ final class DeviceBinding {
      * @return the option's, or that of the device in the target's family; null where the routes decide: the role may use any
      *     device, the target is an address of the loopback interface, or the device has none of that family
      */
-    static @Nullable InetAddress source(RoleContext context, InetAddress target, @Nullable InetAddress given) {
+    public static @Nullable InetAddress source(RoleContext context, InetAddress target, @Nullable InetAddress given) {
         if (given != null || !context.staysOnDevice() || target.isLoopbackAddress() || target.isAnyLocalAddress()) {
             return given;
         }
@@ -46,7 +46,7 @@ final class DeviceBinding {
     }
 
     /** Returns {@link #source(RoleContext, InetAddress, InetAddress)} as text, for addresses that librdmacm looks up. */
-    static @Nullable String source(RoleContext context, Format format, String target, @Nullable String given) {
+    public static @Nullable String source(RoleContext context, Format format, String target, @Nullable String given) {
         if (given != null || !context.staysOnDevice()) {
             return given;
         }
@@ -68,7 +68,7 @@ final class DeviceBinding {
      * @param id an id whose address is resolved, or that of a request
      * @throws ScenarioException if it is on another one; names both
      */
-    static void require(RoleContext context, CmId id) {
+    public static void require(RoleContext context, CmId id) {
         if (!context.staysOnDevice() || !id.hasDevice()) {
             return;
         }
@@ -81,7 +81,7 @@ final class DeviceBinding {
      *
      * @throws ScenarioException if it is on another one; names both
      */
-    static void require(RoleContext context, QueuePair queuePair) {
+    public static void require(RoleContext context, QueuePair queuePair) {
         if (!context.staysOnDevice()) {
             return;
         }

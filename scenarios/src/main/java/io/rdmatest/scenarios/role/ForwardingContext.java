@@ -6,11 +6,12 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /** The context of a role, of which a part is to be different. */
-class ForwardingContext implements RoleContext {
+public class ForwardingContext implements RoleContext {
 
     private final RoleContext context;
 
-    ForwardingContext(RoleContext context) {
+    /** Forwards to another context what a subclass does not override. */
+    public ForwardingContext(RoleContext context) {
         this.context = context;
     }
 

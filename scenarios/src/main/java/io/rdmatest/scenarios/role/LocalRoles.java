@@ -161,7 +161,18 @@ public final class LocalRoles implements AutoCloseable {
         return runPair(() -> device, server, () -> device, client, timeout);
     }
 
-    static <A, B> Pair<A, B> runPair(
+    /**
+     * Runs the two sides of a scenario, each on its own device, until both ended.
+     *
+     * @param serverDevice the server's device, asked for when the server needs it
+     * @param server started first
+     * @param clientDevice the client's device, asked for when the client needs it
+     * @param client the other side
+     * @param timeout how long both may take together
+     * @return the results of both
+     * @throws RuntimeException the failure of the side that failed first
+     */
+    public static <A, B> Pair<A, B> runPair(
             Supplier<FabricDevice> serverDevice,
             Role<A> server,
             Supplier<FabricDevice> clientDevice,
@@ -194,7 +205,14 @@ public final class LocalRoles implements AutoCloseable {
         return start(name, () -> device, role);
     }
 
-    <R> Running<R> start(String name, Supplier<FabricDevice> device, Role<R> role) {
+    /**
+     * Starts a role whose messages go to and come from the caller.
+     *
+     * @param name for thread names and messages, such as {@code receiver-1}
+     * @param device the device to run on, asked for when the role needs it
+     * @param role the role
+     */
+    public <R> Running<R> start(String name, Supplier<FabricDevice> device, Role<R> role) {
         return start(new Running<>(name, device, role, new LinkedBlockingQueue<>(), new LinkedBlockingQueue<>()));
     }
 

@@ -66,7 +66,7 @@ public final class Payload {
      * @param where the side and operation, for the same
      * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
      */
-    static void verify(MemorySegment buffer, long datum, long message, String where) {
+    public static void verify(MemorySegment buffer, long datum, long message, String where) {
         long size = buffer.byteSize();
         long start = start(datum);
         for (long done = 0; done < size; done += PERIOD) {
@@ -83,7 +83,7 @@ public final class Payload {
     }
 
     /** Tells whether every byte of a message is as {@link #fill} writes it. */
-    static boolean isIntact(MemorySegment buffer, long message) {
+    public static boolean isIntact(MemorySegment buffer, long message) {
         long size = buffer.byteSize();
         long start = start(message);
         for (long done = 0; done < size; done += PERIOD) {

@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param sizeBytes -S
  * @param number which of the client's connections this is, from 0; -1 in a refusal
  */
-record PeerPlan(Program program, int connections, int messages, int sizeBytes, int number) {
+public record PeerPlan(Program program, int connections, int messages, int sizeBytes, int number) {
 
     /** Bytes on the wire; less than the 56 that a request over IP addresses can carry. */
     static final int LENGTH = 28;
@@ -24,12 +24,13 @@ record PeerPlan(Program program, int connections, int messages, int sizeBytes, i
     private static final byte VERSION = 1;
 
     /** Who speaks. */
-    enum Program {
+    public enum Program {
         UCMATOSE,
         UDADDY
     }
 
-    byte[] encode() {
+    /** Returns the plan as private data for the peer. */
+    public byte[] encode() {
         return ByteBuffer.allocate(LENGTH)
                 .put(MAGIC)
                 .put(VERSION)
@@ -43,7 +44,7 @@ record PeerPlan(Program program, int connections, int messages, int sizeBytes, i
     }
 
     /** Reads what a peer said; nothing if it is not one of ours. Private data is filled up with zeros on the way. */
-    static Optional<PeerPlan> decode(byte[] data) {
+    public static Optional<PeerPlan> decode(byte[] data) {
         if (data.length < LENGTH || !Arrays.equals(data, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             return Optional.empty();
         }
@@ -63,7 +64,7 @@ record PeerPlan(Program program, int connections, int messages, int sizeBytes, i
      * @param peer what the other side said
      * @return why they can't work together; nothing if they can
      */
-    Optional<ScenarioException> disagreement(PeerPlan peer) {
+    public Optional<ScenarioException> disagreement(PeerPlan peer) {
         if (peer.program != program) {
             return Optional.of(rejected("The peer runs another program: start the same one at both sides"));
         }
@@ -86,7 +87,7 @@ record PeerPlan(Program program, int connections, int messages, int sizeBytes, i
     }
 
     /** Which datum of {@link Payload} a message carries: no two of a run are the same. */
-    static long payload(int connection, int messages, int message, boolean fromServer) {
+    public static long payload(int connection, int messages, int message, boolean fromServer) {
         return ((long) connection * messages + message) * 2 + (fromServer ? 1 : 0);
     }
 }

@@ -136,7 +136,7 @@ public final class PingPongRoles {
     public record Pace(int unmeasured, @Nullable Duration atMost) {
 
         /** All round trips, all measured. */
-        static final Pace PLAIN = new Pace(0, null);
+        public static final Pace PLAIN = new Pace(0, null);
 
         /** Checks the number. */
         public Pace {

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
  * completion is undefined (ibv_poll_cq(3)). Polling allocates nothing. A wait that sleeps in the kernel arms the queue, polls
  * once more, and waits for the event.
  */
-final class Progress {
+public final class Progress {
 
     /** Set in the work request id of every receive. */
-    static final long RECEIVE = 1L << 62;
+    public static final long RECEIVE = 1L << 62;
 
     private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
     private static final int BATCH = 32;
@@ -75,7 +75,17 @@ final class Progress {
     /** The first receive that was flushed. */
     private @Nullable WorkCompletionException flushed;
 
-    Progress(
+    /**
+     * Follows a completion queue.
+     *
+     * @param context ends a wait if the scenario is given up
+     * @param queue the queue of one queue pair, or of several that one thread polls
+     * @param channel the queue's channel; may be null if waiting is {@link Waiting#POLLING}
+     * @param waiting how to wait
+     * @param receives how many receives can be posted at a time
+     * @param timeout how long each wait may take
+     */
+    public Progress(
             RoleContext context,
             CompletionQueue queue,
             @Nullable CompletionChannel channel,
@@ -97,27 +107,28 @@ final class Progress {
         receivedWithGrh = new boolean[slots];
     }
 
-    void endsWhen(BooleanSupplier condition) {
+    /** Sets what tells that the peer ended the connection: a wait for a receive then ends without one. */
+    public void endsWhen(BooleanSupplier condition) {
         ended = condition;
     }
 
     /** The signalled sends, writes, reads and atomics that completed so far. */
-    long sends() {
+    public long sends() {
         return sendsSeen;
     }
 
     /** The receives that completed so far, taken or not. */
-    long receives() {
+    public long receives() {
         return receivesSeen;
     }
 
     /** How often a wait went to sleep so far. */
-    long sleeps() {
+    public long sleeps() {
         return sleeps;
     }
 
     /** Takes what is there without waiting. */
-    void poll() {
+    public void poll() {
         take();
         if (flushed != null) {
             throw flushed;
@@ -125,7 +136,7 @@ final class Progress {
     }
 
     /** Waits until as many signalled requests completed, counted from the beginning. */
-    void awaitSends(long total) {
+    public void awaitSends(long total) {
         if (sendsSeen >= total) {
             return;
         }
@@ -157,14 +168,14 @@ final class Progress {
     }
 
     /** Waits for the next receive; afterwards the accessors describe it. */
-    void awaitReceive(String what) {
+    public void awaitReceive(String what) {
         if (!awaitReceiveOrEnd(what)) {
             throw lost(what);
         }
     }
 
     /** Waits for the next receive, or for the end of the connection: then false. */
-    boolean awaitReceiveOrEnd(String what) {
+    public boolean awaitReceiveOrEnd(String what) {
         if (receivesTaken == receivesSeen) {
             long deadline = Waits.deadline(timeout);
             for (int idle = 1; receivesTaken == receivesSeen; idle++) {
@@ -208,7 +219,7 @@ final class Progress {
     }
 
     /** Waits for the next receive for a time of its own; false if none came within it. */
-    boolean awaitReceiveWithin(Duration limit, String what) {
+    public boolean awaitReceiveWithin(Duration limit, String what) {
         if (receivesTaken == receivesSeen) {
             long deadline = Waits.deadline(limit);
             try {
@@ -235,7 +246,7 @@ final class Progress {
     }
 
     /** Waits until a byte of memory has a value, as a program does that polls the end of an RDMA WRITE. */
-    void awaitByte(MemorySegment memory, long offset, byte value, String what) {
+    public void awaitByte(MemorySegment memory, long offset, byte value, String what) {
         long deadline = Waits.deadline(timeout);
         for (int idle = 1; (byte) BYTE.getAcquire(memory, offset) != value; idle++) {
             if (take() > 0) {
@@ -256,33 +267,37 @@ final class Progress {
      * @param intact tells whether all bytes are as they have to be
      * @return false if they are not, although the peer ended the connection or the time is over: they never will be
      */
-    boolean awaitPlacement(BooleanSupplier intact) {
+    public boolean awaitPlacement(BooleanSupplier intact) {
         return Placement.await(intact, ended, context, PLACEMENT.compareTo(timeout) < 0 ? PLACEMENT : timeout);
     }
 
     /** The work request id of the taken receive, without {@link #RECEIVE}. */
-    long wrId() {
+    public long wrId() {
         return receivedIds[current] & ~RECEIVE;
     }
 
-    int byteLength() {
+    /** The bytes of the taken receive, a global route header included. */
+    public int byteLength() {
         return receivedLengths[current];
     }
 
-    int immediate() {
+    /** The immediate data of the taken receive, if it {@linkplain #hasImmediate() has} any. */
+    public int immediate() {
         return receivedImmediates[current];
     }
 
-    boolean hasImmediate() {
+    /** Whether the taken receive has immediate data. */
+    public boolean hasImmediate() {
         return receivedWithImmediate[current];
     }
 
-    int sourceQp() {
+    /** The number of the queue pair that sent the taken datagram. */
+    public int sourceQp() {
         return receivedSources[current];
     }
 
     /** Whether a datagram came with a global route header. */
-    boolean hasGrh() {
+    public boolean hasGrh() {
         return receivedWithGrh[current];
     }
 

@@ -12,13 +12,13 @@ import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** The exchange that replaces rdma_cm: one line of text each way, then one more when the queue pair can receive. */
-final class RawBringUp {
+public final class RawBringUp {
 
     private static final String READY = "ready";
     private static final String DONE = "done";
 
     /** The usual ones, but for a peer that is gone. */
-    static final RawConnection.Parameters PARAMETERS =
+    public static final RawConnection.Parameters PARAMETERS =
             RawConnection.Parameters.DEFAULT.withTimeout(RcLink.ACK_TIMEOUT, RcLink.RETRIES);
 
     private RawBringUp() {}
@@ -55,7 +55,7 @@ final class RawBringUp {
      * Waits for the other side to be done, as DISCONNECTED says it with rdma_cm: a queue pair that goes at once can't
      * acknowledge the peer's last packet once more.
      */
-    static void part(RoleContext context, Duration timeout) {
+    public static void part(RoleContext context, Duration timeout) {
         context.tell(DONE);
         String done = context.hear("end of the peer", timeout);
         if (!done.equals(DONE)) {
@@ -63,7 +63,8 @@ final class RawBringUp {
         }
     }
 
-    static String encode(RawAddress address, byte[] data) {
+    /** Returns an address and private data as a message for the peer. */
+    public static String encode(RawAddress address, byte[] data) {
         HexFormat hex = HexFormat.of();
         return String.join(
                 " ",
@@ -76,7 +77,8 @@ final class RawBringUp {
                 hex.formatHex(data));
     }
 
-    static RawAddress decode(String[] fields) {
+    /** Reads the address of a peer from the fields of its message. */
+    public static RawAddress decode(String[] fields) {
         return new RawAddress(
                 Gid.of(HexFormat.of().parseHex(fields[0])),
                 0,

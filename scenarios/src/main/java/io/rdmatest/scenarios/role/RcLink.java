@@ -34,12 +34,12 @@ import org.jspecify.annotations.Nullable;
  * <p>A link needs no thread. Thousands of them share one {@link EventChannel} or, without rdma_cm, one
  * {@link DeviceContext}: {@link #request} and {@link #begin} start connections that then come up all at once.
  */
-final class RcLink implements AutoCloseable {
+public final class RcLink implements AutoCloseable {
 
     private static final Duration RESOLVE = Duration.ofSeconds(2);
 
     /** Returns how long address and route resolution may take each: as in the C programs, and no longer than any wait. */
-    static Duration resolving(Duration anyWait) {
+    public static Duration resolving(Duration anyWait) {
         return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
     }
 
@@ -59,7 +59,7 @@ final class RcLink implements AutoCloseable {
     private static final Duration SLICE = Duration.ofMillis(50);
 
     /** What a connection is made of. */
-    record Spec(
+    public record Spec(
             BringUp bringUp,
             int sendDepth,
             int receiveDepth,
@@ -70,14 +70,14 @@ final class RcLink implements AutoCloseable {
             Duration timeout) {
 
         /** The capacities of rping(1): 16 sends, 2 receives, one RDMA READ at a time. */
-        static Spec rping(BringUp bringUp, Duration timeout) {
+        public static Spec rping(BringUp bringUp, Duration timeout) {
             return new Spec(bringUp, 16, 2, 0, 1, Waiting.POLLING_FIRST, false, timeout);
         }
     }
 
     /** Registers memory and posts receives before the peer can send; returns the private data for the peer. */
     @FunctionalInterface
-    interface Preparation {
+    public interface Preparation {
         byte[] prepare(RcLink link);
     }
 
@@ -93,8 +93,8 @@ final class RcLink implements AutoCloseable {
     private boolean disconnectedByPeer;
     private long connecting;
 
-    long resolveNanos;
-    long routeNanos;
+    private long resolveNanos;
+    private long routeNanos;
     long connectNanos;
     long disconnectNanos;
 
@@ -106,7 +106,7 @@ final class RcLink implements AutoCloseable {
     // ---- bringing up ----
 
     /** A listening id, and the channel on which its requests arrive. */
-    static final class Listener implements AutoCloseable {
+    public static final class Listener implements AutoCloseable {
 
         private final RoleContext context;
         private final EventChannel channel;
@@ -118,7 +118,16 @@ final class RcLink implements AutoCloseable {
             this.id = id;
         }
 
-        static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
+        /**
+         * Binds and listens.
+         *
+         * @param context whose device gives the address if there is none
+         * @param address the address to listen on; null for that of the device
+         * @param port the port; 0 for any that is free
+         * @param backlog how many requests may wait
+         * @throws io.rdmatest.RdmaException if the address or the port cannot be used
+         */
+        public static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
             EventChannel channel = EventChannel.create();
             try {
                 CmId id = channel.createId(PortSpace.TCP);
@@ -138,7 +147,8 @@ final class RcLink implements AutoCloseable {
             }
         }
 
-        CmId id() {
+        /** Returns the listening id. */
+        public CmId id() {
             return id;
         }
 
@@ -146,13 +156,18 @@ final class RcLink implements AutoCloseable {
             return channel;
         }
 
-        CmEvent awaitRequest(Duration timeout) {
+        /**
+         * Waits for the next request.
+         *
+         * @throws io.rdmatest.RdmaTimeoutException if none comes in time
+         */
+        public CmEvent awaitRequest(Duration timeout) {
             return awaitEvent(context, id, timeout, Cause.PEER_ABSENT, "connection request")
                     .require(CmEvent.Type.CONNECT_REQUEST);
         }
 
         /** Returns the next request, or empty if none comes in time. */
-        Optional<CmEvent> pollRequest(Duration timeout) {
+        public Optional<CmEvent> pollRequest(Duration timeout) {
             try {
                 CmEvent event = id.awaitEvent(timeout);
                 context.trace(event::toString);
@@ -169,7 +184,17 @@ final class RcLink implements AutoCloseable {
         }
     }
 
-    static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
+    /**
+     * Waits for the next event of an id, and ends early if the scenario is given up.
+     *
+     * @param context of the role that waits
+     * @param id the id, with a channel of its own
+     * @param timeout how long at most
+     * @param silence what it means if no event comes
+     * @param what is waited for, for the message
+     * @throws io.rdmatest.RdmaTimeoutException if no event comes in time
+     */
+    public static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
         long deadline = Waits.deadline(timeout);
         while (true) {
             context.checkCancelled();
@@ -187,7 +212,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Connects by rdma_cm. */
-    static RcLink connect(
+    public static RcLink connect(
             RoleContext context,
             Spec spec,
             @Nullable InetAddress source,
@@ -265,7 +290,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
-    static RcLink accept(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
+    public static RcLink accept(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
         RcLink link = begin(context, spec, request, preparation);
         try {
             link.awaitEstablished();
@@ -306,7 +331,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Connects without rdma_cm: both sides call this, and the text channel carries the addresses. */
-    static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
+    public static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
         return raw(context, spec, null, gid, preparation);
     }
 
@@ -399,7 +424,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Whether the peer has ended the connection; without rdma_cm nothing tells. */
-    boolean isDisconnected() {
+    public boolean isDisconnected() {
         if (id != null && !disconnectedByPeer) {
             Optional<CmEvent> event = id().pollEvent();
             if (event.isPresent()) {
@@ -417,26 +442,45 @@ final class RcLink implements AutoCloseable {
         return present(id, "rdma_cm id");
     }
 
-    ProtectionDomain domain() {
+    /** Returns the protection domain of the queue pair. */
+    public ProtectionDomain domain() {
         return present(domain, "protection domain");
     }
 
-    QueuePair queuePair() {
+    /** Returns the queue pair of the connection. */
+    public QueuePair queuePair() {
         return present(queuePair, "queue pair");
     }
 
-    Progress progress() {
+    /** Returns the completions of the queue pair. */
+    public Progress progress() {
         return present(progress, "completion queue");
     }
 
     /** Returns the largest message of the port, in bytes. */
-    long largestMessage() {
+    public long largestMessage() {
         CmId cm = id;
         int port = cm != null ? cm.port() : context.device().port();
         return domain().context().port(port).maxMessageSize();
     }
 
-    byte[] peerData() {
+    /** Returns how long address resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    public long resolveNanos() {
+        return resolveNanos;
+    }
+
+    /** Returns how long route resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    public long routeNanos() {
+        return routeNanos;
+    }
+
+    /** Returns how long it took from the request to the established connection, in nanoseconds; 0 at the side that listens. */
+    public long connectNanos() {
+        return connectNanos;
+    }
+
+    /** Returns the private data of the peer; empty if it sent none. */
+    public byte[] peerData() {
         return peerData.clone();
     }
 
@@ -444,11 +488,20 @@ final class RcLink implements AutoCloseable {
         peerData = data.clone();
     }
 
-    MemoryRegion register(long size, Access... access) {
+    /** Registers memory of this many bytes, which is deregistered when the link closes. */
+    public MemoryRegion register(long size, Access... access) {
         return own(domain().registerMemory(size, access));
     }
 
-    void postReceive(long number, MemoryRegion region, long offset, int length) {
+    /**
+     * Posts a receive.
+     *
+     * @param number comes back in {@link Progress#wrId}
+     * @param region the memory to receive into
+     * @param offset where in it, in bytes
+     * @param length the longest message that fits, in bytes
+     */
+    public void postReceive(long number, MemoryRegion region, long offset, int length) {
         SharedReceiveQueue srq = shared;
         if (srq != null) {
             srq.postReceive(number | Progress.RECEIVE, region, offset, length);
@@ -458,7 +511,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Ends the connection from this side and waits until the peer has followed. */
-    void disconnect() {
+    public void disconnect() {
         long start = System.nanoTime();
         if (id == null) {
             RawBringUp.part(context, spec.timeout());
@@ -470,7 +523,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Ends the connection from this side without waiting for the peer. */
-    void leave() {
+    public void leave() {
         CmId cm = id;
         if (cm == null) {
             return;
@@ -482,7 +535,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Waits for the peer to end the connection, and follows. */
-    void awaitDisconnect() {
+    public void awaitDisconnect() {
         if (id == null) {
             RawBringUp.part(context, spec.timeout());
             return;
@@ -492,7 +545,7 @@ final class RcLink implements AutoCloseable {
     }
 
     /** Waits until the peer has ended the connection; at once if there is no rdma_cm to tell. */
-    void awaitDisconnected() {
+    public void awaitDisconnected() {
         if (id != null && !disconnectedByPeer) {
             awaitEvent(context, id(), spec.timeout(), Cause.TIMEOUT, "DISCONNECTED")
                     .require(CmEvent.Type.DISCONNECTED);

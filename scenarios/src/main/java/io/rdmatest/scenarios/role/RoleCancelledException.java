@@ -9,7 +9,8 @@ public final class RoleCancelledException extends RuntimeException implements Ca
 
     private static final long serialVersionUID = 1L;
 
-    RoleCancelledException() {
+    /** Creates the exception. */
+    public RoleCancelledException() {
         super("The scenario was given up because another side of it failed");
     }
 

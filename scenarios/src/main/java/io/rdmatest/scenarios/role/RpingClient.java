@@ -63,9 +63,9 @@ final class RpingClient {
                     options.validate() ? returned : 0,
                     nanos,
                     latencies,
-                    link.resolveNanos,
-                    link.routeNanos,
-                    link.connectNanos);
+                    link.resolveNanos(),
+                    link.routeNanos(),
+                    link.connectNanos());
         }
     }
 

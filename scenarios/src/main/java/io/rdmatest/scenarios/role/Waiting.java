@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.role;
 
 /** How a side waits for completions. */
-enum Waiting {
+public enum Waiting {
     /** Polls until they are there, and yields its processor after a while. */
     POLLING,
 
