@@ -1,6 +1,11 @@
 package io.rdmatest.report;
 
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -8,7 +13,14 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
-import java.util.List;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import com.tngtech.archunit.library.dependencies.SliceRule;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class DependencyDirectionTests {
@@ -27,17 +39,33 @@ class DependencyDirectionTests {
     private static final String SCENARIOS = "io.rdmatest.scenarios..";
     private static final String REPORT = "io.rdmatest.report..";
 
+    private static final String ENGINE = "io.rdmatest.scenarios.engine..";
+    private static final String[] PROGRAMS = {
+        "io.rdmatest.scenarios.mckey..",
+        "io.rdmatest.scenarios.pairs..",
+        "io.rdmatest.scenarios.pingpong..",
+        "io.rdmatest.scenarios.rping..",
+        "io.rdmatest.scenarios.rstream..",
+        "io.rdmatest.scenarios.stream..",
+        "io.rdmatest.scenarios.ucmatose..",
+        "io.rdmatest.scenarios.udaddy.."
+    };
+    private static final String NODE = "io.rdmatest.scenarios.node..";
+
+    /** What the agent's jar has of the scenarios. */
+    private static final String[] AGENT =
+            Stream.concat(Stream.of(ENGINE, NODE), Stream.of(PROGRAMS)).toArray(String[]::new);
+
     private final JavaClasses classes = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             .importPackages("io.rdmatest");
 
     @Test
     void theModulesThatTheRulesSpeakOfAreThere() {
-        for (String module : List.of("io.rdmatest.ffi", "io.rdmatest.fabric", "io.rdmatest.junit")) {
-            assertThat(classes.stream().map(JavaClass::getPackageName))
-                    .as("classes in " + module)
-                    .contains(module);
-        }
+        Stream<String> modules = Stream.of("io.rdmatest.ffi", "io.rdmatest.fabric", "io.rdmatest.junit");
+        assertThat(classes.stream().map(JavaClass::getPackageName))
+                .containsAll(Stream.concat(modules, Stream.of(AGENT).map(name -> name.replaceFirst("\\.\\.$", "")))
+                        .toList());
         // The rules below hold only if they could also fail: this side does use both libraries.
         assertThat(catching(noClasses().should().dependOnClassesThat().resideInAPackage("io.qameta.allure..")))
                 .isInstanceOf(AssertionError.class);
@@ -87,6 +115,83 @@ class DependencyDirectionTests {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.qameta.allure..", REPORT)
                 .check(classes);
+    }
+
+    /**
+     * Each package of the scenarios is a slice. The bench borrows the C programs and the ports of the interoperability matrix,
+     * which itself knows the command line that runs the bench: that one circle is known.
+     */
+    @Test
+    void packagesOfTheScenariosAreFreeOfCycles() {
+        packagesOfTheScenarios()
+                .ignoreDependency(
+                        resideInAPackage("io.rdmatest.scenarios.bench"),
+                        resideInAPackage("io.rdmatest.scenarios.interop"))
+                .check(classes);
+        assertThat(catching(packagesOfTheScenarios())).isInstanceOf(AssertionError.class);
+    }
+
+    private static SliceRule packagesOfTheScenarios() {
+        return slices().assignedFrom(new SliceAssignment() {
+                    @Override
+                    public SliceIdentifier getIdentifierOf(JavaClass type) {
+                        return resideInAPackage(SCENARIOS).test(type)
+                                ? SliceIdentifier.of(type.getPackageName())
+                                : SliceIdentifier.ignore();
+                    }
+
+                    @Override
+                    public String getDescription() {
+                        return "packages of the scenarios";
+                    }
+                })
+                .should()
+                .beFreeOfCycles();
+    }
+
+    @Test
+    void theEngineKnowsNoProgramNorWhereRolesRun() {
+        noClasses()
+                .that()
+                .resideInAPackage(ENGINE)
+                .should()
+                .dependOnClassesThat(resideInAPackage(SCENARIOS).and(resideOutsideOfPackage(ENGINE)))
+                .check(classes);
+    }
+
+    @Test
+    void programsDoNotKnowWhereTheyRun() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(PROGRAMS)
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(NODE)
+                .check(classes);
+    }
+
+    /** Otherwise a role would fail on another node with a class that is missing. */
+    @Test
+    void whatRunsOnOtherNodesKnowsNothingThatStaysHere() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(AGENT)
+                .should()
+                .dependOnClassesThat(resideInAPackage(SCENARIOS)
+                        .and(resideOutsideOfPackages(AGENT))
+                        .or(resideInAnyPackage(EXTENSION, REPORT, "org.junit..", "picocli..")))
+                .check(classes);
+    }
+
+    @Test
+    void theJarOfTheAgentHasThesePackages() throws IOException {
+        String build = Files.readString(Path.of("..", "scenarios", "pom.xml"));
+
+        assertThat(Pattern.compile("<include>(io/rdmatest/scenarios/.*?)/\\*\\*</include>")
+                        .matcher(build)
+                        .results()
+                        .map(found -> found.group(1).replace('/', '.') + ".."))
+                .containsExactlyInAnyOrder(AGENT);
     }
 
     private Throwable catching(ArchRule rule) {

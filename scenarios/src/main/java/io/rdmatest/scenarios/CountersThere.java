@@ -2,10 +2,10 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.junit.RemoteCounters;
 import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.scenarios.node.CounterValues;
+import io.rdmatest.scenarios.node.NodeRoles;
+import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pairs.AtOnce;
-import io.rdmatest.scenarios.role.CounterValues;
-import io.rdmatest.scenarios.role.NodeRoles;
-import io.rdmatest.scenarios.role.Place;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

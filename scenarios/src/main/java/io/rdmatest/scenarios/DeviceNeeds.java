@@ -2,7 +2,7 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Transport;

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.role.BringUp;
+import io.rdmatest.scenarios.engine.BringUp;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.scenarios.pairs.Metric;
-import io.rdmatest.scenarios.role.PairRoles;
-import io.rdmatest.scenarios.role.PairRoles.Operation;
+import io.rdmatest.scenarios.pairs.PairRoles;
+import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;

@@ -2,11 +2,11 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.PingPongRoles;
-import io.rdmatest.scenarios.role.PingPongRoles.Operation;
-import io.rdmatest.scenarios.role.RpingOptions;
-import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.junit.ReportKeys;
-import io.rdmatest.scenarios.role.Place;
+import io.rdmatest.scenarios.node.Place;
 import java.lang.reflect.Executable;
 import java.util.LinkedHashMap;
 import java.util.List;

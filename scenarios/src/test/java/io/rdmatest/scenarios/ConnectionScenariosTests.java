@@ -3,8 +3,8 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.role.UcmatoseRoles.Attributes;
-import io.rdmatest.scenarios.role.UcmatoseRoles.Result;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles.Attributes;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles.Result;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

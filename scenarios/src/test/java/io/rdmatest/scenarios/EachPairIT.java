@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.role.PingPongRoles;
-import io.rdmatest.scenarios.role.PingPongRoles.Operation;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.scenarios.pairs.Metric;
-import io.rdmatest.scenarios.role.PairRoles.Operation;
+import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.bench;
 
 import io.rdmatest.scenarios.bench.RowResult.Pair;
+import io.rdmatest.scenarios.engine.RoleCancelledException;
 import io.rdmatest.scenarios.interop.CProgram;
-import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.bench;
 
 import io.rdmatest.scenarios.bench.PerftestContest.Kind;
-import io.rdmatest.scenarios.role.StreamRow;
+import io.rdmatest.scenarios.rstream.StreamRow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

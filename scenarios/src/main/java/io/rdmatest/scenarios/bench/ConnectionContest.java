@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.bench;
 
+import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.interop.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
-import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;

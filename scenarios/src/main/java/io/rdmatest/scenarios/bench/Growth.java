@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.bench;
 
 import io.rdmatest.scenarios.bench.GrowthResult.Point;
 import io.rdmatest.scenarios.bench.GrowthResult.Round;
-import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.engine.RoleCancelledException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

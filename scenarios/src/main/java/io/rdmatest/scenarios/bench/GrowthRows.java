@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.bench;
 
-import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.bench;
 
+import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.interop.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.role.RpingOptions;
-import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;

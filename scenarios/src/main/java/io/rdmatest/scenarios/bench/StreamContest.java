@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.bench;
 
+import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.interop.Ports;
-import io.rdmatest.scenarios.role.LocalRoles;
-import io.rdmatest.scenarios.role.RmaStreamOptions;
-import io.rdmatest.scenarios.role.RmaStreamRoles;
-import io.rdmatest.scenarios.role.Role;
-import io.rdmatest.scenarios.role.RstreamOptions;
-import io.rdmatest.scenarios.role.StreamRoles;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.StreamRoles;
+import io.rdmatest.scenarios.stream.RmaStreamOptions;
+import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.io.IOException;

@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.GidSelector;
-import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.engine.Fault;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;

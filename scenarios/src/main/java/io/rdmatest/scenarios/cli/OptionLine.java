@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.MckeyOptions;
-import io.rdmatest.scenarios.role.RmaStreamOptions;
-import io.rdmatest.scenarios.role.RpingOptions;
-import io.rdmatest.scenarios.role.RstreamOptions;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
-import io.rdmatest.scenarios.role.UdaddyOptions;
+import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.stream.RmaStreamOptions;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
+import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.rping.RpingOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.Addresses;
-import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.RpingOptions;
-import io.rdmatest.scenarios.role.RpingRoles;
+import io.rdmatest.scenarios.engine.Addresses;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.PrintWriter;
 import java.net.Inet4Address;
 import java.net.InetAddress;

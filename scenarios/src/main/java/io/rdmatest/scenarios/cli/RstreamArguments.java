@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo;
-import io.rdmatest.scenarios.role.RstreamOptions;
-import io.rdmatest.scenarios.role.RstreamOptions.Transport;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

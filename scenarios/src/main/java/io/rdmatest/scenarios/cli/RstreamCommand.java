@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.RstreamOptions;
-import io.rdmatest.scenarios.role.StreamRoles;
-import io.rdmatest.scenarios.role.StreamRow;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.StreamRoles;
+import io.rdmatest.scenarios.rstream.StreamRow;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.RmaStreamOptions;
+import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.util.ArrayList;

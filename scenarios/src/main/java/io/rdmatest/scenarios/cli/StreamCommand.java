@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.RmaStreamOptions;
-import io.rdmatest.scenarios.role.RmaStreamRoles;
-import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.stream.RmaStreamOptions;
+import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;

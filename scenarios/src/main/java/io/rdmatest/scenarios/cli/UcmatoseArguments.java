@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 

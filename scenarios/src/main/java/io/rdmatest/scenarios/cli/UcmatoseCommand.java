@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
-import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

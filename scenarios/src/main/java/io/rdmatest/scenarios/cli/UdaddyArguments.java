@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.scenarios.role.MckeyOptions;
-import io.rdmatest.scenarios.role.UdaddyOptions;
+import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.role.RoleContext;
-import io.rdmatest.scenarios.role.UdaddyOptions;
-import io.rdmatest.scenarios.role.UdaddyRoles;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.udaddy.UdaddyOptions;
+import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.RstreamOptions;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
 
 /**
  * One field of the interoperability matrix: a C program against the role of ours that talks to it, with certain options.

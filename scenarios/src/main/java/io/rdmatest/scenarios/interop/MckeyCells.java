@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.role.Delivery.Proof;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.MckeyOptions;
-import io.rdmatest.scenarios.role.MulticastRoles;
-import io.rdmatest.scenarios.role.MulticastRoles.Received;
-import io.rdmatest.scenarios.role.MulticastRoles.Sent;
+import io.rdmatest.scenarios.engine.Delivery.Proof;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.mckey.MulticastRoles;
+import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
+import io.rdmatest.scenarios.mckey.MulticastRoles.Sent;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;

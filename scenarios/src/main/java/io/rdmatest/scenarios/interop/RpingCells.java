@@ -1,13 +1,13 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.RpingOptions;
-import io.rdmatest.scenarios.role.RpingPattern;
-import io.rdmatest.scenarios.role.RpingRoles;
-import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rping.RpingPattern;
+import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;

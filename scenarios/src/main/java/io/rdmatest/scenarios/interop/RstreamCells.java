@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.RstreamOptions;
-import io.rdmatest.scenarios.role.StreamRoles;
-import io.rdmatest.scenarios.role.StreamRow;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.StreamRoles;
+import io.rdmatest.scenarios.rstream.StreamRow;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,11 +2,11 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.UcmatoseOptions;
-import io.rdmatest.scenarios.role.UcmatoseRoles;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;

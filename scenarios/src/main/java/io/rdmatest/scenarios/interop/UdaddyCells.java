@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.LocalRoles.Running;
-import io.rdmatest.scenarios.role.UdaddyOptions;
-import io.rdmatest.scenarios.role.UdaddyRoles;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.udaddy.UdaddyOptions;
+import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;

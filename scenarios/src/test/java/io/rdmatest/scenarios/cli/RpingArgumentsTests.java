@@ -3,9 +3,9 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.role.BringUp;
-import io.rdmatest.scenarios.role.Fault;
-import io.rdmatest.scenarios.role.RpingOptions;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.rping.RpingOptions;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;

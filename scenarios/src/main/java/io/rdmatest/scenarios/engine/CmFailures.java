@@ -1,0 +1,128 @@
+package io.rdmatest.scenarios.engine;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.RejectReason;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import java.util.Optional;
+
+/** Says in one sentence what an event or a call of the connection manager means to whoever started the role. */
+public final class CmFailures {
+
+    private CmFailures() {}
+
+    /**
+     * Explains an event that ends a connection attempt or a connection.
+     *
+     * @param event what came
+     * @param wanted what was awaited
+     * @param peer the peer as a person would name it, such as {@code 10.77.0.1 port 7471}
+     * @param cure what to do when a program at the peer says no
+     */
+    public static RuntimeException of(CmEvent event, CmEvent.Type wanted, String peer, String cure) {
+        UnexpectedCmEventException cause = new UnexpectedCmEventException(
+                wanted.cName(), event.type().cName(), event.status(), event.statusText(), event.privateData());
+        String because = event.statusText().isEmpty() ? "" : " (" + event.statusText() + ")";
+        return switch (event.type()) {
+            case REJECTED, UNREACHABLE -> {
+                Optional<RejectReason> reason = event.rejectReason();
+                if (reason.isEmpty()) {
+                    yield new ScenarioException(Reason.PEER_ABSENT, peer + " does not answer" + because, cause);
+                }
+                if (reason.get().nobodyListens()) {
+                    yield nobodyListens(peer, cause);
+                }
+                yield new ScenarioException(
+                        Reason.REJECTED,
+                        reason.get().byPeerProgram()
+                                ? "The program at " + peer + " rejects the connection: " + cure
+                                : "The connection to " + peer + " is rejected" + because,
+                        cause);
+            }
+            case ADDR_ERROR ->
+                event.errnoName().equals("ETIMEDOUT") ? noHost(peer, cause) : noRoute(peer + because, cause);
+            case ROUTE_ERROR -> noRoute(peer + because, cause);
+            case DEVICE_REMOVAL ->
+                new ScenarioException(Reason.HOST_NOT_READY, "The RDMA device was removed while it was in use", cause);
+            case DISCONNECTED ->
+                new ScenarioException(Reason.PEER_LOST, peer + " ended the connection in mid-transfer", cause);
+            case CONNECT_ERROR ->
+                new ScenarioException(
+                        Reason.PEER_LOST, "The connection to " + peer + " broke while it came up" + because, cause);
+            default -> cause;
+        };
+    }
+
+    private static ScenarioException nobodyListens(String peer, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "Nobody listens at " + peer
+                        + ": start the server first, and give both sides the same port and port space",
+                cause);
+    }
+
+    /**
+     * Explains why a request can't be sent. The kernel's own iWARP device connects TCP first, and its call fails where others
+     * bring the event REJECTED.
+     *
+     * @param failure of connect
+     * @param peer the peer as a person would name it
+     */
+    public static RuntimeException ofConnect(RdmaException failure, String peer) {
+        return failure.errnoName().equals("ECONNREFUSED") ? nobodyListens(peer, refusal(failure)) : failure;
+    }
+
+    /** Returns what the event would have said, if a request failed because of a refusal; else the failure itself. */
+    static RuntimeException refusal(RdmaException failure) {
+        return failure.errnoName().equals("ECONNREFUSED")
+                ? new UnexpectedCmEventException(
+                        CmEvent.Type.ESTABLISHED.cName(),
+                        CmEvent.Type.REJECTED.cName(),
+                        -failure.errno(),
+                        failure.getMessage(),
+                        new byte[0])
+                : failure;
+    }
+
+    private static ScenarioException noRoute(String peer, Throwable cause) {
+        return new ScenarioException(Reason.NO_ROUTE, "No RDMA route leads to " + peer, cause);
+    }
+
+    /**
+     * Says that a device leads towards a peer, and nobody answers for its address, or for the gateway's.
+     *
+     * @param peer the peer as a person would name it
+     */
+    public static ScenarioException noHost(String peer, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "No host, or no gateway to it, answers at " + peer
+                        + ": check that the host is up, and that the address is right",
+                cause);
+    }
+
+    /**
+     * Explains why an address can't be bound or resolved.
+     *
+     * @param failure of bind, address or route resolution
+     * @param address the address as a person would name it
+     */
+    public static RuntimeException ofAddress(RdmaException failure, String address) {
+        return switch (failure.errnoName()) {
+            case "ENODEV", "ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EAFNOSUPPORT" ->
+                new ScenarioException(
+                        Reason.NO_ROUTE,
+                        "No RDMA device of this host leads to " + address + " (" + failure.errnoName()
+                                + "): give an address on the network of an RDMA device, './rdmatest devices' lists them",
+                        failure);
+            case "EADDRINUSE" ->
+                new ScenarioException(
+                        Reason.HOST_NOT_READY,
+                        "The port of " + address
+                                + " is in use on this host: end the program that has it, or give another",
+                        failure);
+            default -> failure;
+        };
+    }
+}

@@ -1,0 +1,37 @@
+package io.rdmatest.scenarios.engine;
+
+import java.time.Duration;
+
+/** The checks of option records: each failure is one sentence that names the value and what is allowed. */
+public final class OptionRanges {
+
+    private OptionRanges() {}
+
+    /**
+     * Requires a number to be in its range.
+     *
+     * @param what the option, for the message
+     * @param value its value
+     * @param least the smallest that is allowed
+     * @param most the largest that is allowed
+     * @throws IllegalArgumentException if it is not; names the value and the range
+     */
+    public static void check(String what, long value, long least, long most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException("%s is %d: allowed are %d to %d".formatted(what, value, least, most));
+        }
+    }
+
+    /**
+     * Requires a timeout to be longer than nothing.
+     *
+     * @param what the option, for the message
+     * @param value its value
+     * @throws IllegalArgumentException if it is zero or negative
+     */
+    public static void checkTimeout(String what, Duration value) {
+        if (value.isZero() || value.isNegative()) {
+            throw new IllegalArgumentException("%s is %d ms: it must be more than 0".formatted(what, value.toMillis()));
+        }
+    }
+}

@@ -1,0 +1,600 @@
+package io.rdmatest.scenarios.engine;
+
+import io.rdmatest.Cause;
+import io.rdmatest.RdmaException;
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.cm.CmId;
+import io.rdmatest.cm.ConnectionParameters;
+import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.CompletionChannel;
+import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpState;
+import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.QueuePairAttributes;
+import io.rdmatest.verbs.SharedReceiveQueue;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One side of a reliable connection with everything on it, released in order by {@link #close}.
+ *
+ * <p>A link needs no thread. Thousands of them share one {@link EventChannel} or, without rdma_cm, one
+ * {@link DeviceContext}: {@link #request} and {@link #begin} start connections that then come up all at once.
+ */
+public final class RcLink implements AutoCloseable {
+
+    private static final Duration RESOLVE = Duration.ofSeconds(2);
+
+    /** Returns how long address and route resolution may take each: as in the C programs, and no longer than any wait. */
+    public static Duration resolving(Duration anyWait) {
+        return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
+    }
+
+    /**
+     * How often a request without answer is sent again. Soft-RoCE takes 7, the most that there is, for "without end": a peer
+     * that is gone would then show as a step that took too long, not as RETRY_EXC_ERR. So this is the most that ends anywhere.
+     */
+    static final int RETRIES = 6;
+
+    /**
+     * The ACK timeout, 4.096 us times 2 to this power: 1.1 s. The seven attempts then end within the 10 s that a step takes at
+     * most by default; with the 2.1 s of rdma_cm for soft-RoCE they would not. Without rdma_cm 67 ms are usual: with an end to
+     * the retries, a peer that stands still for half a second would lose its connections.
+     */
+    static final int ACK_TIMEOUT = 18;
+
+    private static final Duration SLICE = Duration.ofMillis(50);
+
+    /** What a connection is made of. */
+    public record Spec(
+            BringUp bringUp,
+            int sendDepth,
+            int receiveDepth,
+            int inline,
+            int depth,
+            Waiting waiting,
+            boolean sharedReceives,
+            Duration timeout) {
+
+        /** The capacities of rping(1): 16 sends, 2 receives, one RDMA READ at a time. */
+        public static Spec rping(BringUp bringUp, Duration timeout) {
+            return new Spec(bringUp, 16, 2, 0, 1, Waiting.POLLING_FIRST, false, timeout);
+        }
+    }
+
+    /** Registers memory and posts receives before the peer can send; returns the private data for the peer. */
+    @FunctionalInterface
+    public interface Preparation {
+        byte[] prepare(RcLink link);
+    }
+
+    private final RoleContext context;
+    private final Spec spec;
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private @Nullable CmId id;
+    private @Nullable ProtectionDomain domain;
+    private @Nullable QueuePair queuePair;
+    private @Nullable SharedReceiveQueue shared;
+    private @Nullable Progress progress;
+    private byte[] peerData = new byte[0];
+    private boolean disconnectedByPeer;
+    private long connecting;
+
+    private long resolveNanos;
+    private long routeNanos;
+    long connectNanos;
+    long disconnectNanos;
+
+    private RcLink(RoleContext context, Spec spec) {
+        this.context = context;
+        this.spec = spec;
+    }
+
+    // ---- bringing up ----
+
+    /** A listening id, and the channel on which its requests arrive. */
+    public static final class Listener implements AutoCloseable {
+
+        private final RoleContext context;
+        private final EventChannel channel;
+        private final CmId id;
+
+        private Listener(RoleContext context, EventChannel channel, CmId id) {
+            this.context = context;
+            this.channel = channel;
+            this.id = id;
+        }
+
+        /**
+         * Binds and listens.
+         *
+         * @param context whose device gives the address if there is none
+         * @param address the address to listen on; null for that of the device
+         * @param port the port; 0 for any that is free
+         * @param backlog how many requests may wait
+         * @throws io.rdmatest.RdmaException if the address or the port cannot be used
+         */
+        public static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
+            EventChannel channel = EventChannel.create();
+            try {
+                CmId id = channel.createId(PortSpace.TCP);
+                try {
+                    InetAddress local =
+                            address != null ? address : context.device().address();
+                    id.bind(new InetSocketAddress(local, port));
+                    id.listen(backlog);
+                    return new Listener(context, channel, id);
+                } catch (RuntimeException e) {
+                    id.close();
+                    throw e;
+                }
+            } catch (RuntimeException e) {
+                channel.close();
+                throw e;
+            }
+        }
+
+        /** Returns the listening id. */
+        public CmId id() {
+            return id;
+        }
+
+        EventChannel channel() {
+            return channel;
+        }
+
+        /**
+         * Waits for the next request.
+         *
+         * @throws io.rdmatest.RdmaTimeoutException if none comes in time
+         */
+        public CmEvent awaitRequest(Duration timeout) {
+            return awaitEvent(context, id, timeout, Cause.PEER_ABSENT, "connection request")
+                    .require(CmEvent.Type.CONNECT_REQUEST);
+        }
+
+        /** Returns the next request, or empty if none comes in time. */
+        public Optional<CmEvent> pollRequest(Duration timeout) {
+            try {
+                CmEvent event = id.awaitEvent(timeout);
+                context.trace(event::toString);
+                return Optional.of(event.require(CmEvent.Type.CONNECT_REQUEST));
+            } catch (RdmaTimeoutException e) {
+                return Optional.empty();
+            }
+        }
+
+        @Override
+        public void close() {
+            id.close();
+            channel.close();
+        }
+    }
+
+    /**
+     * Waits for the next event of an id, and ends early if the scenario is given up.
+     *
+     * @param context of the role that waits
+     * @param id the id, with a channel of its own
+     * @param timeout how long at most
+     * @param silence what it means if no event comes
+     * @param what is waited for, for the message
+     * @throws io.rdmatest.RdmaTimeoutException if no event comes in time
+     */
+    public static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
+        long deadline = Waits.deadline(timeout);
+        while (true) {
+            context.checkCancelled();
+            Duration left = Waits.remaining(deadline);
+            try {
+                CmEvent event = id.awaitEvent(left.compareTo(SLICE) < 0 ? left : SLICE);
+                context.trace(event::toString);
+                return event;
+            } catch (RdmaTimeoutException e) {
+                if (Waits.remaining(deadline).isZero()) {
+                    throw new RdmaTimeoutException(silence, what, timeout, "no event on " + id.describe());
+                }
+            }
+        }
+    }
+
+    /** Connects by rdma_cm. */
+    public static RcLink connect(
+            RoleContext context,
+            Spec spec,
+            @Nullable InetAddress source,
+            InetSocketAddress target,
+            Preparation preparation) {
+        RcLink link = request(context, spec, source, target, preparation);
+        try {
+            link.awaitAnswer();
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /** Asks for a connection; {@link #awaitAnswer} completes it. */
+    private static RcLink request(
+            RoleContext context,
+            Spec spec,
+            @Nullable InetAddress source,
+            InetSocketAddress target,
+            Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            EventChannel channel = link.own(EventChannel.create());
+            CmId id = link.own(channel.createId(PortSpace.TCP));
+            link.id = id;
+            Duration resolve = resolving(spec.timeout());
+            long start = System.nanoTime();
+            id.resolveAddress(DeviceBinding.source(context, target.getAddress(), source), target, resolve);
+            long resolved = System.nanoTime();
+            link.resolveNanos = resolved - start;
+            context.trace(() -> "address resolved: " + id.describe());
+            DeviceBinding.require(context, id);
+            link.setAckTimeout(id);
+            resolved = System.nanoTime();
+            id.resolveRoute(resolve);
+            link.routeNanos = System.nanoTime() - resolved;
+            context.trace(() -> "route resolved: " + id.describe());
+            link.createResources(id.context(), id);
+            byte[] privateData = preparation.prepare(link);
+            ConnectionParameters.Builder parameters = link.parameters(privateData);
+            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+                parameters.qpNumber(link.queuePair().number());
+            }
+            link.connecting = System.nanoTime();
+            try {
+                id.connect(parameters.build());
+            } catch (RdmaException e) {
+                throw CmFailures.refusal(e);
+            }
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /** Waits for the answer to a {@link #request}. A failure leaves the link to be closed by the caller. */
+    private void awaitAnswer() {
+        CmId cm = id();
+        CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
+        // The kernel is asked only where it matters: to list the devices takes a part of the time that is measured
+        // here.
+        if (spec.bringUp() == BringUp.EXTERNAL_QP
+                && !(answer.type() == CmEvent.Type.ESTABLISHED && cm.isConnectedByKernel())) {
+            answer.require(CmEvent.Type.CONNECT_RESPONSE);
+            moveExternal(cm);
+            cm.establish();
+        } else {
+            answer.require(CmEvent.Type.ESTABLISHED);
+        }
+        connectNanos = System.nanoTime() - connecting;
+        DeviceBinding.require(context, queuePair());
+        peerData = answer.privateData();
+        watchForDisconnect();
+    }
+
+    /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
+    public static RcLink accept(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
+        RcLink link = begin(context, spec, request, preparation);
+        try {
+            link.awaitEstablished();
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    /** Accepts a request; {@link #awaitEstablished} waits for the connection. */
+    private static RcLink begin(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            CmId id = link.own(request.id());
+            link.id = id;
+            link.peerData = request.privateData();
+            DeviceBinding.require(context, id);
+            link.createResources(id.context(), id);
+            byte[] privateData = preparation.prepare(link);
+            link.setAckTimeout(id);
+            ConnectionParameters.Builder parameters = link.parameters(privateData);
+            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+                link.moveExternal(id);
+                parameters.qpNumber(link.queuePair().number());
+            }
+            id.accept(parameters.build());
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    private void awaitEstablished() {
+        awaitEvent(context, id(), spec.timeout(), Cause.PEER_ABSENT, "ESTABLISHED after accepting")
+                .require(CmEvent.Type.ESTABLISHED);
+        DeviceBinding.require(context, queuePair());
+        watchForDisconnect();
+    }
+
+    /** Connects without rdma_cm: both sides call this, and the text channel carries the addresses. */
+    public static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
+        return raw(context, spec, null, gid, preparation);
+    }
+
+    /**
+     * Connects without rdma_cm. Several links are connected one after the other, in the same order on both sides.
+     *
+     * @param shared the device of several links, which outlives them; null to open it for this link alone
+     * @param gid the entry of the GID table to send from; null for that of the fabric
+     */
+    static RcLink raw(
+            RoleContext context,
+            Spec spec,
+            @Nullable DeviceContext shared,
+            @Nullable GidEntry gid,
+            Preparation preparation) {
+        RcLink link = new RcLink(context, spec);
+        try {
+            DeviceContext device =
+                    shared != null ? shared : link.own(context.device().open());
+            link.createResources(device, null);
+            RawBringUp.connect(
+                    context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
+            return link;
+        } catch (RuntimeException | Error e) {
+            throw link.abandon(e);
+        }
+    }
+
+    private void setAckTimeout(CmId cm) {
+        try {
+            cm.setAckTimeout(ACK_TIMEOUT);
+        } catch (RdmaException e) {
+            // A kernel without this option connects as well.
+            context.trace(() -> "the ACK timeout stays that of rdma_cm: " + e.getMessage());
+        }
+    }
+
+    private ConnectionParameters.Builder parameters(byte[] privateData) {
+        return ConnectionParameters.builder()
+                .privateData(privateData)
+                .responderResources(spec.depth())
+                .initiatorDepth(spec.depth())
+                .retryCount(RETRIES)
+                .rnrRetryCount(7);
+    }
+
+    private void createResources(DeviceContext device, @Nullable CmId cm) {
+        ProtectionDomain pd = own(device.allocateProtectionDomain());
+        domain = pd;
+        CompletionChannel channel = spec.waiting() == Waiting.POLLING ? null : own(device.createCompletionChannel());
+        int entries = spec.sendDepth() + spec.receiveDepth();
+        CompletionQueue queue = own(
+                channel == null
+                        ? device.createCompletionQueue(entries)
+                        : device.createCompletionQueue(entries, channel));
+        QueuePairAttributes.Builder attributes = QueuePairAttributes.builder(QpType.RC)
+                .sendQueue(queue)
+                .receiveQueue(queue)
+                .maxSendWr(spec.sendDepth())
+                .maxSendSge(1)
+                .maxReceiveSge(1)
+                .maxInline(spec.inline());
+        if (spec.sharedReceives()) {
+            SharedReceiveQueue srq = own(pd.createSharedReceiveQueue(spec.receiveDepth(), 1));
+            shared = srq;
+            attributes.srq(srq);
+        } else {
+            attributes.maxReceiveWr(spec.receiveDepth());
+        }
+        if (cm != null && spec.bringUp() == BringUp.RDMA_CM) {
+            queuePair = own(cm.createQueuePair(pd, attributes.build()));
+        } else {
+            QueuePair qp = own(pd.createQueuePair(attributes.build()));
+            queuePair = qp;
+            if (cm != null) {
+                qp.modify(cm.initQueuePairAttributes(QpState.INIT));
+            }
+        }
+        progress = new Progress(context, queue, channel, spec.waiting(), spec.receiveDepth(), spec.timeout());
+    }
+
+    private void moveExternal(CmId cm) {
+        queuePair().modify(cm.initQueuePairAttributes(QpState.INIT));
+        queuePair().modify(cm.initQueuePairAttributes(QpState.RTR));
+        queuePair().modify(cm.initQueuePairAttributes(QpState.RTS));
+    }
+
+    private void watchForDisconnect() {
+        progress().endsWhen(this::isDisconnected);
+    }
+
+    /** Whether the peer has ended the connection; without rdma_cm nothing tells. */
+    public boolean isDisconnected() {
+        if (id != null && !disconnectedByPeer) {
+            Optional<CmEvent> event = id().pollEvent();
+            if (event.isPresent()) {
+                context.trace(event.get()::toString);
+                event.get().require(CmEvent.Type.DISCONNECTED);
+                disconnectedByPeer = true;
+            }
+        }
+        return disconnectedByPeer;
+    }
+
+    // ---- use ----
+
+    CmId id() {
+        return present(id, "rdma_cm id");
+    }
+
+    /** Returns the protection domain of the queue pair. */
+    public ProtectionDomain domain() {
+        return present(domain, "protection domain");
+    }
+
+    /** Returns the queue pair of the connection. */
+    public QueuePair queuePair() {
+        return present(queuePair, "queue pair");
+    }
+
+    /** Returns the completions of the queue pair. */
+    public Progress progress() {
+        return present(progress, "completion queue");
+    }
+
+    /** Returns the largest message of the port, in bytes. */
+    public long largestMessage() {
+        CmId cm = id;
+        int port = cm != null ? cm.port() : context.device().port();
+        return domain().context().port(port).maxMessageSize();
+    }
+
+    /** Returns how long address resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    public long resolveNanos() {
+        return resolveNanos;
+    }
+
+    /** Returns how long route resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    public long routeNanos() {
+        return routeNanos;
+    }
+
+    /** Returns how long it took from the request to the established connection, in nanoseconds; 0 at the side that listens. */
+    public long connectNanos() {
+        return connectNanos;
+    }
+
+    /** Returns the private data of the peer; empty if it sent none. */
+    public byte[] peerData() {
+        return peerData.clone();
+    }
+
+    void peerData(byte[] data) {
+        peerData = data.clone();
+    }
+
+    /** Registers memory of this many bytes, which is deregistered when the link closes. */
+    public MemoryRegion register(long size, Access... access) {
+        return own(domain().registerMemory(size, access));
+    }
+
+    /**
+     * Posts a receive.
+     *
+     * @param number comes back in {@link Progress#wrId}
+     * @param region the memory to receive into
+     * @param offset where in it, in bytes
+     * @param length the longest message that fits, in bytes
+     */
+    public void postReceive(long number, MemoryRegion region, long offset, int length) {
+        SharedReceiveQueue srq = shared;
+        if (srq != null) {
+            srq.postReceive(number | Progress.RECEIVE, region, offset, length);
+        } else {
+            queuePair().postReceive(number | Progress.RECEIVE, region, offset, length);
+        }
+    }
+
+    /** Ends the connection from this side and waits until the peer has followed. */
+    public void disconnect() {
+        long start = System.nanoTime();
+        if (id == null) {
+            RawBringUp.part(context, spec.timeout());
+        } else {
+            leave();
+            awaitDisconnected();
+        }
+        disconnectNanos = System.nanoTime() - start;
+    }
+
+    /** Ends the connection from this side without waiting for the peer. */
+    public void leave() {
+        CmId cm = id;
+        if (cm == null) {
+            return;
+        }
+        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            queuePair().toError();
+        }
+        cm.disconnect();
+    }
+
+    /** Waits for the peer to end the connection, and follows. */
+    public void awaitDisconnect() {
+        if (id == null) {
+            RawBringUp.part(context, spec.timeout());
+            return;
+        }
+        awaitDisconnected();
+        leave();
+    }
+
+    /** Waits until the peer has ended the connection; at once if there is no rdma_cm to tell. */
+    public void awaitDisconnected() {
+        if (id != null && !disconnectedByPeer) {
+            awaitEvent(context, id(), spec.timeout(), Cause.TIMEOUT, "DISCONNECTED")
+                    .require(CmEvent.Type.DISCONNECTED);
+            disconnectedByPeer = true;
+        }
+    }
+
+    <T extends AutoCloseable> T own(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    private RuntimeException abandon(Throwable failure) {
+        try {
+            close();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
+        }
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) failure;
+    }
+
+    private static <T> T present(@Nullable T value, String what) {
+        if (value == null) {
+            throw new IllegalStateException("This connection has no " + what);
+        }
+        return value;
+    }
+
+    @Override
+    public void close() {
+        RuntimeException first = null;
+        // A queue pair that still works may write into memory that is about to go.
+        while (!resources.isEmpty()) {
+            try {
+                resources.pop().close();
+            } catch (Exception e) {
+                RuntimeException failure = e instanceof RuntimeException r ? r : new IllegalStateException(e);
+                if (first == null) {
+                    first = failure;
+                } else {
+                    first.addSuppressed(failure);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+}

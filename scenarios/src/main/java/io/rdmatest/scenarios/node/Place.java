@@ -1,0 +1,225 @@
+package io.rdmatest.scenarios.node;
+
+import io.rdmatest.NativeLibraryException;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.peer.Peer;
+import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.peer.PreparedClasses;
+import io.rdmatest.scenarios.engine.Addresses;
+import io.rdmatest.scenarios.engine.ForwardingContext;
+import io.rdmatest.scenarios.engine.Role;
+import java.io.File;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where roles run: in this JVM, in another process of this host, or on another node. One place takes any number of roles, one
+ * after the other or at once; closing it ends its process, if it has one of its own.
+ */
+public final class Place implements AutoCloseable {
+
+    /** How long a look at a device may take; the first one of a node loads most of the agent's classes. */
+    private static final Duration LOOK = Duration.ofMinutes(1);
+
+    private final String name;
+    private final Supplier<FabricDevice> device;
+    private final @Nullable Peer peer;
+    private final @Nullable Node node;
+    private final boolean owner;
+    private final Object looking = new Object();
+    private @Nullable NodeFacts facts;
+
+    private Place(String name, Supplier<FabricDevice> device, @Nullable Peer peer, @Nullable Node node, boolean owner) {
+        this.name = name;
+        this.device = device;
+        this.peer = peer;
+        this.node = node;
+        this.owner = owner;
+    }
+
+    /**
+     * Returns this JVM.
+     *
+     * @param device the device that roles use
+     */
+    public static Place here(FabricDevice device) {
+        return new Place(device.node().name(), () -> device, null, null, false);
+    }
+
+    /**
+     * Starts another JVM on this host, with this one's JDK and class path.
+     *
+     * @param node which device its roles use; how it is launched does not matter
+     * @param settings how long to wait
+     * @return the place, ready for roles
+     * @throws io.rdmatest.peer.PeerLostException if it does not come up
+     */
+    public static Place inChildProcess(Node node, PeerSettings settings) {
+        // Where this is a module, its path is the module path; the child has one for everything.
+        String classPath = Stream.of(
+                        System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
+                .filter(path -> !path.isEmpty())
+                .collect(Collectors.joining(File.pathSeparator));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                // Standard output belongs to the channel.
+                "-XX:+DisplayVMOutputToStderr",
+                "-Xlog:disable",
+                "-Xlog:all=warning:stderr",
+                "--enable-native-access=ALL-UNNAMED"));
+        if (System.getenv("RDMA_NODE") != null) {
+            // In an emulated machine the second compiler costs more than it saves, as its java knows by itself.
+            command.add("-XX:TieredStopAtLevel=1");
+        }
+        command.addAll(PreparedClasses.options());
+        command.addAll(List.of("-cp", classPath, RoleAgent.class.getName()));
+        return remote(Peer.start(node.name(), command, settings, RoleTypes.failures()), node);
+    }
+
+    /**
+     * Brings the agent to a node by its launch command and starts it there.
+     *
+     * @param node the node, with {@link Node#launch()}, {@link Node#java()} and {@link Node#environment()}; a node of this
+     *     host gets a process of its own. The {@linkplain Node#DEFAULT_JAVA default} stands for any suitable java there
+     * @param agent {@code rdmatest-agent.jar} on this host
+     * @param settings how long to wait
+     * @return the place, ready for roles
+     * @throws io.rdmatest.peer.PeerLostException if it does not come up; says what is missing there
+     */
+    public static Place on(Node node, Path agent, PeerSettings settings) {
+        String java = node.java().equals(Node.DEFAULT_JAVA) ? null : node.java();
+        return remote(
+                Peer.launch(
+                        node.name(), node.launch(), java, node.environment(), agent, settings, RoleTypes.failures()),
+                node);
+    }
+
+    private static Place remote(Peer peer, Node node) {
+        return remote(peer, node, true);
+    }
+
+    private static Place remote(Peer peer, Node node, boolean owner) {
+        return new Place(
+                node.name(),
+                () -> {
+                    throw new IllegalStateException("The device of node " + node.name() + " is not this JVM's");
+                },
+                peer,
+                node,
+                owner);
+    }
+
+    /**
+     * Returns the place on another device of the same node, a rail. It ends with this one, and need not be closed.
+     *
+     * @param rail the node on its rail
+     * @throws io.rdmatest.fabric.FabricException if the node is this host and has no such device
+     */
+    public Place onRail(Node rail) {
+        if (peer == null) {
+            return here(rail.resolve());
+        }
+        return remote(peer, rail, false);
+    }
+
+    /** Returns the node's name. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the agent that runs the roles; empty for this JVM. */
+    public Optional<Peer> peer() {
+        return Optional.ofNullable(peer);
+    }
+
+    Supplier<FabricDevice> device() {
+        return device;
+    }
+
+    /** Returns the command that runs another one on the node; empty for this host. */
+    public List<String> launch() {
+        return node == null ? List.of() : node.launch();
+    }
+
+    /** Returns the device of this JVM that roles here use; empty for another JVM. */
+    public Optional<FabricDevice> local() {
+        return peer == null ? Optional.of(device.get()) : Optional.empty();
+    }
+
+    /**
+     * Returns the device as it looks from the place; looked at once.
+     *
+     * @throws io.rdmatest.fabric.FabricException if the place has no such device
+     * @throws io.rdmatest.peer.PeerLostException if the place does not answer
+     */
+    public NodeFacts facts() {
+        synchronized (looking) {
+            NodeFacts known = facts;
+            if (known == null) {
+                try (NodeRoles roles = new NodeRoles()) {
+                    known = roles.start("look", this, new NodeFacts.Look()).join(LOOK);
+                }
+                facts = known;
+            }
+            return known;
+        }
+    }
+
+    /** Returns the IP address at which rdma_cm of other places reaches this one's device. */
+    public InetAddress address() {
+        InetAddress known = node == null ? null : node.address();
+        return known != null ? known : facts().address();
+    }
+
+    /** Not every role needs a device, such as one over TCP with an address given; the one that does says what is missing. */
+    private static @Nullable InetAddress addressOf(Place other) {
+        try {
+            return other.address();
+        } catch (FabricException | NativeLibraryException e) {
+            return null;
+        }
+    }
+
+    /**
+     * Returns what is to run in this JVM, so that the role runs here or there.
+     *
+     * @param other where the other side is; null if that is not known, or known to the role
+     */
+    <R> Role<R> placed(String title, Role<R> role, @Nullable Place other) {
+        InetAddress target = other == null || other == this ? null : addressOf(other);
+        if (peer != null && node != null) {
+            return new RemoteRun<>(title, peer, node, target, role);
+        }
+        return target == null
+                ? role
+                : context -> role.run(new ForwardingContext(context) {
+                    @Override
+                    public InetAddress peerAddress() {
+                        return Addresses.ofPeer(target, context::device);
+                    }
+                });
+    }
+
+    @Override
+    public void close() {
+        if (peer != null && owner) {
+            peer.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return peer == null ? name + " (this JVM)" : peer.describe();
+    }
+}

@@ -1,0 +1,134 @@
+package io.rdmatest.scenarios.node;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.peer.LineKind;
+import io.rdmatest.peer.Peer;
+import io.rdmatest.peer.RemoteRole;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.engine.RoleCancelledException;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.engine.Waits;
+import io.rdmatest.scenarios.rping.RpingRoles;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stands in this JVM for a role that runs on a node: its messages, lines, results and failures are the role's, and it ends when
+ * the role does.
+ *
+ * @param other where the node reaches the other side; null where that is on the same node
+ */
+record RemoteRun<R>(
+        String title, Peer peer, Node node, @Nullable InetAddress other, Role<R> role) implements Role<R> {
+
+    private static final Duration SLICE = Duration.ofMillis(20);
+    private static final Duration LONG = Duration.ofHours(1);
+
+    /** How long a role may take to notice that it is to end; less than whoever runs this one grants. */
+    private static final Duration GRACE = Duration.ofSeconds(12);
+
+    @Override
+    public R run(RoleContext context) {
+        RoleTypes.Type<? extends Role<R>, ?, R> type = RoleTypes.of(role);
+        RemoteRole remote =
+                peer.start(title, type.name(), type.write(role), RoleTypes.write(PlacedNode.of(node, other)));
+        Thread ears = Thread.ofPlatform()
+                .name(Thread.currentThread().getName() + "-to-" + node.name())
+                .daemon(true)
+                .start(() -> forward(context, remote));
+        try {
+            return type.readResult(await(context, remote).result());
+        } finally {
+            ears.interrupt();
+            join(ears);
+        }
+    }
+
+    private static void forward(RoleContext context, RemoteRole remote) {
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                remote.tell(context.hear("message for the role on the node", LONG));
+            } catch (RdmaTimeoutException e) {
+                // Nobody has to say anything.
+                continue;
+            } catch (RoleCancelledException e) {
+                return;
+            }
+        }
+    }
+
+    private RemoteRole.Done await(RoleContext context, RemoteRole remote) {
+        long deadline = 0;
+        boolean cancelled = false;
+        boolean interrupted = false;
+        try {
+            while (true) {
+                RemoteRole.@Nullable Event event;
+                try {
+                    event = remote.next(SLICE);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    continue;
+                }
+                switch (event) {
+                    case null -> {}
+                    case RemoteRole.Told told -> context.tell(told.text());
+                    case RemoteRole.Said said -> consumer(context, said.kind()).accept(said.text());
+                    case RemoteRole.Done done -> {
+                        return done;
+                    }
+                    case RemoteRole.Failed failed -> throw thrown(failed.failure());
+                }
+                if (!cancelled && (interrupted || context.isCancelled())) {
+                    cancelled = true;
+                    deadline = Waits.deadline(GRACE);
+                    remote.cancel();
+                }
+                if (cancelled && Waits.remaining(deadline).isZero()) {
+                    throw new IllegalStateException("The role " + title + " on " + peer.describe()
+                            + " did not end within " + GRACE.toSeconds() + " s after it was told to");
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private Consumer<String> consumer(RoleContext context, LineKind kind) {
+        boolean printed = kind == LineKind.PRINTED;
+        return switch (role) {
+            case RpingRoles.Server server -> printed ? server.printed() : server.traced();
+            case RpingRoles.Client client -> printed ? client.printed() : client.traced();
+            default -> text -> context.trace(() -> text);
+        };
+    }
+
+    /** Throws here what was thrown there; a suppressed exception says where it was thrown. */
+    private static RuntimeException thrown(Throwable failure) {
+        failure.setStackTrace(new Throwable().getStackTrace());
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return failure instanceof RuntimeException unchecked ? unchecked : new IllegalStateException(failure);
+    }
+
+    private static void join(Thread thread) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                thread.join();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

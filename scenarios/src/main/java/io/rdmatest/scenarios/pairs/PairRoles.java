@@ -1,0 +1,289 @@
+package io.rdmatest.scenarios.pairs;
+
+import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.scenarios.engine.ForwardingContext;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The measurement of a pair of nodes among many, from the client to the server: round trips of {@link PingPongRoles}, and streams of
+ * large and of small messages. Only summaries come back, and each side says which counters of its port increased meanwhile.
+ */
+public final class PairRoles {
+
+    /** The most queue pairs that a stream has. */
+    public static final int MOST_QUEUE_PAIRS = 64;
+
+    /** The largest message of a stream in bytes. */
+    public static final int LARGEST = 16 << 20;
+
+    /** How long a side waits for a message of the other side's agent; the first role of an agent loads its classes. */
+    private static final Duration START = Duration.ofMinutes(1);
+
+    /** What kinds of drivers report an active rate that no wire has. */
+    private static final Set<String> SOFTWARE = Set.of("rdma_rxe", "siw");
+
+    private static final PingPongRoles.Result NO_ROUND_TRIP = new PingPongRoles.Result(0, 0, new Histogram(3));
+
+    private PairRoles() {}
+
+    /** How a stream moves data. */
+    public enum Operation {
+        /** The client writes into the server's memory. */
+        WRITE,
+        /** The server reads from the client's memory. */
+        READ
+    }
+
+    /**
+     * What both sides must agree on, except for the timeout.
+     *
+     * @param latency the ping-pong; null for none
+     * @param pace how far the ping-pong goes
+     * @param operation how streams move data
+     * @param queuePairs how many connections a stream has, 1 to {@value #MOST_QUEUE_PAIRS}
+     * @param bandwidthSize bytes of a message of the stream that measures the bandwidth, up to {@value #LARGEST}; 0 for none
+     * @param rateSize bytes of a message of the stream that measures the message rate, up to {@value #LARGEST}; 0 for none
+     * @param time how long each stream is measured, above 0
+     * @param timeout how long to wait for any one step of a stream
+     * @param counters whether to read counters
+     */
+    public record Plan(
+            PingPongRoles.@Nullable Plan latency,
+            Pace pace,
+            Operation operation,
+            int queuePairs,
+            int bandwidthSize,
+            int rateSize,
+            Duration time,
+            Duration timeout,
+            boolean counters) {
+
+        /**
+         * Checks the ranges.
+         *
+         * @throws IllegalArgumentException if a number is out of its range
+         */
+        public Plan {
+            if (queuePairs < 1 || queuePairs > MOST_QUEUE_PAIRS) {
+                throw new IllegalArgumentException(
+                        "A stream has 1 to %d queue pairs, not %d".formatted(MOST_QUEUE_PAIRS, queuePairs));
+            }
+            if (bandwidthSize < 0 || bandwidthSize > LARGEST || rateSize < 0 || rateSize > LARGEST) {
+                throw new IllegalArgumentException("A message of a stream has up to %d bytes, not %d and %d"
+                        .formatted(LARGEST, bandwidthSize, rateSize));
+            }
+            if (!time.isPositive()) {
+                throw new IllegalArgumentException("A stream takes more time than " + time);
+            }
+        }
+
+        private boolean hasStreams() {
+            return bandwidthSize > 0 || rateSize > 0;
+        }
+    }
+
+    /**
+     * What a stream moved.
+     *
+     * @param messages how many messages
+     * @param bytes their payload
+     * @param nanos from the first request to the last completion; 0 if nothing was measured at this side
+     */
+    public record Moved(long messages, long bytes, long nanos) {
+
+        /** Nothing was measured at this side. */
+        public static final Moved NOTHING = new Moved(0, 0, 0);
+
+        /** Returns both together, one after the other. */
+        public Moved plus(Moved other) {
+            return new Moved(messages + other.messages, bytes + other.bytes, nanos + other.nanos);
+        }
+
+        /** Returns the payload in bit/s; NaN if nothing was measured at this side. */
+        public double bitsPerSecond() {
+            return nanos == 0 ? Double.NaN : bytes * 8e9 / nanos;
+        }
+
+        /** Returns the messages per second; NaN if nothing was measured at this side. */
+        public double messagesPerSecond() {
+            return nanos == 0 ? Double.NaN : messages * 1e9 / nanos;
+        }
+    }
+
+    /**
+     * The results of one side.
+     *
+     * @param iterations round trips, with those that were not measured
+     * @param bytesVerified bytes that arrived at this side and were compared
+     * @param count how many round trips were measured; 0 at the server
+     * @param p50 the median in nanoseconds
+     * @param p99 the 99th percentile in nanoseconds
+     * @param max the longest in nanoseconds
+     * @param bandwidth what the stream of large messages moved; nothing at the side that did not post its requests
+     * @param rate the same of the stream of small messages
+     * @param lineRate the active rate of the port in bit/s; 0 if it is not known, as of a device that is software
+     * @param increased by how much counters of the port increased, by their names
+     * @param unread why the counters were not read; null if they were, or were not asked for
+     */
+    public record Result(
+            int iterations,
+            long bytesVerified,
+            long count,
+            long p50,
+            long p99,
+            long max,
+            Moved bandwidth,
+            Moved rate,
+            long lineRate,
+            Map<String, Long> increased,
+            @Nullable String unread) {
+
+        /** Copies the counters. */
+        public Result {
+            increased = Map.copyOf(increased);
+        }
+    }
+
+    /**
+     * The side that data comes to.
+     *
+     * @param plan what is measured
+     */
+    public record Server(Plan plan) implements Role<Result> {
+
+        @Override
+        public Result run(RoleContext context) {
+            PingPongRoles.Plan latency = plan.latency();
+            return counted(
+                    context,
+                    plan,
+                    latency == null ? null : new PingPongRoles.Server(latency, plan.pace()),
+                    PairStream::accept);
+        }
+    }
+
+    /**
+     * The side that data comes from. It begins, and measures the round trips.
+     *
+     * @param plan what is measured
+     */
+    public record Client(Plan plan) implements Role<Result> {
+
+        @Override
+        public Result run(RoleContext context) {
+            PingPongRoles.Plan latency = plan.latency();
+            return counted(
+                    new PatientContext(context),
+                    plan,
+                    latency == null ? null : new PingPongRoles.Client(latency, plan.pace()),
+                    PairStream::connect);
+        }
+    }
+
+    /** Tells whether a driver is software, whose active rate is not that of the wire. */
+    public static boolean isSoftware(String driver) {
+        return SOFTWARE.contains(driver);
+    }
+
+    /** An agent that is slow to start says nothing about the fabric. */
+    private static final class PatientContext extends ForwardingContext {
+
+        PatientContext(RoleContext context) {
+            super(context);
+        }
+
+        @Override
+        public String hear(String what, Duration timeout) {
+            try {
+                return super.hear(what, START);
+            } catch (RdmaTimeoutException e) {
+                throw new ScenarioException(
+                        ScenarioException.Reason.HOST_NOT_READY,
+                        "The agent of the other side did not send the " + what + " within " + START.toSeconds() + " s",
+                        e);
+            }
+        }
+    }
+
+    private static Result counted(
+            RoleContext context,
+            Plan plan,
+            @Nullable Role<PingPongRoles.Result> pingPong,
+            BiFunction<RoleContext, Plan, PairStream> connection) {
+        Reading before = plan.counters() ? Reading.of(context) : Reading.NONE;
+        PingPongRoles.Result result = pingPong == null ? NO_ROUND_TRIP : pingPong.run(context);
+        Moved bandwidth = Moved.NOTHING;
+        Moved rate = Moved.NOTHING;
+        long verified = result.bytesVerified();
+        if (plan.hasStreams()) {
+            try (PairStream stream = connection.apply(context, plan)) {
+                if (plan.bandwidthSize() > 0) {
+                    bandwidth = stream.run(0, plan.bandwidthSize());
+                }
+                if (plan.rateSize() > 0) {
+                    rate = stream.run(1, plan.rateSize());
+                }
+                stream.finish();
+                verified += stream.bytesVerified();
+            }
+        }
+        Reading after = plan.counters() ? Reading.of(context) : Reading.NONE;
+        Histogram latencies = result.latencies();
+        return new Result(
+                result.iterations(),
+                verified,
+                latencies.getTotalCount(),
+                latencies.getValueAtPercentile(50),
+                latencies.getValueAtPercentile(99),
+                latencies.getMaxValue(),
+                bandwidth,
+                rate,
+                lineRate(context),
+                after.since(before),
+                before.unread() != null ? before.unread() : after.unread());
+    }
+
+    private static long lineRate(RoleContext context) {
+        String driver = context.device().environment().getOrDefault("driver", "");
+        return isSoftware(driver)
+                ? 0
+                : Math.round(context.device().portAttributes().rateGbps() * 1e9);
+    }
+
+    private record Reading(
+            Map<String, Long> values, @Nullable String unread) {
+
+        static final Reading NONE = new Reading(Map.of(), null);
+
+        static Reading of(RoleContext context) {
+            try {
+                Map<String, Long> values = context.device().counters();
+                return new Reading(values, values.isEmpty() ? "the device has none that can be read" : null);
+            } catch (RuntimeException e) {
+                return new Reading(Map.of(), e.getMessage() == null ? e.toString() : e.getMessage());
+            }
+        }
+
+        Map<String, Long> since(Reading before) {
+            Map<String, Long> increased = new TreeMap<>();
+            values.forEach((name, value) -> {
+                long by = value - before.values.getOrDefault(name, value);
+                if (by > 0) {
+                    increased.put(name, by);
+                }
+            });
+            return increased;
+        }
+    }
+}

@@ -1,0 +1,557 @@
+package io.rdmatest.scenarios.pingpong;
+
+import io.rdmatest.cm.CmEvent;
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.Payload;
+import io.rdmatest.scenarios.engine.Progress;
+import io.rdmatest.scenarios.engine.RcLink;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.engine.Waiting;
+import io.rdmatest.scenarios.rping.RpingMessage;
+import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.SendFlag;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A ping-pong over one operation of the verbs, every byte compared on the side where it arrives.
+ *
+ * <p>Messages alternate between two halves of each receive area: while one is being verified the next may already
+ * arrive, so that verifying stays out of the measured time.
+ */
+public final class PingPongRoles {
+
+    private static final SendFlag[] SIGNALED = {SendFlag.SIGNALED};
+    private static final SendFlag[] SIGNALED_INLINE = {SendFlag.SIGNALED, SendFlag.INLINE};
+    private static final byte FIRST_MARK = 1;
+    private static final int DEPTH = 1;
+
+    /** Longer ones count as this long: a histogram that grows would allocate while it measures. */
+    private static final long LONGEST_NANOS = TimeUnit.HOURS.toNanos(1);
+
+    private PingPongRoles() {}
+
+    /** The operation under test. */
+    public enum Operation {
+        /** SEND into a posted receive. */
+        SEND,
+        /** SEND with immediate data. */
+        SEND_WITH_IMMEDIATE,
+        /** RDMA WRITE; the peer polls the last byte of its memory, and then reads again until all bytes are there. */
+        WRITE,
+        /** RDMA WRITE with immediate data, which completes a receive at the peer. */
+        WRITE_WITH_IMMEDIATE,
+        /** RDMA READ out of the peer's memory; the peer does nothing. */
+        READ,
+        /** Atomic fetch and add on 8 bytes of the peer. */
+        FETCH_AND_ADD,
+        /** Atomic compare and swap on 8 bytes of the peer. */
+        COMPARE_AND_SWAP;
+
+        /** Whether the client works on the server's memory alone, and nothing comes back from the server. */
+        public boolean isOneSided() {
+            return compareTo(READ) >= 0;
+        }
+
+        /** Whether it needs a device with atomic operations. */
+        boolean isAtomic() {
+            return compareTo(FETCH_AND_ADD) >= 0;
+        }
+    }
+
+    /**
+     * What both sides must agree on.
+     *
+     * @param bringUp how the connection is made
+     * @param operation the operation
+     * @param size the size of a message in bytes; 8 for atomics
+     * @param iterations measured round trips or operations
+     * @param inline whether the data is copied into the work request
+     * @param sharedReceives whether receives are posted to a shared receive queue
+     * @param events whether to sleep on the completion channel instead of polling
+     * @param timeout how long to wait for any one step
+     * @param gid the GID of a raw connection; null for that of the fabric
+     */
+    public record Plan(
+            BringUp bringUp,
+            Operation operation,
+            int size,
+            int iterations,
+            boolean inline,
+            boolean sharedReceives,
+            boolean events,
+            Duration timeout,
+            @Nullable GidEntry gid) {
+
+        /** Checks the ranges. */
+        public Plan {
+            if (size < 1 || iterations < 1) {
+                throw new IllegalArgumentException(
+                        "Size and iterations are positive, not %d and %d".formatted(size, iterations));
+            }
+            if (operation.compareTo(Operation.FETCH_AND_ADD) >= 0 && size != Long.BYTES) {
+                throw new IllegalArgumentException("An atomic works on 8 bytes, not " + size);
+            }
+        }
+
+        /** Returns a polling plan over rdma_cm. */
+        public static Plan of(Operation operation, int size, int iterations, Duration timeout) {
+            return new Plan(BringUp.RDMA_CM, operation, size, iterations, false, false, false, timeout, null);
+        }
+
+        /** Returns this plan with the data inline. */
+        public Plan withInline() {
+            return new Plan(bringUp, operation, size, iterations, true, sharedReceives, events, timeout, gid);
+        }
+
+        /** Returns this plan with a shared receive queue. */
+        public Plan withSharedReceives() {
+            return new Plan(bringUp, operation, size, iterations, inline, true, events, timeout, gid);
+        }
+
+        /** Returns this plan driven by completion events. */
+        public Plan withEvents() {
+            return new Plan(bringUp, operation, size, iterations, inline, sharedReceives, true, timeout, gid);
+        }
+
+        /** Returns this plan over another kind of connection. */
+        public Plan by(BringUp way, @Nullable GidEntry entry) {
+            return new Plan(way, operation, size, iterations, inline, sharedReceives, events, timeout, entry);
+        }
+
+        private RcLink.Spec spec() {
+            // Events are what such a plan is about: none may be spared.
+            Waiting waiting = events ? Waiting.EVENTS : Waiting.POLLING;
+            return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, waiting, sharedReceives, timeout);
+        }
+    }
+
+    /**
+     * How far a ping-pong goes. Two-sided operations that complete a receive can do so.
+     *
+     * @param unmeasured round trips before those that are measured, at least 0: they load classes and fill caches. There are fewer
+     *     if they take half of the time
+     * @param atMost after which time no more round trips begin, once one was measured; null for never
+     */
+    public record Pace(int unmeasured, @Nullable Duration atMost) {
+
+        /** All round trips, all measured. */
+        public static final Pace PLAIN = new Pace(0, null);
+
+        /** Checks the number. */
+        public Pace {
+            if (unmeasured < 0) {
+                throw new IllegalArgumentException(
+                        "Round trips before the measured ones are not negative: " + unmeasured);
+            }
+        }
+    }
+
+    /**
+     * The results of one side.
+     *
+     * @param iterations round trips or operations, with those that were not measured
+     * @param bytesVerified bytes that arrived at this side and were compared
+     * @param latencies round trips (for one-sided operations: each operation) in nanoseconds; empty at the server
+     */
+    public record Result(int iterations, long bytesVerified, Histogram latencies) {}
+
+    /** The side that answers. */
+    public record Server(Plan plan, Pace pace) implements Role<Result> {
+
+        /** Does all round trips and measures each. */
+        public Server(Plan plan) {
+            this(plan, Pace.PLAIN);
+        }
+
+        @Override
+        public Result run(RoleContext context) {
+            Exchange exchange = new Exchange(plan, pace, "server");
+            if (plan.bringUp() == BringUp.RAW) {
+                try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
+                    Result result = exchange.serve(link);
+                    link.awaitDisconnect();
+                    return result;
+                }
+            }
+            try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
+                context.tell(Integer.toString(listener.id().localPort()));
+                CmEvent request = listener.awaitRequest(plan.timeout());
+                try (RcLink link = RcLink.accept(context, plan.spec(), request, exchange::prepare)) {
+                    Result result = exchange.serve(link);
+                    link.awaitDisconnect();
+                    return result;
+                }
+            }
+        }
+    }
+
+    /** The side that begins and measures. */
+    public record Client(Plan plan, Pace pace) implements Role<Result> {
+
+        /** Does all round trips and measures each. */
+        public Client(Plan plan) {
+            this(plan, Pace.PLAIN);
+        }
+
+        @Override
+        public Result run(RoleContext context) {
+            Exchange exchange = new Exchange(plan, pace, "client");
+            if (plan.bringUp() == BringUp.RAW) {
+                try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
+                    Result result = exchange.drive(link);
+                    link.disconnect();
+                    return result;
+                }
+            }
+            int port = Integer.parseInt(context.hear("port of the ping-pong server", plan.timeout()));
+            InetSocketAddress target = new InetSocketAddress(context.peerAddress(), port);
+            try (RcLink link = RcLink.connect(context, plan.spec(), null, target, exchange::prepare)) {
+                Result result = exchange.drive(link);
+                link.disconnect();
+                return result;
+            }
+        }
+    }
+
+    /** The memory of one side: two halves to send from, two to receive into, and a word for each side's end. */
+    private static final class Exchange {
+
+        private final Plan plan;
+        private final Pace pace;
+        private final String side;
+        private final Histogram latencies = new Histogram(LONGEST_NANOS, 3);
+        private @Nullable MemoryRegion out;
+        private @Nullable MemoryRegion in;
+        private @Nullable MemoryRegion control;
+        private final String what;
+        private long requests;
+        private long bytesVerified;
+
+        private Exchange(Plan plan, Pace pace, String side) {
+            if (!pace.equals(Pace.PLAIN) && (plan.operation().isOneSided() || plan.operation() == Operation.WRITE)) {
+                throw new IllegalArgumentException(plan.operation() + " has no other pace");
+            }
+            this.plan = plan;
+            this.pace = pace;
+            this.side = side;
+            this.what = plan.operation() + " at the " + side;
+        }
+
+        private byte[] prepare(RcLink link) {
+            // Only atomics ask for what some devices do not have.
+            Access[] access = plan.operation().isAtomic()
+                    ? new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC}
+                    : link.domain().context().allAccess();
+            // One byte more: the mark that a polled RDMA WRITE ends with, which is no part of the payload.
+            int slot = plan.size() + 1;
+            long area = (2L * slot + 7) / 8 * 8;
+            MemoryRegion source = link.register(area, access);
+            MemoryRegion sink = link.register(area, access);
+            out = source;
+            in = sink;
+            sink.fill((byte) 0);
+            if (plan.operation().isOneSided()) {
+                Payload.fill(sink.bytes().asSlice(0, plan.size()), 0);
+                if (plan.operation() != Operation.READ) {
+                    sink.bytes().set(ValueLayout.JAVA_LONG, 0, 0L);
+                }
+            }
+            if (plan.operation().isOneSided()) {
+                // What the client says at the end must not land in the memory that it worked on.
+                MemoryRegion last = link.register(Long.BYTES, Access.LOCAL_WRITE);
+                control = last;
+                link.postReceive(0, last, 0, Long.BYTES);
+            } else {
+                link.postReceive(0, sink, 0, slot);
+                link.postReceive(1, sink, slot, slot);
+            }
+            return new RpingMessage(sink.address(), sink.rkey(), Math.toIntExact(area)).toBytes();
+        }
+
+        private long number(int iteration, boolean toServer) {
+            return 2L * iteration + (toServer ? 0 : 1);
+        }
+
+        private Result drive(RcLink link) {
+            if (plan.operation().isOneSided()) {
+                return driveOneSided(link);
+            }
+            Duration atMost = pace.atMost();
+            long begin = System.nanoTime();
+            int i = 0;
+            for (; i < iterations(); i++) {
+                long spent = System.nanoTime() - begin;
+                if (atMost != null && latencies.getTotalCount() > 0 && spent >= atMost.toNanos()) {
+                    break;
+                }
+                fill(i, number(i, true));
+                long start = System.nanoTime();
+                post(link, i);
+                await(link, i);
+                if (i >= pace.unmeasured() || atMost != null && spent >= atMost.toNanos() / 2) {
+                    latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
+                }
+                awaitPlacement(link, i, number(i, false));
+                verify(i, number(i, false));
+                repost(link, i);
+                link.progress().awaitSends(requests);
+            }
+            return new Result(i, bytesVerified, latencies);
+        }
+
+        private Result serve(RcLink link) {
+            if (plan.operation().isOneSided()) {
+                return serveOneSided(link);
+            }
+            int i = 0;
+            for (; i < iterations(); i++) {
+                fill(i, number(i, false));
+                if (!awaitUnlessOver(link, i)) {
+                    break;
+                }
+                post(link, i);
+                awaitPlacement(link, i, number(i, true));
+                verify(i, number(i, true));
+                repost(link, i);
+                // A client that has its last answer says goodbye at once. Whether one that does was through, the next
+                // wait tells.
+                boolean ignored = link.progress().awaitSendsOrEnd(requests);
+            }
+            return new Result(i, bytesVerified, latencies);
+        }
+
+        private int iterations() {
+            return Math.addExact(plan.iterations(), pace.unmeasured());
+        }
+
+        private int slot(int iteration) {
+            return (iteration & 1) * (plan.size() + 1);
+        }
+
+        private static byte mark(int iteration) {
+            // Never what the half held before: two iterations earlier the mark was another one.
+            return (byte) (FIRST_MARK + (iteration / 2) % 100);
+        }
+
+        private MemorySegment slice(@Nullable MemoryRegion region, int iteration) {
+            return region(region).bytes().asSlice(slot(iteration), plan.size());
+        }
+
+        private void fill(int iteration, long number) {
+            Payload.fill(slice(out, iteration), number);
+            region(out).bytes().set(ValueLayout.JAVA_BYTE, slot(iteration) + plan.size(), mark(iteration));
+        }
+
+        private void post(RcLink link, int iteration) {
+            MemoryRegion source = region(out);
+            int slot = slot(iteration);
+            SendFlag[] flags = plan.inline() ? SIGNALED_INLINE : SIGNALED;
+            RemoteBuffer remote = remote(link);
+            switch (plan.operation()) {
+                case SEND -> link.queuePair().postSend(iteration, source, slot, plan.size(), flags);
+                case SEND_WITH_IMMEDIATE ->
+                    link.queuePair().postSendWithImmediate(iteration, source, slot, plan.size(), ~iteration, flags);
+                case WRITE ->
+                    link.queuePair()
+                            .postWrite(
+                                    iteration,
+                                    source,
+                                    slot,
+                                    plan.size() + 1,
+                                    remote.address + slot,
+                                    remote.rkey,
+                                    flags);
+                case WRITE_WITH_IMMEDIATE ->
+                    link.queuePair()
+                            .postWriteWithImmediate(
+                                    iteration,
+                                    source,
+                                    slot,
+                                    plan.size(),
+                                    remote.address + slot,
+                                    remote.rkey,
+                                    ~iteration,
+                                    flags);
+                case READ, FETCH_AND_ADD, COMPARE_AND_SWAP -> throw new IllegalStateException("one-sided");
+            }
+            requests++;
+        }
+
+        private void await(RcLink link, int iteration) {
+            Progress progress = link.progress();
+            if (plan.operation() == Operation.WRITE) {
+                progress.awaitByte(region(in).bytes(), slot(iteration) + plan.size(), mark(iteration), what);
+                return;
+            }
+            progress.awaitReceive(what);
+            check(progress, iteration);
+        }
+
+        /** A client that runs out of time says so by ending the connection. */
+        private boolean awaitUnlessOver(RcLink link, int iteration) {
+            if (pace.atMost() == null) {
+                await(link, iteration);
+                return true;
+            }
+            if (!link.progress().awaitReceiveOrEnd(what)) {
+                return false;
+            }
+            check(link.progress(), iteration);
+            return true;
+        }
+
+        private void check(Progress progress, int iteration) {
+            if (progress.byteLength() != plan.size()) {
+                throw new AssertionError("%s number %d at the %s has %d bytes instead of %d"
+                        .formatted(plan.operation(), iteration, side, progress.byteLength(), plan.size()));
+            }
+            boolean immediate = plan.operation() != Operation.SEND;
+            if (progress.hasImmediate() != immediate || immediate && progress.immediate() != ~iteration) {
+                throw new AssertionError("%s number %d at the %s: expected %s, got %s"
+                        .formatted(
+                                plan.operation(),
+                                iteration,
+                                side,
+                                immediate ? "immediate data " + ~iteration : "no immediate data",
+                                progress.hasImmediate() ? progress.immediate() : "none"));
+            }
+            if (progress.wrId() != (iteration & 1)) {
+                throw new AssertionError("Receives at the %s completed out of order: %d before %d"
+                        .formatted(side, progress.wrId(), iteration & 1));
+            }
+        }
+
+        private void repost(RcLink link, int iteration) {
+            if (plan.operation() != Operation.WRITE) {
+                link.postReceive(iteration & 1, region(in), slot(iteration), plan.size() + 1);
+            }
+        }
+
+        /** The mark at the end of an RDMA WRITE is a hint: a fabric with several paths may place it before what precedes it. */
+        private void awaitPlacement(RcLink link, int iteration, long number) {
+            if (plan.operation() == Operation.WRITE) {
+                MemorySegment data = slice(in, iteration);
+                // The verification finds what is still wrong then.
+                boolean ignored = link.progress().awaitPlacement(() -> Payload.isIntact(data, number));
+            }
+        }
+
+        private void verify(int iteration, long number) {
+            verify(slice(in, iteration), number, what);
+        }
+
+        private void verify(MemorySegment data, long number, String where) {
+            Payload.verify(data, number, where);
+            bytesVerified += data.byteSize();
+        }
+
+        private Result driveOneSided(RcLink link) {
+            MemoryRegion local = region(out);
+            MemorySegment data = local.bytes().asSlice(0, plan.size());
+            RemoteBuffer remote = remote(link);
+            long value = 0;
+            for (int i = 0; i < plan.iterations(); i++) {
+                local.fill((byte) 0x5a);
+                long start = System.nanoTime();
+                switch (plan.operation()) {
+                    case READ ->
+                        link.queuePair().postRead(i, local, 0, plan.size(), remote.address, remote.rkey, SIGNALED);
+                    case FETCH_AND_ADD ->
+                        link.queuePair().postFetchAndAdd(i, local, 0, remote.address, remote.rkey, i + 1L, SIGNALED);
+                    case COMPARE_AND_SWAP ->
+                        // Every fourth one compares with what is not there and must change nothing.
+                        link.queuePair()
+                                .postCompareAndSwap(
+                                        i,
+                                        local,
+                                        0,
+                                        remote.address,
+                                        remote.rkey,
+                                        misses(i) ? ~value : value,
+                                        swapValue(i),
+                                        SIGNALED);
+                    default -> throw new IllegalStateException("not one-sided");
+                }
+                link.progress().awaitSends(++requests);
+                latencies.recordValue(Math.min(System.nanoTime() - start, LONGEST_NANOS));
+                if (plan.operation() == Operation.READ) {
+                    verify(data, 0, "RDMA READ at the client");
+                } else {
+                    long before = data.get(ValueLayout.JAVA_LONG, 0);
+                    if (before != value) {
+                        throw new AssertionError("%s number %d returned 0x%x; the word was 0x%x"
+                                .formatted(plan.operation(), i, before, value));
+                    }
+                    bytesVerified += Long.BYTES;
+                    if (plan.operation() == Operation.FETCH_AND_ADD) {
+                        value += i + 1L;
+                    } else if (!misses(i)) {
+                        value = swapValue(i);
+                    }
+                }
+            }
+            MemoryRegion last = region(control);
+            last.bytes().set(ValueLayout.JAVA_LONG, 0, value);
+            link.queuePair().postSend(1, last, 0, Long.BYTES, SIGNALED);
+            link.progress().awaitSends(++requests);
+            return new Result(plan.iterations(), bytesVerified, latencies);
+        }
+
+        private static boolean misses(int iteration) {
+            return iteration % 4 == 3;
+        }
+
+        private static long swapValue(int iteration) {
+            return (iteration + 1L) * 0x9e3779b97f4a7c15L;
+        }
+
+        /** Waits for the client's last word and verifies the memory that it worked on. */
+        private Result serveOneSided(RcLink link) {
+            link.progress().awaitReceive("end of the client's operations");
+            MemorySegment target = region(in).bytes().asSlice(0, plan.size());
+            if (plan.operation() == Operation.READ) {
+                verify(target, 0, "source of RDMA READ at the server");
+            } else {
+                long expected = region(control).bytes().get(ValueLayout.JAVA_LONG, 0);
+                long actual = target.get(ValueLayout.JAVA_LONG, 0);
+                if (actual != expected) {
+                    throw new AssertionError("%s left 0x%x in the server's word; the client expects 0x%x"
+                            .formatted(plan.operation(), actual, expected));
+                }
+                bytesVerified += Long.BYTES;
+            }
+            return new Result(plan.iterations(), bytesVerified, latencies);
+        }
+
+        private record RemoteBuffer(long address, int rkey) {}
+
+        private @Nullable RemoteBuffer remoteBuffer;
+
+        private RemoteBuffer remote(RcLink link) {
+            RemoteBuffer known = remoteBuffer;
+            if (known == null) {
+                RpingMessage message = RpingMessage.readFrom(
+                        MemorySegment.ofArray(link.peerData()).asSlice(0, RpingMessage.SIZE));
+                known = new RemoteBuffer(message.address(), message.rkey());
+                remoteBuffer = known;
+            }
+            return known;
+        }
+
+        private static MemoryRegion region(@Nullable MemoryRegion region) {
+            if (region == null) {
+                throw new IllegalStateException("The memory is not registered yet");
+            }
+            return region;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+package io.rdmatest.scenarios.rstream;
+
+import io.rdmatest.RdmaException;
+import io.rdmatest.cm.AddressInfo;
+import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.cm.AddressInfo.Hints;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.engine.AddressTexts;
+import io.rdmatest.scenarios.engine.Addresses;
+import io.rdmatest.scenarios.engine.CmFailures;
+import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Where rstream(1) listens and connects, and what is said when that does not work. */
+final class StreamAddresses {
+
+    private static final byte[] ANY_IPV4 = new byte[4];
+    private static final byte[] ANY_IPV6 = new byte[16];
+
+    private final RoleContext context;
+    private final RstreamOptions options;
+
+    StreamAddresses(RoleContext context, RstreamOptions options) {
+        this.context = context;
+        this.options = options;
+    }
+
+    /** Whether librdmacm is to look the addresses up: on demand, and for a GID, which nothing else understands. */
+    boolean fromLibrary() {
+        return options.resolve() || options.addressFormat() == Format.GID;
+    }
+
+    InetSocketAddress toListenAt() {
+        String bind = options.bindAddress();
+        return new InetSocketAddress(
+                bind != null
+                        ? resolve(bind)
+                        : options.onDevice() ? context.device().address() : any(),
+                options.port());
+    }
+
+    /** Returns what librdmacm makes of the address to listen at. */
+    AddressInfo lookupToListenAt() {
+        String bind = options.bindAddress();
+        String node = bind != null ? bind : options.onDevice() ? ofDevice() : null;
+        return lookup(node, options.port(), true);
+    }
+
+    InetSocketAddress toConnectTo(int port) {
+        String server = options.serverAddress();
+        return new InetSocketAddress(server == null ? context.peerAddress() : resolve(server), port);
+    }
+
+    /** Returns what librdmacm makes of the server's address, with a route if there is an ibacm(8). */
+    AddressInfo lookupToConnectTo(int port) {
+        String server = options.serverAddress();
+        return lookup(server == null ? context.peerAddress().getHostAddress() : server, port, false);
+    }
+
+    /** Returns the client's own address and port, or null if it may have any. */
+    @Nullable
+    InetSocketAddress toConnectFrom(InetSocketAddress target) {
+        String bind = options.bindAddress();
+        if (bind != null) {
+            InetAddress own = resolve(bind);
+            AddressTexts.requireOneFamily(bind, own, text(target), target.getAddress());
+            return new InetSocketAddress(own, target.getPort());
+        }
+        return options.onDevice()
+                ? new InetSocketAddress(Addresses.ofFamily(context.device(), target.getAddress()), 0)
+                : null;
+    }
+
+    /** Returns what librdmacm makes of the client's own address, or null if it may have any. */
+    @Nullable
+    AddressInfo lookupToConnectFrom(int port) {
+        String bind = options.bindAddress();
+        if (bind != null) {
+            return lookup(bind, port, true);
+        }
+        return options.onDevice() && options.addressFormat() != Format.GID
+                ? lookup(context.device().address().getHostAddress(), 0, true)
+                : null;
+    }
+
+    private String ofDevice() {
+        return options.addressFormat() == Format.GID
+                ? context.device().gid().gid().toString()
+                : context.device().address().getHostAddress();
+    }
+
+    private AddressInfo lookup(@Nullable String node, int port, boolean passive) {
+        Hints hints = passive
+                ? Hints.passive(options.addressFormat(), PortSpace.TCP)
+                : Hints.active(options.addressFormat(), PortSpace.TCP);
+        return AddressInfo.lookup(node, Integer.toString(port), hints, options.timeout())
+                .getFirst();
+    }
+
+    private InetAddress any() {
+        try {
+            return InetAddress.getByAddress(options.addressFormat() == Format.IPV6 ? ANY_IPV6 : ANY_IPV4);
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException("An address of 4 or 16 bytes was refused", e);
+        }
+    }
+
+    private InetAddress resolve(String text) {
+        if (options.addressFormat() == Format.NAME) {
+            try {
+                return InetAddress.getByName(text);
+            } catch (UnknownHostException e) {
+                throw new ScenarioException(
+                        Reason.NO_ROUTE,
+                        "The host '%s' is unknown: check its spelling, or give its numeric address".formatted(text),
+                        e);
+            }
+        }
+        try {
+            InetAddress address = InetAddress.ofLiteral(text);
+            if (options.addressFormat() == Format.IP || address instanceof Inet6Address) {
+                return address;
+            }
+        } catch (IllegalArgumentException e) {
+            // Said below.
+        }
+        throw new ScenarioException(
+                Reason.NO_ROUTE,
+                "'%s' is no numeric %s address, which -f asks for: leave -f out to look names up"
+                        .formatted(text, options.addressFormat() == Format.IPV6 ? "IPv6" : "IP"));
+    }
+
+    static String text(InetSocketAddress address) {
+        String host = address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+    }
+
+    static ScenarioException noAnswer(String target, Duration timeout, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "%s did not answer within %d ms: start the rstream server there, or allow more time"
+                        .formatted(target, timeout.toMillis()),
+                cause);
+    }
+
+    static ScenarioException refused(InetSocketAddress target, Throwable cause) {
+        return refused(text(target), cause);
+    }
+
+    private static ScenarioException refused(String target, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_ABSENT,
+                "Nobody listens at %s: start the rstream server there, with the same transport".formatted(target),
+                cause);
+    }
+
+    /**
+     * Says why rconnect failed. It knows one refusal only, so that a server that is there and rejects seems absent.
+     *
+     * @param ip whether the target is an IP address, which every link layer has
+     */
+    static RuntimeException unreachable(String target, boolean ip, RdmaException failure) {
+        if (failure.isUnsupported()) {
+            // What the answer says is of no version that rsockets knows.
+            return ip && failure.call().equals("rconnect")
+                    ? new ScenarioException(
+                            Reason.REJECTED,
+                            "What listens at %s is no server of rsockets: start the rstream server there, or give its port"
+                                    .formatted(target),
+                            failure)
+                    : failure;
+        }
+        return switch (failure.errnoName()) {
+            case "ECONNREFUSED" -> refused(target, failure);
+            // Of this side's own port, not of the target's.
+            case "EADDRINUSE" -> failure;
+            default -> CmFailures.ofAddress(failure, target);
+        };
+    }
+
+    /** Says why a client can't be bound to its own address. */
+    static RuntimeException unbound(String own, RdmaException failure) {
+        return switch (failure.errnoName()) {
+            case "ENODEV", "EADDRNOTAVAIL" ->
+                new ScenarioException(
+                        Reason.NO_ROUTE,
+                        "No RDMA device of this host has the local address %s (%s): give one that does, './rdmatest devices' lists them"
+                                .formatted(own, failure.errnoName()),
+                        failure);
+            case "EADDRINUSE" ->
+                new ScenarioException(
+                        Reason.HOST_NOT_READY,
+                        "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave -b out, or use another port"
+                                .formatted(own),
+                        failure);
+            default -> failure;
+        };
+    }
+
+    static ScenarioException broken(String peer, Throwable cause) {
+        return new ScenarioException(
+                Reason.PEER_LOST,
+                "The connection to %s broke in mid-transfer (%s): look whether the peer still runs and what it says"
+                        .formatted(peer, cause.getMessage()),
+                cause);
+    }
+}

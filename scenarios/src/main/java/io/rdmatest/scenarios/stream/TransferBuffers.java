@@ -1,0 +1,63 @@
+package io.rdmatest.scenarios.stream;
+
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
+
+/**
+ * What one side of a stream sends from and receives into, for the thread that made it.
+ *
+ * <p>Of an arena: direct buffers are limited by the JVM's -XX:MaxDirectMemorySize, which is as large as its heap, to less than
+ * two of the largest transfers.
+ */
+final class TransferBuffers implements AutoCloseable {
+
+    private final Arena arena;
+    private final MemorySegment out;
+    private final MemorySegment in;
+
+    private TransferBuffers(Arena arena, SegmentAllocator memory, int sizeBytes) {
+        this.arena = arena;
+        this.out = memory.allocate(sizeBytes, Long.BYTES);
+        this.in = memory.allocate(sizeBytes, Long.BYTES);
+    }
+
+    /**
+     * Allocates both.
+     *
+     * @param sizeBytes the size of a transfer
+     * @throws ScenarioException if there is not as much memory
+     */
+    static TransferBuffers allocate(int sizeBytes) {
+        Arena arena = Arena.ofConfined();
+        return allocate(arena, arena, sizeBytes);
+    }
+
+    static TransferBuffers allocate(Arena arena, SegmentAllocator memory, int sizeBytes) {
+        try {
+            return new TransferBuffers(arena, memory, sizeBytes);
+        } catch (OutOfMemoryError e) {
+            arena.close();
+            throw new ScenarioException(
+                    Reason.HOST_NOT_READY,
+                    "This host has no memory for two transfers of %d bytes, one to send and one to receive: give both sides a smaller -S, or this host more memory"
+                            .formatted(sizeBytes),
+                    e);
+        }
+    }
+
+    MemorySegment out() {
+        return out;
+    }
+
+    MemorySegment in() {
+        return in;
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

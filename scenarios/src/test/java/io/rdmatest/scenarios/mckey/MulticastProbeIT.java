@@ -1,0 +1,77 @@
+package io.rdmatest.scenarios.mckey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import java.net.InetAddress;
+import java.time.Duration;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A group that delivers only after a while, as behind a switch that learns its members. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExclusiveDevice
+class MulticastProbeIT {
+
+    private static final Duration STEP = Duration.ofSeconds(30);
+
+    private FabricDevice device;
+
+    @BeforeEach
+    void resolve() {
+        device = Fabric.load("auto").local().resolve();
+    }
+
+    private static MckeyOptions options() {
+        return MckeyOptions.defaults()
+                .withGroup(InetAddress.ofLiteral("239.77.0.42"))
+                .withMessages(1)
+                .withTimeout(STEP);
+    }
+
+    /** The first messages are lost: nobody is a member yet. Nothing of them is judged. */
+    @Test
+    void probesAreSentUntilOneArrives() {
+        try (LocalRoles roles = new LocalRoles()) {
+            Running<Long> sender = roles.start("sender", device, new MulticastRoles.ProbeSender(options()));
+            assertThat(sender.hear("joining the group", STEP)).startsWith("joined");
+            Running<Boolean> receiver = roles.start("receiver", device, new MulticastRoles.ProbeReceiver(options()));
+            assertThat(receiver.hear("joining the group", STEP)).startsWith("joined");
+            assertThat(receiver.hear("the first message", STEP)).isEqualTo("heard");
+            sender.tell("heard");
+            long probes = Long.parseLong(sender.hear("the number of probes", STEP));
+            // One alone can only have been sent before the receiver was there.
+            assertThat(probes).isGreaterThan(1);
+            sender.tell("end");
+            receiver.tell("end");
+            assertThat(sender.join(STEP)).isEqualTo(probes);
+            assertThat(receiver.join(STEP)).isTrue();
+        }
+    }
+
+    @Test
+    void aGroupThatNeverDeliversIsNamed() {
+        Throwable failure = catchThrowable(() -> {
+            try (LocalRoles roles = new LocalRoles()) {
+                roles.start(
+                                "receiver",
+                                device,
+                                new MulticastRoles.ProbeReceiver(options().withTimeout(Duration.ofSeconds(1))))
+                        .join(STEP);
+            }
+        });
+        assertThat(failure)
+                .isInstanceOfSatisfying(
+                        ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT))
+                .hasMessageContaining("The group 239.77.0.42 did not deliver")
+                .hasMessageContaining("snooping");
+    }
+}

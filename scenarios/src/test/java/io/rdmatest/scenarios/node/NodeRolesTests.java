@@ -1,0 +1,264 @@
+package io.rdmatest.scenarios.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Promises;
+import io.rdmatest.peer.PeerLostException;
+import io.rdmatest.peer.PeerSettings;
+import io.rdmatest.peer.RemoteOrigin;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.LocalRoles.Pair;
+import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
+import io.rdmatest.scenarios.rstream.StreamRoles;
+import java.io.File;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Roles in other processes of a host without a device: a stream over TCP needs none. */
+@Timeout(180)
+class NodeRolesTests {
+
+    private static final Duration STEP = Duration.ofSeconds(30);
+    private static final Duration SCENARIO = Duration.ofSeconds(90);
+
+    /** On a host that runs many tests at once, a process may wait for seconds before it runs. */
+    private static final PeerSettings SETTINGS =
+            PeerSettings.defaults().withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(45));
+
+    private static final AtomicInteger NAMES = new AtomicInteger();
+
+    private final String a = "a" + NAMES.incrementAndGet();
+    private final String b = "b" + NAMES.incrementAndGet();
+
+    private static Node node(String name, String... launch) {
+        return new Node("test", name, Node.AUTO, 0, GidSelector.AUTO, null, List.of(launch));
+    }
+
+    private static Place child(String name) {
+        return Place.inChildProcess(node(name), SETTINGS);
+    }
+
+    private static RstreamOptions options() {
+        return RstreamOptions.defaults()
+                .withTransport(Transport.TCP)
+                .withOnDevice(false)
+                .withServerAddress("127.0.0.1")
+                .withBindAddress("127.0.0.1")
+                .withPort(0)
+                .withSizeBytes(10_000)
+                .withIterations(20)
+                .withTransfers(5)
+                .withVerify(true)
+                .withFirstWait(STEP)
+                .withTimeout(STEP);
+    }
+
+    /** The client's own port is any. */
+    private static RstreamOptions clientOptions() {
+        return options().withBindAddress(null);
+    }
+
+    private void nothingIsLeft() {
+        assertThat(Thread.getAllStackTraces().keySet().stream()
+                        .map(Thread::getName)
+                        .filter(name -> name.startsWith("rdma-peer-" + a + "-")
+                                || name.startsWith("rdma-peer-" + b + "-")
+                                || name.endsWith("-to-" + a)
+                                || name.endsWith("-to-" + b)))
+                .isEmpty();
+    }
+
+    private static void verified(Pair<StreamRoles.Result, StreamRoles.Result> results) {
+        long payload = 20L * 5 * 10_000;
+        assertThat(results.server().bytesVerified()).isGreaterThanOrEqualTo(payload);
+        assertThat(results.client().bytesVerified()).isGreaterThanOrEqualTo(payload);
+        assertThat(results.client().timings().getFirst().nanos()).isPositive();
+        assertThat(results.client().timings().getFirst().latency()).isNotNull();
+    }
+
+    @Test
+    void bothSidesOfAStreamInProcessesOfTheirOwn() {
+        try (Place here = child(a);
+                Place there = child(b)) {
+            verified(NodeRoles.runPair(
+                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(clientOptions()), SCENARIO));
+            // The same processes once more, with the sides exchanged.
+            verified(NodeRoles.runPair(
+                    here, new StreamRoles.Server(options()), there, new StreamRoles.Client(clientOptions()), SCENARIO));
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void bothSidesInOneProcess() {
+        try (Place there = child(b)) {
+            verified(NodeRoles.runPair(
+                    there,
+                    new StreamRoles.Server(options()),
+                    there,
+                    new StreamRoles.Client(clientOptions()),
+                    SCENARIO));
+        }
+    }
+
+    @Test
+    void aNodeIsReachedByItsCommand(@TempDir Path folder) throws Exception {
+        Path jar = folder.resolve("agent.jar");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, RoleAgent.class.getName());
+        manifest.getMainAttributes()
+                .put(
+                        Attributes.Name.CLASS_PATH,
+                        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                                .map(entry -> Path.of(entry).toUri().toString())
+                                .collect(Collectors.joining(" ")));
+        try (OutputStream out = Files.newOutputStream(jar);
+                JarOutputStream entries = new JarOutputStream(out, manifest)) {
+            entries.finish();
+        }
+        Path java = Files.createSymbolicLink(
+                folder.resolve("java-of-" + b), Path.of(System.getProperty("java.home"), "bin", "java"));
+        Node launched = new Node(
+                "test",
+                b,
+                Node.AUTO,
+                0,
+                GidSelector.AUTO,
+                null,
+                "",
+                List.of("env", "WHATEVER=launches"),
+                Promises.NONE,
+                Map.of(),
+                java.toString(),
+                Map.of("OF_NODE", b),
+                null);
+        try (Place there = Place.on(launched, jar, SETTINGS);
+                Place here = Place.on(node(a), jar, SETTINGS)) {
+            long pid = there.peer().orElseThrow().pid();
+            assertThat(pid).isNotEqualTo(here.peer().orElseThrow().pid());
+            assertThat(Files.readString(Path.of("/proc", Long.toString(pid), "cmdline")))
+                    .startsWith(java.toString());
+            assertThat(Files.readString(Path.of("/proc", Long.toString(pid), "environ"))
+                            .split("\0"))
+                    .contains("WHATEVER=launches", "OF_NODE=" + b);
+            verified(NodeRoles.runPair(
+                    there, new StreamRoles.Server(options()), here, new StreamRoles.Client(clientOptions()), SCENARIO));
+        }
+        nothingIsLeft();
+    }
+
+    @Test
+    void messagesGoToAndComeFromTheCaller() {
+        try (Place there = child(b);
+                NodeRoles roles = new NodeRoles()) {
+            Running<StreamRoles.Result> server = roles.start("server", there, new StreamRoles.Server(options()));
+            Running<StreamRoles.Result> client = roles.start("client", there, new StreamRoles.Client(clientOptions()));
+            client.tell(server.hear("port", STEP));
+
+            assertThat(client.join(STEP).bytesVerified()).isPositive();
+            assertThat(server.join(STEP).connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void aRoleThatIsGivenUpEndsOnItsNode() {
+        try (Place there = child(b)) {
+            try (NodeRoles roles = new NodeRoles()) {
+                roles.start("server", there, new StreamRoles.Server(options())).hear("port", STEP);
+            }
+            assertThat(there.peer().orElseThrow().isAlive()).isTrue();
+            verified(NodeRoles.runPair(
+                    there,
+                    new StreamRoles.Server(options()),
+                    there,
+                    new StreamRoles.Client(clientOptions()),
+                    SCENARIO));
+        }
+    }
+
+    // ---- failures ----
+
+    @Test
+    void wrongDataIsTheFailureOfTheSideThatSawIt() {
+        try (Place here = child(a);
+                Place there = child(b)) {
+            Throwable failure = catchThrowable(() -> NodeRoles.runPair(
+                    there,
+                    new StreamRoles.Server(options()),
+                    here,
+                    new StreamRoles.Client(clientOptions().withFault(Fault.FLIP_PAYLOAD_BYTE)),
+                    SCENARIO));
+
+            assertThat(failure).isInstanceOf(PayloadMismatchError.class).hasMessageContaining("wrong byte at offset");
+            assertThat(origin(failure).node()).startsWith(b);
+            assertThat(origin(failure).stack()).contains("StreamRoles");
+        }
+    }
+
+    @Test
+    void aFailureKeepsItsReasonAndBringsTheDiagnosis() {
+        try (Place there = child(b);
+                NodeRoles roles = new NodeRoles()) {
+            Running<StreamRoles.Result> server = roles.start(
+                    "server", there, new StreamRoles.Server(options().withFirstWait(Duration.ofMillis(200))));
+            Throwable failure = catchThrowable(() -> server.join(STEP));
+
+            assertThat(failure)
+                    .isInstanceOf(ScenarioException.class)
+                    .hasMessageContaining("No rstream client connected");
+            assertThat(((ScenarioException) failure).reason()).isEqualTo(Reason.PEER_ABSENT);
+            assertThat(origin(failure).diagnosis())
+                    .contains("device: the role did not get as far as to use one", "kernel log since the role began");
+        }
+    }
+
+    @Test
+    void aNodeThatDiesEndsTheScenarioAndIsNamed() {
+        try (Place here = child(a);
+                Place there = child(b)) {
+            try (NodeRoles roles = new NodeRoles()) {
+                // Both wait for the other side, which does not come.
+                Running<StreamRoles.Result> server = roles.start("server", here, new StreamRoles.Server(options()));
+                Running<StreamRoles.Result> dead = roles.start("dead", there, new StreamRoles.Server(options()));
+                server.hear("port", STEP);
+                dead.hear("port", STEP);
+                ProcessHandle.of(there.peer().orElseThrow().pid()).orElseThrow().destroyForcibly();
+
+                Throwable failure = catchThrowable(() -> server.join(STEP));
+                assertThat(failure).isInstanceOf(PeerLostException.class).hasMessageContaining("node " + b);
+            }
+            assertThat(here.peer().orElseThrow().isAlive()).isTrue();
+        }
+        nothingIsLeft();
+    }
+
+    private static RemoteOrigin origin(Throwable failure) {
+        return Arrays.stream(failure.getSuppressed())
+                .filter(RemoteOrigin.class::isInstance)
+                .map(RemoteOrigin.class::cast)
+                .findFirst()
+                .orElseThrow();
+    }
+}

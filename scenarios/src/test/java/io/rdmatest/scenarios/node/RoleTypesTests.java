@@ -1,0 +1,413 @@
+package io.rdmatest.scenarios.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.fabric.FabricException;
+import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.fabric.Node;
+import io.rdmatest.fabric.Promises;
+import io.rdmatest.peer.LineKind;
+import io.rdmatest.scenarios.engine.Delivery;
+import io.rdmatest.scenarios.engine.DeliveryError;
+import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.engine.RoleCancelledException;
+import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.rping.RpingOptions;
+import io.rdmatest.scenarios.rping.RpingRoles;
+import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
+import io.rdmatest.verbs.Gid;
+import java.io.IOException;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** All roles, their results and their failures on the way to another node and back. */
+class RoleTypesTests {
+
+    private static final int TRIES = 200;
+    private static final int ROUNDS = 40;
+    private static final int[] NUMBERS = {0, 1, 2, 3, 8, 16, 23, 64, 100, 1000, 4096, 65_535, -1};
+    private static final String[] TEXTS = {"", "custom", "10.77.0.1", "fd77::1", "ä \"quoted\"\n", "fe80::1"};
+    private static final BiConsumer<LineKind, String> NOBODY = (kind, line) -> {};
+
+    static List<RoleTypes.Type<?, ?, ?>> types() {
+        return List.copyOf(RoleTypes.all());
+    }
+
+    /** Whoever adds a role has to register it; nothing else would tell before it is wanted on another node. */
+    @Test
+    void everyRoleIsRegistered() throws Exception {
+        Set<Class<?>> registered =
+                RoleTypes.all().stream().map(RoleTypes.Type::role).collect(Collectors.toSet());
+        // Stands for a role that runs elsewhere.
+        Set<Class<?>> roles = rolesOfAllPackages();
+        roles.remove(RemoteRun.class);
+
+        assertThat(roles).hasSizeGreaterThan(15).isEqualTo(registered);
+    }
+
+    private static Set<Class<?>> rolesOfAllPackages() throws Exception {
+        String own = Role.class.getName().replace('.', '/') + ".class";
+        URI place = Objects.requireNonNull(Role.class.getClassLoader().getResource(own))
+                .toURI();
+        if (place.getScheme().equals("jar")) {
+            Path jar = Path.of(URI.create(place.getSchemeSpecificPart().replaceFirst("!.*", "")));
+            try (FileSystem files = FileSystems.newFileSystem(jar)) {
+                return rolesBelow(files.getPath(own).getParent().getParent());
+            }
+        }
+        return rolesBelow(Path.of(place).getParent().getParent());
+    }
+
+    /** Looks at every package, also at those that no role is expected in. */
+    private static Set<Class<?>> rolesBelow(Path scenarios) throws IOException, ClassNotFoundException {
+        String prefix = Role.class.getPackageName().replaceFirst("[^.]*$", "");
+        Set<Class<?>> roles = new HashSet<>();
+        try (Stream<Path> files = Files.walk(scenarios)) {
+            for (Path file : files.toList()) {
+                String name = scenarios.relativize(file).toString();
+                if (name.endsWith(".class") && !name.endsWith("package-info.class")) {
+                    String type = prefix + name.replace(".class", "").replace('/', '.');
+                    Class<?> found = Class.forName(type, false, Role.class.getClassLoader());
+                    if (Role.class.isAssignableFrom(found) && !found.isInterface()) {
+                        roles.add(found);
+                    }
+                }
+            }
+        }
+        return roles;
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void parametersSurvive(RoleTypes.Type<?, ?, ?> type) throws Exception {
+        parametersSurviveOf(type);
+    }
+
+    private static <T extends Role<R>, P, R> void parametersSurviveOf(RoleTypes.Type<T, P, R> type) throws Exception {
+        Random random = new Random(type.name().hashCode());
+        Set<JsonNode> different = new HashSet<>();
+        for (int i = 0; i < ROUNDS; i++) {
+            Object parameters = value(type.parameters(), random);
+            T role = type.make().apply(type.parameters().cast(parameters), NOBODY);
+            JsonNode written = type.write(role);
+            different.add(written);
+
+            T read = type.read(
+                    JsonNodeFactory.instance.objectNode().set("x", written).path("x"), NOBODY);
+            assertThat(read).isExactlyInstanceOf(type.role());
+            assertThat(type.take().apply(read))
+                    .usingRecursiveComparison()
+                    .withEqualsForType(Histogram::equals, Histogram.class)
+                    .isEqualTo(parameters);
+        }
+        boolean none = type.role().getRecordComponents().length == 0;
+        assertThat(different).as("different parameters").hasSizeGreaterThan(none ? 0 : ROUNDS / 4);
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void resultsSurvive(RoleTypes.Type<?, ?, ?> type) throws Exception {
+        Random random = new Random(type.name().hashCode());
+        for (int i = 0; i < ROUNDS; i++) {
+            Object result = value(type.result(), random);
+            Object read = type.readResult(type.writeResult(result));
+
+            if (result instanceof UnexpectedCmEventException event) {
+                assertThat(read).isInstanceOf(UnexpectedCmEventException.class).hasToString(event.toString());
+                assertThat(((UnexpectedCmEventException) read).privateData()).isEqualTo(event.privateData());
+            } else {
+                assertThat(read)
+                        .usingRecursiveComparison()
+                        .withEqualsForType(Histogram::equals, Histogram.class)
+                        .isEqualTo(result);
+            }
+        }
+    }
+
+    @Test
+    void aRoleIsFoundByItsRecord() {
+        Role<byte[]> role = new UcmatoseRoles.AskingClient(new byte[3], Duration.ofSeconds(1));
+
+        assertThat(RoleTypes.of(role).name()).isEqualTo("asking-client");
+        assertThat(RoleTypes.named("asking-client").role()).isEqualTo(role.getClass());
+    }
+
+    @Test
+    void whatIsNotRegisteredIsRefused() {
+        Role<String> role = context -> "x";
+
+        assertThatThrownBy(() -> RoleTypes.of(role)).hasMessageContaining("is not registered");
+        assertThatThrownBy(() -> RoleTypes.named("java.lang.Runtime"))
+                .hasMessageContaining("No role is named 'java.lang.Runtime'")
+                .hasMessageContaining("rping-server");
+    }
+
+    @Test
+    void parametersThatNoRoleHasAreRefused() {
+        RoleTypes.Type<?, ?, ?> type = RoleTypes.named("silent-server");
+        ObjectNode parameters = JsonNodeFactory.instance.objectNode();
+
+        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("silent-server is not one");
+        parameters.put("timeout", "PT1S").put("@class", "java.lang.Runtime");
+        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("@class");
+    }
+
+    /** The wrong value is refused by the record itself, with its own words. */
+    @Test
+    void valuesOutOfRangeAreRefusedThere() {
+        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
+        options.put("port", 70_000);
+
+        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
+                .hasMessageContaining("The port (-p) is 0 to 65535, not 70000");
+    }
+
+    @Test
+    void aHostNameIsNeverLookedUp() {
+        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
+        options.put("address", "localhost");
+
+        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
+                .hasMessageContaining("localhost");
+    }
+
+    @Test
+    void linesOfRpingComeOut() {
+        List<String> lines = new ArrayList<>();
+        RpingRoles.Client client = (RpingRoles.Client) RoleTypes.named("rping-client")
+                .read(RoleTypes.write(RpingOptions.defaults()), (kind, line) -> lines.add(kind + " " + line));
+        client.printed().accept("a ping");
+        client.traced().accept("an event");
+
+        assertThat(lines).containsExactly("PRINTED a ping", "TRACED an event");
+    }
+
+    @Test
+    void nodesSurviveWithoutTheirCommand() throws Exception {
+        Node node = new Node(
+                "lab",
+                "b",
+                "mlx5_0",
+                2,
+                new GidSelector(java.util.OptionalInt.empty(), GidSelector.Type.ROCE_V2, GidSelector.Family.IPV6),
+                InetAddress.ofLiteral("192.0.2.12"),
+                List.of("ssh", "b"));
+        for (GidSelector gid : List.of(node.gid(), GidSelector.ofIndex(3), GidSelector.AUTO)) {
+            Node there = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), List.of());
+            Node sent = new Node("lab", "b", "mlx5_0", 2, gid, node.address(), node.launch());
+
+            for (InetAddress peer : new InetAddress[] {null, InetAddress.ofLiteral("fd77::1")}) {
+                PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(sent, peer)), PlacedNode.class);
+
+                assertThat(read.toNode()).isEqualTo(there);
+                assertThat(read.peer()).isEqualTo(peer);
+            }
+        }
+    }
+
+    /** Its own interface is known there alone. */
+    @Test
+    void theScopeOfANodesAddressIsSentAsItIs() throws Exception {
+        Node node = new Node(
+                "lab",
+                "b",
+                "auto",
+                0,
+                GidSelector.AUTO,
+                InetAddress.ofLiteral("fe80::12"),
+                "no-such-here",
+                List.of("ssh", "b"),
+                Promises.NONE,
+                Map.of(),
+                Node.DEFAULT_JAVA,
+                Map.of(),
+                null);
+
+        PlacedNode read = RoleTypes.read("node", RoleTypes.write(PlacedNode.of(node, null)), PlacedNode.class);
+
+        assertThat(read.toNode().scope()).isEqualTo("no-such-here");
+        assertThat(read.toNode().address()).isEqualTo(node.address());
+    }
+
+    // ---- failures ----
+
+    @Test
+    void failuresOfScenariosSurvive() {
+        Delivery delivery = new Delivery(0, 17, 18, Delivery.Proof.COMPACT, 9, 1, 0, 2, 0, 0, 900);
+        for (Throwable failure : new Throwable[] {
+            new ScenarioException(Reason.PEER_LOST, "gone", new IllegalStateException("why")),
+            new ScenarioException(Reason.NO_ROUTE, "nowhere"),
+            new PayloadMismatchError("ping 3 at the client", 5, (byte) 0xfe, (byte) 1),
+            new DeliveryError("1 of 10 is lost", List.of(delivery)),
+            new RoleCancelledException(),
+            new FabricException(List.of("no such device", "no such port")),
+        }) {
+            Throwable read = RoleTypes.failures().read(RoleTypes.failures().write(failure));
+
+            assertThat(read).hasSameClassAs(failure).hasMessage(failure.getMessage());
+            if (failure.getCause() != null) {
+                assertThat(read).hasCauseInstanceOf(IllegalStateException.class);
+            }
+            if (read instanceof ScenarioException scenario) {
+                assertThat(scenario.reason()).isEqualTo(((ScenarioException) failure).reason());
+            }
+            if (read instanceof PayloadMismatchError mismatch) {
+                assertThat(List.of(mismatch.offset(), mismatch.expected(), mismatch.actual()))
+                        .isEqualTo(List.of(5L, 0xfe, 1));
+            }
+            if (read instanceof DeliveryError error) {
+                assertThat(error.deliveries()).containsExactly(delivery);
+            }
+        }
+    }
+
+    // ---- random values ----
+
+    /** Records with ranges start from their defaults, and change one component after the other as far as they allow it. */
+    private static Object value(Type type, Random random) throws Exception {
+        if (type instanceof ParameterizedType list && list.getRawType() == List.class) {
+            List<Object> values = new ArrayList<>();
+            for (int i = random.nextInt(4); i > 0; i--) {
+                values.add(value(list.getActualTypeArguments()[0], random));
+            }
+            return values;
+        }
+        if (type instanceof ParameterizedType map && map.getRawType() == Map.class) {
+            Map<Object, Object> values = new HashMap<>();
+            for (int i = random.nextInt(4); i > 0; i--) {
+                values.put("key " + i, value(map.getActualTypeArguments()[1], random));
+            }
+            return values;
+        }
+        Class<?> raw = (Class<?>) type;
+        if (raw.isRecord()) {
+            return mutated(raw, random);
+        }
+        if (raw.isEnum()) {
+            Object[] constants = raw.getEnumConstants();
+            return constants[random.nextInt(constants.length)];
+        }
+        int number = NUMBERS[random.nextInt(NUMBERS.length)];
+        return switch (raw.getName()) {
+            case "int", "java.lang.Integer" -> number;
+            case "long", "java.lang.Long" -> random.nextBoolean() ? (long) number : random.nextLong();
+            case "double" -> random.nextBoolean() ? 1.0 : random.nextDouble();
+            case "boolean", "java.lang.Boolean" -> random.nextBoolean();
+            case "java.lang.String" -> TEXTS[random.nextInt(TEXTS.length)];
+            case "java.time.Duration" -> Duration.ofNanos(1 + random.nextLong(1L << 40));
+            case "[B" -> bytes(random, random.nextInt(60));
+            case "java.net.InetAddress" ->
+                random.nextInt(3) == 0
+                        ? InetAddress.ofLiteral("239.1.2.3")
+                        : InetAddress.getByAddress(bytes(random, random.nextBoolean() ? 4 : 16));
+            case "io.rdmatest.verbs.Gid" ->
+                random.nextBoolean()
+                        ? Gid.of(bytes(random, Gid.LENGTH))
+                        : Gid.of(InetAddress.getByAddress(bytes(random, 4)));
+            case "org.HdrHistogram.Histogram" -> histogram(random);
+            case "io.rdmatest.UnexpectedCmEventException" ->
+                new UnexpectedCmEventException(
+                        "RDMA_CM_EVENT_ESTABLISHED",
+                        "RDMA_CM_EVENT_REJECTED",
+                        number,
+                        TEXTS[random.nextInt(TEXTS.length)],
+                        bytes(random, random.nextInt(60)));
+            default -> throw new IllegalArgumentException("The test makes no " + raw);
+        };
+    }
+
+    private static byte[] bytes(Random random, int length) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    private static Histogram histogram(Random random) {
+        Histogram histogram = new Histogram(3);
+        for (int i = random.nextInt(100); i > 0; i--) {
+            histogram.recordValue(random.nextLong(1L << random.nextInt(1, 40)));
+        }
+        return histogram;
+    }
+
+    private static Object mutated(Class<?> type, Random random) throws Exception {
+        RecordComponent[] components = type.getRecordComponents();
+        @Nullable Object[] values = new Object[components.length];
+        Object base = start(type);
+        Constructor<?> constructor = type.getDeclaredConstructor(
+                Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new));
+        constructor.setAccessible(true);
+        if (components.length == 0) {
+            return constructor.newInstance();
+        }
+        boolean made = base != null;
+        for (int i = 0; i < components.length; i++) {
+            components[i].getAccessor().setAccessible(true);
+            values[i] = made ? components[i].getAccessor().invoke(base) : value(components[i].getGenericType(), random);
+        }
+        Object last = base;
+        for (int i = 0; i < TRIES && !(i > 2 * components.length && last != null); i++) {
+            int which = random.nextInt(components.length);
+            Object before = values[which];
+            if (last != null || i > 0) {
+                boolean empty = components[which].getAnnotatedType().isAnnotationPresent(Nullable.class)
+                        && random.nextInt(3) == 0;
+                values[which] = empty ? null : value(components[which].getGenericType(), random);
+            }
+            try {
+                last = constructor.newInstance(values);
+            } catch (InvocationTargetException e) {
+                if (last != null) {
+                    values[which] = before;
+                }
+            }
+        }
+        return Objects.requireNonNull(last, () -> "no values for " + type);
+    }
+
+    private static @Nullable Object start(Class<?> type) throws Exception {
+        for (var method : type.getDeclaredMethods()) {
+            if (method.getName().equals("defaults")
+                    && method.getParameterCount() == 0
+                    && Modifier.isStatic(method.getModifiers())) {
+                return method.invoke(null);
+            }
+        }
+        return null;
+    }
+}

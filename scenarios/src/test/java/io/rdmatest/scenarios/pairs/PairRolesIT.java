@@ -1,0 +1,177 @@
+package io.rdmatest.scenarios.pairs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.Cause;
+import io.rdmatest.Ledger;
+import io.rdmatest.NativeResource;
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.pairs.PairRoles.Moved;
+import io.rdmatest.scenarios.pairs.PairRoles.Operation;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The measurement of a pair. Both sides are on one device, whose counters both read. */
+@Timeout(120)
+@ExclusiveDevice
+class PairRolesIT {
+
+    private static final Duration STEP = Duration.ofSeconds(30);
+    private static final Duration TIME = Duration.ofMillis(100);
+    private static final Duration BOTH = Duration.ofSeconds(90);
+
+    private List<NativeResource> before = List.of();
+    private FabricDevice device;
+
+    @BeforeEach
+    void resolve() {
+        device = Fabric.load("auto").local().resolve();
+        before = Ledger.live();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(Ledger.live()).as(Ledger.describeLive()).isEqualTo(before);
+    }
+
+    // ---- round trips ----
+
+    @Test
+    void theFirstRoundTripsAreNotMeasuredAndCountersAreRead() {
+        LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results = ping(20, new Pace(5, STEP), true);
+
+        assertThat(results.client().iterations()).isEqualTo(25);
+        assertThat(results.server().iterations()).isEqualTo(25);
+        assertThat(results.client().bytesVerified()).isEqualTo(25 * 64);
+        assertThat(results.client().count()).isEqualTo(20);
+        assertThat(results.client().p50())
+                .isPositive()
+                .isLessThanOrEqualTo(results.client().p99());
+        assertThat(results.client().p99()).isLessThanOrEqualTo(results.client().max());
+        assertThat(results.client().unread()).isNull();
+        assertThat(results.client().increased()).containsKey("sent_pkts");
+        assertThat(results.server().increased()).containsKey("sent_pkts");
+        assertThat(results.client().bandwidth()).isEqualTo(Moved.NOTHING);
+        assertThat(results.client().rate()).isEqualTo(Moved.NOTHING);
+    }
+
+    @Test
+    void aPairThatRunsOutOfTimeEndsWithWhatItHasOnBothSides() {
+        LocalRoles.Pair<PairRoles.Result, PairRoles.Result> results =
+                ping(10_000_000, new Pace(1, Duration.ofMillis(50)), false);
+
+        assertThat(results.client().count()).isBetween(1L, 9_999_999L);
+        assertThat(results.client().iterations())
+                .isEqualTo((int) results.client().count() + 1);
+        assertThat(results.server().iterations()).isEqualTo(results.client().iterations());
+        assertThat(results.client().increased()).isEmpty();
+    }
+
+    private LocalRoles.Pair<PairRoles.Result, PairRoles.Result> ping(int iterations, Pace pace, boolean counters) {
+        return run(new PairRoles.Plan(
+                PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 64, iterations, STEP),
+                pace,
+                Operation.WRITE,
+                1,
+                0,
+                0,
+                TIME,
+                STEP,
+                counters));
+    }
+
+    private LocalRoles.Pair<PairRoles.Result, PairRoles.Result> run(PairRoles.Plan plan) {
+        return LocalRoles.runPair(device, new PairRoles.Server(plan), new PairRoles.Client(plan), BOTH);
+    }
+
+    // ---- streams ----
+
+    private static PairRoles.Plan streams(Operation operation, int queuePairs, int bandwidthSize, int rateSize) {
+        return new PairRoles.Plan(null, Pace.PLAIN, operation, queuePairs, bandwidthSize, rateSize, TIME, STEP, true);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"WRITE, 1", "WRITE, 3", "READ, 1", "READ, 3"})
+    void theSideThatPostsHasTheTimesAndTheServerVerifies(Operation operation, int queuePairs) {
+        var results = run(streams(operation, queuePairs, 1 << 16, 64));
+        PairRoles.Result posted = operation == Operation.WRITE ? results.client() : results.server();
+        PairRoles.Result other = operation == Operation.WRITE ? results.server() : results.client();
+
+        for (Moved moved : List.of(posted.bandwidth(), posted.rate())) {
+            assertThat(moved.nanos()).isBetween(TIME.toNanos(), BOTH.toNanos());
+            assertThat(moved.bitsPerSecond()).isEqualTo(moved.bytes() * 8e9 / moved.nanos());
+        }
+        // The whole ring of each queue pair, at least once.
+        assertThat(posted.bandwidth().messages()).isGreaterThanOrEqualTo(4L * queuePairs);
+        assertThat(posted.bandwidth().bytes()).isEqualTo(posted.bandwidth().messages() << 16);
+        assertThat(posted.rate().messages()).isGreaterThanOrEqualTo(64L * queuePairs);
+        assertThat(posted.rate().bytes()).isEqualTo(posted.rate().messages() * 64);
+        assertThat(other.bandwidth()).isEqualTo(Moved.NOTHING);
+        assertThat(other.rate()).isEqualTo(Moved.NOTHING);
+        assertThat(results.server().bytesVerified()).isEqualTo(queuePairs * (4L * (1 << 16) + 64 * 64));
+        assertThat(results.client().bytesVerified()).isZero();
+        assertThat(results.client().count()).isZero();
+        assertThat(results.server().increased()).containsKey("sent_pkts");
+        if (PairRoles.isSoftware(device.environment().get("driver"))) {
+            assertThat(results.client().lineRate()).isZero();
+        }
+    }
+
+    /** A stream that soft-RoCE would repeat, did it never rest. */
+    @Test
+    void aLongStreamRests() {
+        Duration time = Duration.ofMillis(1500);
+        var results = run(new PairRoles.Plan(null, Pace.PLAIN, Operation.WRITE, 2, 1 << 16, 0, time, STEP, true));
+
+        assertThat(results.client().bandwidth().nanos()).isGreaterThanOrEqualTo(time.toNanos());
+        assertThat(results.client().increased()).doesNotContainKeys("completer_retry_err", "duplicate_request");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Operation.class)
+    void oneStreamAloneIsVerifiedToo(Operation operation) {
+        var results = run(streams(operation, 2, 0, 1000));
+
+        assertThat(results.server().bytesVerified()).isEqualTo(2 * 64 * 1000L);
+        assertThat(results.client().bandwidth().plus(results.server().bandwidth()))
+                .isEqualTo(Moved.NOTHING);
+    }
+
+    /** Each slot of each connection is looked at, the last byte as well as the first. */
+    @ParameterizedTest
+    @CsvSource({"WRITE, 0", "WRITE, 262143", "READ, 131072"})
+    void aDamagedByteIsFound(Operation operation, long offset) {
+        PairRoles.Plan plan = streams(operation, 2, 1 << 16, 64);
+        Role<Boolean> damaged = context -> {
+            try (PairStream stream = PairStream.accept(context, plan)) {
+                stream.beforeVerification = memory ->
+                        memory.set(ValueLayout.JAVA_BYTE, offset, (byte) ~memory.get(ValueLayout.JAVA_BYTE, offset));
+                return stream.run(0, plan.bandwidthSize()).nanos() > 0;
+            }
+        };
+
+        assertThatThrownBy(() -> LocalRoles.runPair(device, damaged, new PairRoles.Client(plan), BOTH))
+                .isInstanceOfSatisfying(PayloadMismatchError.class, wrong -> {
+                    assertThat(wrong.offset()).isEqualTo(offset % (1 << 16));
+                    assertThat(Cause.of(wrong)).isEqualTo(Cause.WRONG_DATA);
+                })
+                .hasMessageContaining(
+                        operation + " of 65536 bytes on connection 0, at the server, message " + offset / (1 << 16));
+    }
+}

@@ -1,0 +1,96 @@
+package io.rdmatest.scenarios.rping;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.Fault;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class RpingOptionsTests {
+
+    private static final RpingOptions DEFAULTS = RpingOptions.defaults();
+
+    @Test
+    void defaultsAreThoseOfTheProgram() {
+        assertThat(DEFAULTS.port()).isEqualTo(7174);
+        assertThat(DEFAULTS.sizeBytes()).isEqualTo(64);
+        assertThat(DEFAULTS.count()).isZero();
+        assertThat(DEFAULTS.bringUp()).isEqualTo(BringUp.RDMA_CM);
+        assertThat(DEFAULTS.address()).isNull();
+        assertThat(DEFAULTS.source()).isNull();
+        assertThat(DEFAULTS.verbose() || DEFAULTS.validate() || DEFAULTS.debug() || DEFAULTS.persistent())
+                .isFalse();
+        assertThat(DEFAULTS.fault()).isEqualTo(Fault.NONE);
+    }
+
+    @Test
+    void eachChangeChangesOneThing() throws Exception {
+        InetAddress address = InetAddress.getByName("192.0.2.1");
+        InetAddress source = InetAddress.getByName("192.0.2.2");
+        RpingOptions all = DEFAULTS.withAddress(address)
+                .withSource(source)
+                .withPort(1)
+                .withSize(23)
+                .withCount(2)
+                .withVerbose()
+                .withValidation()
+                .withDebug()
+                .withPersistence()
+                .withClientLimit(3)
+                .by(BringUp.EXTERNAL_QP)
+                .withTimeout(Duration.ofSeconds(4))
+                .withUnlimitedListening()
+                .withFault(Fault.FLIP_PAYLOAD_BYTE);
+
+        assertThat(all)
+                .isEqualTo(new RpingOptions(
+                        address,
+                        source,
+                        1,
+                        23,
+                        2,
+                        true,
+                        true,
+                        true,
+                        true,
+                        BringUp.EXTERNAL_QP,
+                        null,
+                        3,
+                        Duration.ofSeconds(4),
+                        true,
+                        Fault.FLIP_PAYLOAD_BYTE));
+    }
+
+    static Stream<Arguments> wrong() {
+        return Stream.of(
+                wrong("-p) is 0 to 65535, not 65536", o -> o.withPort(65536)),
+                wrong("-p) is 0 to 65535, not -1", o -> o.withPort(-1)),
+                wrong("-S) is 23 to 1073741824 bytes, not 22", o -> o.withSize(22)),
+                wrong("-S) is 23 to 1073741824 bytes, not -64", o -> o.withSize(-64)),
+                wrong("-S) is 23 to 1073741824 bytes, not 1073741825", o -> o.withSize((1 << 30) + 1)),
+                wrong("-C) is 0, for no end, or more, not -1", o -> o.withCount(-1)),
+                wrong("1 to 4096, not 0", o -> o.withClientLimit(0)),
+                wrong("above zero", o -> o.withTimeout(Duration.ZERO)),
+                wrong("needs rdma_cm", o -> o.withPersistence().by(BringUp.RAW)));
+    }
+
+    private static Arguments wrong(String message, UnaryOperator<RpingOptions> change) {
+        return Arguments.of(message, change);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("wrong")
+    void valuesOutOfRangeAreNamed(String message, UnaryOperator<RpingOptions> change) {
+        assertThatThrownBy(() -> change.apply(DEFAULTS))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+    }
+}
