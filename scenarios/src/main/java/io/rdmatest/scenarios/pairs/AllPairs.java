@@ -101,10 +101,20 @@ public final class AllPairs {
             @Nullable Cause cause,
             @Nullable String reason) {}
 
-    /** What a pair that is well may be taken to reach; NaN if nothing was measured. */
-    private record Usual(double p50, double bandwidth) {
+    /**
+     * What a pair that is well may be taken to reach; NaN if nothing was measured.
+     *
+     * @param p50 the median in microseconds
+     * @param bandwidth in bit/s, or the share of the line rate
+     * @param isShare whether the bandwidth is a share: where ports of several rates are on a rail, a slow one is no outlier
+     */
+    private record Usual(double p50, double bandwidth, boolean isShare) {
 
-        static final Usual UNKNOWN = new Usual(Double.NaN, Double.NaN);
+        static final Usual UNKNOWN = new Usual(Double.NaN, Double.NaN, false);
+
+        double bandwidthOf(Rates rates) {
+            return isShare ? rates.share() : rates.bandwidth();
+        }
     }
 
     private final Tournament tournament;
@@ -411,12 +421,13 @@ public final class AllPairs {
                     Cause.OUTLIER,
                     "%.3g times the %s of all pairs".formatted(sample.p50() / usual.p50(), nameOfUsual("lower")));
         }
-        if (bandwidth < usual.bandwidth() / LOW_BANDWIDTH) {
+        double compared = usual.bandwidthOf(sample.rates());
+        if (compared < usual.bandwidth() / LOW_BANDWIDTH) {
             return new Attempt(
                     sample,
                     Cause.OUTLIER,
                     "%s, %.3g times the %s of all pairs"
-                            .formatted(gigabits(bandwidth), bandwidth / usual.bandwidth(), nameOfUsual("upper")));
+                            .formatted(gigabits(bandwidth), compared / usual.bandwidth(), nameOfUsual("upper")));
         }
         if (sample.tail() > LONG_TAIL * sample.p50()) {
             return new Attempt(
@@ -438,10 +449,17 @@ public final class AllPairs {
                 .map(Attempt::sample)
                 .filter(Objects::nonNull)
                 .toList();
+        boolean isShare = samples.stream()
+                .map(Sample::rates)
+                .noneMatch(rates -> !Double.isNaN(rates.bandwidth()) && Double.isNaN(rates.share()));
         // Of times, less is better, and of rates, more is.
         return new Usual(
                 usual(samples.stream().mapToDouble(Sample::p50)),
-                -usual(samples.stream().mapToDouble(sample -> -sample.rates().bandwidth())));
+                -usual(samples.stream()
+                        .mapToDouble(sample -> isShare
+                                ? -sample.rates().share()
+                                : -sample.rates().bandwidth())),
+                isShare);
     }
 
     private double usual(DoubleStream measured) {

@@ -344,6 +344,17 @@ class AllPairsTests {
         });
     }
 
+    /** Two nodes of ten have ports of a quarter of the rate. */
+    @Test
+    void aPortOfALowerRateIsNoOutlier() throws Exception {
+        assertThat(run(10, RULES, pair -> {
+                            double rate = pair.client() < 2 || pair.server() < 2 ? 100e9 : 400e9;
+                            return moving(0.97 * rate, rate);
+                        })
+                        .values())
+                .allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 1);
+    }
+
     @Test
     void aBandwidthOfHalfIsNoOutlier() throws Exception {
         assertThat(run(2, RULES, pair -> moving(pair.client() == 0 ? 50e9 : 100e9, 100e9))

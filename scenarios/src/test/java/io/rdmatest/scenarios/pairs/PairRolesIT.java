@@ -133,16 +133,6 @@ class PairRolesIT {
         }
     }
 
-    /** A stream that soft-RoCE would repeat, did it never rest. */
-    @Test
-    void aLongStreamRests() {
-        Duration time = Duration.ofMillis(1500);
-        var results = run(new PairRoles.Plan(null, Pace.PLAIN, Operation.WRITE, 2, 1 << 16, 0, time, STEP, true));
-
-        assertThat(results.client().bandwidth().nanos()).isGreaterThanOrEqualTo(time.toNanos());
-        assertThat(results.client().increased()).doesNotContainKeys("completer_retry_err", "duplicate_request");
-    }
-
     @ParameterizedTest
     @EnumSource(Operation.class)
     void oneStreamAloneIsVerifiedToo(Operation operation) {
