@@ -23,8 +23,8 @@ import java.util.Map;
  */
 record LastRun(Path file, String outcome, List<String> failed, Map<String, String> settings) {
 
-    /** The summary of the run before, while the next one has none yet. */
-    private static final String PREVIOUS = "qualification.previous.json";
+    /** The summary of the run before, while the next one has none yet. A hidden file is no run of a baseline. */
+    private static final String PREVIOUS = ".qualification.previous.json";
 
     /**
      * Reads it.

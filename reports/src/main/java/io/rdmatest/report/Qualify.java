@@ -444,7 +444,8 @@ public final class Qualify implements Callable<Integer> {
         if (wrong != null) {
             return usage(wrong);
         }
-        if (pairs != null && read != null && timeout == null) {
+        // Also where the last run, or a setting, asks for pairs.
+        if ("true".equals(settings.get(PAIRS_SETTING)) && read != null && timeout == null) {
             timeoutSeconds += Math.toIntExact(
                     PairScenarios.limitOfRounds(read, pairSettings).toSeconds());
         }

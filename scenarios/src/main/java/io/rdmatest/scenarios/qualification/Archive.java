@@ -90,6 +90,11 @@ public final class Archive {
         }
     }
 
+    /** Tells whether a folder has a summary. One that may not be entered counts: whoever reads it says why that can't be. */
+    private static boolean isRun(Path entry) {
+        return Files.exists(entry.resolve(SUMMARY)) || Files.isDirectory(entry) && !Files.isExecutable(entry);
+    }
+
     /**
      * Returns the summaries in a folder, the earliest first: its files whose names end with {@code .json}, and the summaries of the
      * runs that it keeps as an archive, in the order of their names. The latest run that is {@linkplain #ACCEPTED accepted} is the
@@ -101,8 +106,7 @@ public final class Archive {
         try (Stream<Path> entries = Files.list(folder)) {
             List<Path> sorted = entries.filter(
                             entry -> !entry.getFileName().toString().startsWith("."))
-                    .filter(entry ->
-                            entry.getFileName().toString().endsWith(".json") || Files.exists(entry.resolve(SUMMARY)))
+                    .filter(entry -> entry.getFileName().toString().endsWith(".json") || isRun(entry))
                     .sorted()
                     .toList();
             int first = 0;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonValue;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
+import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.bench.Spread;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import java.util.ArrayList;
@@ -253,10 +254,11 @@ public final class QualificationComparison {
 
     private void compareScenarios() {
         latest.scenarios()
-                .forEach((name, then) -> turn(name, then, after.scenarios().get(name)));
+                .forEach((name, then) ->
+                        turn(name, judgedLast(name), after.scenarios().get(name)));
         after.scenarios().forEach((name, now) -> {
             if (!latest.scenarios().containsKey(name)) {
-                turn(name, null, now);
+                turn(name, judgedLast(name), now);
             }
             if (!isBad(now.verdict())) {
                 failedAgain(name);
@@ -304,7 +306,22 @@ public final class QualificationComparison {
         turns.add(new Turn(change(was, is), name, was, is, reason, passedBefore(name), again));
     }
 
+    /** Returns a scenario of the latest earlier run that was asked for it; else that of the latest run, which may be null. */
+    private @Nullable Scenario judgedLast(String name) {
+        return in(before.reversed(), name)
+                .filter(scenario -> !isNotSelected(scenario))
+                .findFirst()
+                .orElse(latest.scenarios().get(name));
+    }
+
+    private static boolean isNotSelected(Scenario scenario) {
+        return scenario.verdict().equals(SKIPPED) && scenario.reason().startsWith(SkipReason.NOT_SELECTED.toString());
+    }
+
     private void turn(String name, @Nullable Scenario then, @Nullable Scenario now) {
+        if (now != null && isNotSelected(now)) {
+            return;
+        }
         String was = verdict(then);
         String is = verdict(now);
         // Where it was skipped both times, nothing was judged that could be compared.

@@ -140,7 +140,7 @@ class ComparedRunsTests {
                 .allMatch(shift -> shift.change() == Change.WORSE && shift.finding() == Finding.MISSING);
         assertThat(gone.json().get("measurements").toString()).contains("after=null");
         Qualification skipped = new Qualification(
-                Path.of("s.json"), Map.of(), Map.of("x", new Scenario("skipped", "not selected", Map.of())));
+                Path.of("s.json"), Map.of(), Map.of("x", new Scenario("skipped", "peer absent: b", Map.of())));
         assertThat(compare(List.of(before), skipped).count(Change.WORSE))
                 .as("the verdict says it")
                 .isEqualTo(1);
@@ -275,6 +275,28 @@ class ComparedRunsTests {
         assertThat(worse(new QualificationComparison(nights, run(p50(9.5)), 25, 0.2)))
                 .isEmpty();
         assertThatThrownBy(() -> QualificationComparison.last(0)).hasMessage("--last is 1 to 1000 runs, not 0");
+    }
+
+    private static Qualification verdict(String verdict, String reason) {
+        return new Qualification(Path.of("v.json"), Map.of(), Map.of("pairs", new Scenario(verdict, reason, Map.of())));
+    }
+
+    /** Nights with all pairs and nights without share an archive. */
+    @Test
+    void whatARunWasNotAskedForIsNoChangeAndHidesNone() {
+        Qualification passed = verdict("passed", "");
+        Qualification notAsked = verdict("skipped", "not selected: rdma.pairs is false");
+
+        assertThat(compare(List.of(passed), notAsked).turns()).isEmpty();
+        assertThat(compare(List.of(passed, notAsked), passed).turns()).isEmpty();
+        assertThat(compare(List.of(passed, notAsked), verdict("failed", "1 bad pair"))
+                        .turns())
+                .singleElement()
+                .satisfies(turn -> assertThat(turn.change()).isEqualTo(Change.WORSE));
+        assertThat(compare(List.of(passed, notAsked), verdict("skipped", "peer absent: b"))
+                        .turns())
+                .singleElement()
+                .satisfies(turn -> assertThat(turn.change()).isEqualTo(Change.WORSE));
     }
 
     @Test
