@@ -2,6 +2,7 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.fabric.Thresholds;
 import io.rdmatest.fabric.Thresholds.Percentile;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.Measurement;
@@ -9,6 +10,7 @@ import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -26,6 +28,8 @@ import io.rdmatest.scenarios.pairs.Tournament;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -109,6 +113,7 @@ public class PairScenarios {
         long deadline = System.nanoTime() + limit.toNanos();
         Findings findings = new Findings();
         PairsFile file = PairsFile.begin(settings.pairs().file());
+        Path written = file.path();
         try (file) {
             for (String rail : nodes.rails()) {
                 List<String> names = nodes.on(rail);
@@ -129,7 +134,10 @@ public class PairScenarios {
         }
         if (file.failure() != null) {
             findings.unknown.add(file.failure());
+        } else if (written != null) {
+            findings.explain(written);
         }
+        findings.requireDemands(nodes.thresholds());
         findings.judge();
     }
 
@@ -159,16 +167,51 @@ public class PairScenarios {
         private final List<String> givenUp = new ArrayList<>();
         private final List<String> bad = new ArrayList<>();
         private final List<String> unknown = new ArrayList<>();
+        private final List<String> culprits = new ArrayList<>();
 
         /** The cause of the first bad pair. */
-        private Cause first = Cause.ASSERTION;
+        private Cause first = Cause.OUTLIER;
+
+        private boolean knowsTimes;
+        private boolean knowsShares;
+
+        /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
+        void explain(Path file) {
+            try {
+                Culprits.ofFiles(List.of(file))
+                        .causes()
+                        .forEach(cause -> culprits.add(
+                                cause.name() + ": " + cause.evidence().text()));
+            } catch (IOException e) {
+                unknown.add("what explains the pairs: " + AllPairs.text(e));
+            }
+        }
+
+        /** A demand that nothing was held against is not kept. */
+        void requireDemands(Thresholds demanded) {
+            if (demanded.bandwidth() > 0 && !knowsShares) {
+                unknown.add(
+                        "the bandwidth that the fabric file demands, %.4g %% of the line rate: no pair has both values"
+                                .formatted(100 * demanded.bandwidth()));
+            }
+            if (demanded.roundTrip().containsKey(Percentile.P50) && !knowsTimes) {
+                unknown.add("the p50 that the fabric file demands: no pair has round trips");
+            }
+        }
 
         void judge() {
             String nodes = givenUp.isEmpty()
                     ? ""
                     : some(givenUp.size() == 1 ? "node given up" : "nodes given up", givenUp) + "; ";
+            List<String> found = new ArrayList<>();
             if (!bad.isEmpty()) {
-                throw new FabricError(first, nodes + some(bad.size() == 1 ? "bad pair" : "bad pairs", bad));
+                found.add(some(bad.size() == 1 ? "bad pair" : "bad pairs", bad));
+            }
+            if (!culprits.isEmpty()) {
+                found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
+            }
+            if (!found.isEmpty()) {
+                throw new FabricError(first, nodes + String.join("; ", found));
             }
             if (!unknown.isEmpty()) {
                 throw new ScenarioException(
@@ -206,6 +249,10 @@ public class PairScenarios {
         private final Map<String, String> unread = new ConcurrentHashMap<>();
         private final Map<Pair, Details> details = new ConcurrentHashMap<>();
         private final Set<Pair> told = new HashSet<>();
+
+        /** The cause in the last line of each pair that has one in the file. */
+        private final Map<Pair, Cause> causes = new ConcurrentHashMap<>();
+
         private long lastNews = System.nanoTime();
         private int parts;
 
@@ -323,6 +370,11 @@ public class PairScenarios {
             Details known = found == null ? Details.NONE : found;
             Sample sample = cell.sample();
             Rates rates = sample == null ? Rates.NONE : sample.rates();
+            if (cell.cause() == null) {
+                causes.remove(cell.pair());
+            } else {
+                causes.put(cell.pair(), cell.cause());
+            }
             file.write(new PairLine(
                     rail.isEmpty() ? ONLY_RAIL : rail,
                     names.get(cell.pair().client()),
@@ -420,7 +472,10 @@ public class PairScenarios {
 
         void report(Findings findings) {
             List<Cell> cells = all.cells();
-            cells.stream().filter(cell -> cell.attempts() == 0).forEach(this::write);
+            // Also those that only the others show to be slow, and whose second attempt did not come.
+            cells.stream()
+                    .filter(cell -> cell.attempts() == 0 || cell.cause() != causes.get(cell.pair()))
+                    .forEach(this::write);
             StringBuilder text = matrices(cells);
             all.givenUp().forEach((node, why) -> {
                 findings.givenUp.add(prefix() + "node " + names.get(node) + ": " + why);
@@ -452,7 +507,7 @@ public class PairScenarios {
             }
             report.bytesVerified(verified.get());
             report.attachment(title(), "text/plain", text.toString());
-            measurements(cells);
+            measurements(cells, findings);
             count("pairs", cells.size(), Better.NEITHER);
             for (Verdict verdict : Verdict.values()) {
                 count(
@@ -490,9 +545,12 @@ public class PairScenarios {
         }
 
         /** Measures the rail by its pairs: what the worst one reaches, and the one in the middle. */
-        private void measurements(List<Cell> cells) {
+        private void measurements(List<Cell> cells, Findings findings) {
             List<Sample> samples =
                     cells.stream().map(Cell::sample).filter(Objects::nonNull).toList();
+            findings.knowsTimes |= samples.stream().anyMatch(sample -> sample.count() > 0);
+            findings.knowsShares |= samples.stream()
+                    .anyMatch(sample -> !Double.isNaN(sample.rates().share()));
             double[] bandwidths = sorted(samples, sample -> sample.rates().bandwidth() / 1e9);
             if (bandwidths.length > 0) {
                 rate("bandwidth median", median(bandwidths), "Gb/s", bandwidths.length);

@@ -40,6 +40,12 @@ final class PairsFile implements Closeable {
         }
     }
 
+    /** Returns the file; null for none. */
+    @Nullable
+    Path path() {
+        return path;
+    }
+
     /** Returns why not all lines were written; null if they were. */
     synchronized @Nullable String failure() {
         return failure == null ? null : path + " cannot be written: " + failure;
