@@ -10,6 +10,7 @@ import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.engine.LocalRoles;
@@ -178,8 +179,9 @@ public class PairScenarios {
         /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
         void explain(Path file) {
             try {
-                Culprits.ofFiles(List.of(file))
-                        .causes()
+                Culprits.ofFiles(List.of(file)).causes().stream()
+                        // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
+                        .filter(cause -> !(cause instanceof Culprit.Path))
                         .forEach(cause -> culprits.add(
                                 cause.name() + ": " + cause.evidence().text()));
             } catch (IOException e) {
