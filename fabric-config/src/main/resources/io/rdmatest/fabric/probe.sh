@@ -18,10 +18,13 @@ attribute() {
 }
 
 # ask PROGRAM WORD...: sets "answer" to what it prints; nothing if it is not installed. The programs of administrators are not on
-# every PATH. One that hangs must not cost the node its answer, and is not asked again.
+# every PATH. One that hangs must not cost the node its answer, and is not asked again. Nor must many interfaces, such as those of
+# virtual functions: after 10 s nothing more is asked.
 hung=
+began=$(date +%s)
 ask() {
     answer=
+    [ $(($(date +%s) - began)) -lt 10 ] || return
     case " $hung " in *" $1 "*) return ;; esac
     ended=0
     answer=$({
