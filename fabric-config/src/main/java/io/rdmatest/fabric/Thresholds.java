@@ -57,9 +57,4 @@ public record Thresholds(
         copy.putAll(roundTrip);
         roundTrip = Collections.unmodifiableMap(copy);
     }
-
-    /** Creates thresholds that demand no bandwidth. */
-    public Thresholds(Map<Percentile, Duration> roundTrip, @Nullable Rate throughput) {
-        this(roundTrip, throughput, 0);
-    }
 }

@@ -82,7 +82,7 @@ class CompletionChannelTestCase {
 
     /** A message goes to and fro between two threads: each time the one that sends waits at once for the answer. */
     @Test
-    void messagesGoToAndFroWithoutSlices() throws Exception {
+    void messagesGoToAndFroBetweenTwoThreads() throws Exception {
         int rounds = 1000;
         try (Standin standin = new Standin();
                 ExecutorService threads = Executors.newFixedThreadPool(2)) {

@@ -5,6 +5,7 @@ import io.rdmatest.report.page.BadPair;
 import io.rdmatest.report.page.CulpritRow;
 import io.rdmatest.report.page.PortFigures;
 import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.scenarios.culprits.PairLine;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -24,9 +25,6 @@ final class NodeStates {
 
     /** The name of the form with its version. */
     static final String SCHEMA = "nodes/1";
-
-    /** The only rail of a node that has no names for its rails, as {@code pairs.jsonl} calls it. */
-    private static final String ONLY_RAIL = "rail0";
 
     /** How many names of scenarios a sentence has. */
     private static final int MOST_NAMED = 3;
@@ -131,7 +129,7 @@ final class NodeStates {
     }
 
     private static List<String> rails(RunAbout.NodeName node) {
-        return node.rails().isEmpty() ? List.of(ONLY_RAIL) : node.rails();
+        return node.rails().isEmpty() ? List.of(PairLine.ONLY_RAIL) : node.rails();
     }
 
     private Collected of(String node, String rail) {

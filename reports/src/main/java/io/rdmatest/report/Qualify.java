@@ -80,9 +80,7 @@ public final class Qualify implements Callable<Integer> {
     /** Lines of each reason that are repeated at the end. */
     private static final int REASON_LINES = 3;
 
-    private static final String PAIRS = "PairScenarios.roundTrips";
-
-    private static final String PAIRS_FILE = "pairs.jsonl";
+    private static final String PAIRS = "PairScenarios.allPairs";
 
     private static final String PAIRS_SETTING = "rdma.pairs";
     private static final Map<String, String> STRICT =
@@ -546,7 +544,7 @@ public final class Qualify implements Callable<Integer> {
 
     /** Where the scenarios write what they measure between two nodes. */
     private Path measuredPairs() {
-        return target.resolve(PAIRS_FILE);
+        return target.resolve(RunPairs.FILE);
     }
 
     /** Where runs that are made again leave their journals. */
@@ -799,7 +797,7 @@ public final class Qualify implements Callable<Integer> {
                 "-D" + ScenarioRunner.HELD + "=true",
                 "-D" + RESULTS_SETTING + "=" + results,
                 // Beside the journal, where the machine may write.
-                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(PAIRS_FILE)));
+                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(RunPairs.FILE)));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
@@ -1085,7 +1083,7 @@ public final class Qualify implements Callable<Integer> {
         if (!Files.exists(there)) {
             return null;
         }
-        Path here = generator.summary().resolveSibling(PAIRS_FILE);
+        Path here = generator.summary().resolveSibling(RunPairs.FILE);
         if (!here.equals(there)) {
             Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
         }

@@ -60,9 +60,6 @@ public class PairScenarios {
     /** Bytes of a message of round trips, and where the message rate is measured. */
     private static final int SIZE = 64;
 
-    /** What the file of results calls the rail of a fabric without rails. */
-    private static final String ONLY_RAIL = "rail0";
-
     private static final int QPS_OF_SOFTWARE = 2;
     private static final int QPS_OF_HARDWARE = 4;
 
@@ -92,7 +89,7 @@ public class PairScenarios {
 
     @Test
     @DisplayName("latency, bandwidth and message rate between all nodes")
-    void roundTrips(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
+    void allPairs(Nodes nodes, CountersThere counters, RdmaReport report, ScenarioSettings settings)
             throws InterruptedException {
         if (!settings.allPairs()) {
             throw SkipReason.NOT_SELECTED.skip(ScenarioSettings.PAIRS + " is false");
@@ -378,7 +375,7 @@ public class PairScenarios {
                 causes.put(cell.pair(), cell.cause());
             }
             file.write(new PairLine(
-                    rail.isEmpty() ? ONLY_RAIL : rail,
+                    rail.isEmpty() ? PairLine.ONLY_RAIL : rail,
                     names.get(cell.pair().client()),
                     names.get(cell.pair().server()),
                     nodes.leaf(names.get(cell.pair().client()), rail),

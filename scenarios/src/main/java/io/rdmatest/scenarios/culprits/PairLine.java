@@ -49,6 +49,9 @@ public record PairLine(
     /** The value of the member {@code schema}. */
     public static final String SCHEMA = "pairs/1";
 
+    /** The rail of a fabric that has no names for its rails. */
+    public static final String ONLY_RAIL = "rail0";
+
     /** How far a cell got. */
     public enum Outcome {
         /** There are values, good or bad ones. */
