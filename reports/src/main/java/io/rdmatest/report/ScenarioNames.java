@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -56,11 +57,13 @@ final class ScenarioNames {
         Optional<ExtensionContext> current = Optional.of(context);
         while (current.isPresent()) {
             ExtensionContext here = current.get();
-            TestSource source = switch (here.getElement().orElse(null)) {
-                case Class<?> type -> ClassSource.from(type);
-                case Method method -> MethodSource.from(here.getRequiredTestClass(), method);
-                case null, default -> null;
-            };
+            AnnotatedElement element = here.getElement().orElse(null);
+            TestSource source = null;
+            if (element instanceof Class<?> type) {
+                source = ClassSource.from(type);
+            } else if (element instanceof Method method) {
+                source = MethodSource.from(here.getRequiredTestClass(), method);
+            }
             levels.add(new Level(here.getDisplayName(), source));
             current = here.getParent();
         }

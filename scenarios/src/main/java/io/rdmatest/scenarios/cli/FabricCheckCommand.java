@@ -229,12 +229,15 @@ final class FabricCheckCommand extends JsonCommand {
     }
 
     private static String why(IOException e) {
-        return switch (e) {
-            case AccessDeniedException denied -> "no permission";
-            case NoSuchFileException none -> "no file can be made in its folder";
-            case FileSystemException other when other.getReason() != null -> other.getReason();
-            default -> String.valueOf(e.getMessage());
-        };
+        if (e instanceof AccessDeniedException) {
+            return "no permission";
+        }
+        if (e instanceof NoSuchFileException) {
+            return "no file can be made in its folder";
+        }
+        return e instanceof FileSystemException other && other.getReason() != null
+                ? other.getReason()
+                : String.valueOf(e.getMessage());
     }
 
     private Outcome mistakes(List<String> problems) {
