@@ -40,18 +40,6 @@ public enum ExitStatus {
     /** The peer, or the path's MTU, takes no message of this size. */
     SIZE_REFUSED(9, "the peer, or the MTU, takes no message of this size"),
 
-    /** Of a bench: a program is not installed or failed, so that there is nothing to compare with. */
-    NOT_MEASURED(10, "bench: at least one row could not be measured; it says why"),
-
-    /** Of a bench: all rows were measured, and at least one misses its target. */
-    TARGET_MISSED(11, "bench: every row was measured, and at least one misses its target"),
-
-    /** Of a bench: no target is missed, and not all are shown to hold. */
-    UNDECIDED(12, "bench: no row misses its target, and at least one is too near it for a verdict"),
-
-    /** Of a bench that is compared: a target held and does not any more, or the other way round. */
-    CONTRADICTED(13, "bench --compare: the verdict on at least one row is the opposite of the earlier one"),
-
     /** Of two qualifications that are compared: a verdict or a measurement of the later one is worse. */
     WORSE(14, "compare: a verdict or a measurement is worse than before"),
 

@@ -18,15 +18,13 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, how fast it
- * is beside the C programs, what is other than in an earlier qualification, what captured packets show, and what
- * explains bad pairs.
+ * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, what is
+ * other than in an earlier qualification, what captured packets show, and what explains bad pairs.
  */
 @Command(
         name = "./rdmatest",
@@ -70,7 +68,6 @@ public final class Rdmatest implements Callable<Integer> {
         commands.put("stream", StreamCommand::new);
         commands.put("devices", DevicesCommand::new);
         commands.put("fabric", FabricCheckCommand::new);
-        commands.put("bench", BenchCommand::new);
         commands.put("compare", CompareCommand::new);
         commands.put("wire", WireCommand::new);
         commands.put("culprits", CulpritsCommand::new);
@@ -212,10 +209,8 @@ public final class Rdmatest implements Callable<Integer> {
 
     private static int wrongUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
-        // The options may not have been read as far as that; of the bench it names a file.
-        OptionSpec option = line.getCommandSpec().findOption("--json");
-        boolean json = (option == null || option.arity().max() == 0)
-                && Arrays.asList(args).contains("--json");
+        // The options may not have been read as far as that.
+        boolean json = Arrays.asList(args).contains("--json");
         String name = name(line);
         String help = "; ./rdmatest " + (name.isEmpty() ? "" : name + " ") + "--help lists the ";
         new Printer(name, json, line.getOut(), line.getErr())

@@ -23,9 +23,9 @@ final class Rehearsal {
 
     /**
      * Loads and links the classes of rdmatest that are on the class path, lists the devices as the command does, and runs the
-     * program.
+     * program if there is one.
      *
-     * @param arguments the class with the main method of the program, and its arguments
+     * @param arguments the class with the main method of the program, and its arguments; or none
      */
     public static void main(String[] arguments) throws Exception {
         for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
@@ -36,6 +36,9 @@ final class Rehearsal {
         // Without libraries, kernel modules or a device there is less to write down.
         PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
         System.out.println("devices ends with " + Rdmatest.execute(out, out, "devices", "--json"));
+        if (arguments.length == 0) {
+            return;
+        }
         Method main = Class.forName(arguments[0]).getDeclaredMethod("main", String[].class);
         main.setAccessible(true);
         try {

@@ -5,7 +5,6 @@ import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.bench.Spread;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import java.util.ArrayList;
 import java.util.Comparator;

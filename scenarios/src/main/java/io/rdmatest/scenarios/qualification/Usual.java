@@ -3,7 +3,6 @@ package io.rdmatest.scenarios.qualification;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
-import io.rdmatest.scenarios.bench.Spread;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import java.util.List;
 

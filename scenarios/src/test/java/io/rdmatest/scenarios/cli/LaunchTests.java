@@ -217,9 +217,7 @@ class LaunchTests {
         assertThat(run.errors()).isEmpty();
         List<String> calls = javaCalls();
         assertThat(calls).hasSize(2);
-        assertThat(calls.getFirst())
-                .contains("-Drdma.device=", "class-path", "Rehearsal")
-                .doesNotContain("-XX:AOTCache=");
+        assertThat(calls.getFirst()).contains("class-path", "Rehearsal").doesNotContain("-XX:AOTCache=");
         assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
 
         Files.setLastModifiedTime(cache, FileTime.from(Instant.now().plusSeconds(7200)));

@@ -349,8 +349,8 @@ class RdmatestTests {
                 .filter(name -> !name.equals("help"))
                 .toList();
         assertThat(names)
-                .contains("rping", "stream", "fabric", "bench", "compare", "wire", "culprits")
-                .hasSize(12);
+                .contains("rping", "stream", "fabric", "compare", "wire", "culprits")
+                .hasSize(11);
         assertThat(names).allSatisfy(name -> {
             StringWriter usage = new StringWriter();
             int status =

@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
-import io.rdmatest.scenarios.bench.Spread;
 import io.rdmatest.scenarios.qualification.Qualification.Scenario;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;

@@ -1,0 +1,157 @@
+package io.rdmatest.bench;
+
+import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.rstream.RstreamOptions;
+import io.rdmatest.scenarios.rstream.StreamRoles;
+import io.rdmatest.scenarios.stream.RmaStreamOptions;
+import io.rdmatest.scenarios.stream.RmaStreamRoles;
+import io.rdmatest.stream.StreamMode;
+import io.rdmatest.stream.StreamOptions;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * rstream(1) against a stream of ours: over rsockets as well, or our own over RDMA WRITE. Both run the exchange of one row as a
+ * custom test; the repetitions are fewer than in the program's standard run, which takes minutes in emulation.
+ */
+final class StreamContest implements Contest {
+
+    private final BenchContext context;
+    private final int size;
+    private final int transfers;
+    private final int iterations;
+    private final boolean verify;
+    private final boolean rma;
+    private String command = "";
+
+    /**
+     * Prepares a contest.
+     *
+     * @param context the device and the limits
+     * @param size bytes of a transfer
+     * @param transfers transfers of an iteration in each direction
+     * @param iterations how often
+     * @param verify whether both sides compare every byte
+     * @param rma whether ours is the stream over RDMA WRITE
+     */
+    StreamContest(BenchContext context, int size, int transfers, int iterations, boolean verify, boolean rma) {
+        this.context = context;
+        this.size = size;
+        this.transfers = transfers;
+        this.iterations = iterations;
+        this.verify = verify;
+        this.rma = rma;
+    }
+
+    @Override
+    public Sample theirs() throws IOException, InterruptedException {
+        List<Object> words =
+                new ArrayList<>(List.of("-p", Ports.next(), "-S", size, "-C", transfers, "-I", iterations));
+        if (verify) {
+            words.addAll(List.of("-T", "v"));
+        }
+        List<Object> serving = new ArrayList<>(List.of("-b", context.address()));
+        serving.addAll(words);
+        try (TimedProgram server =
+                TimedProgram.polling(context.step(), context.processors().server(), "rstream", serving.toArray())) {
+            server.awaitListening();
+            List<Object> connecting = new ArrayList<>(List.of("-s", context.address()));
+            connecting.addAll(words);
+            try (TimedProgram client = TimedProgram.polling(
+                    context.step(), context.processors().client(), "rstream", connecting.toArray())) {
+                long ignored = client.awaitSuccess();
+                ignored = server.awaitSuccess();
+                command = client.command();
+                double micros = RstreamOutput.of(client.output()).microsPerTransfer();
+                return sample(micros * 1e3 * 2 * transfers * iterations, bytesEachWay(), Map.of());
+            }
+        }
+    }
+
+    private long bytesEachWay() {
+        return (long) size * transfers * iterations;
+    }
+
+    private Sample sample(double nanos, long received, Map<String, Object> more) {
+        Map<String, Object> details = new LinkedHashMap<>(more);
+        details.put("bytesReceived", received);
+        details.put("microsPerTransfer", nanos / 1e3 / iterations / (2.0 * transfers));
+        return new Sample(8.0 * 2 * bytesEachWay() / nanos, details);
+    }
+
+    @Override
+    public Sample ours() {
+        return rma ? overWrites() : overRsockets();
+    }
+
+    private Sample overRsockets() {
+        RstreamOptions options = RstreamOptions.defaults()
+                .withSizeBytes(size)
+                .withTransfers(transfers)
+                .withIterations(iterations)
+                .withVerify(verify)
+                .withPort(0)
+                .withOnDevice(true)
+                .withFirstWait(context.step())
+                .withTimeout(context.step());
+        StreamRoles.Result result = runPair(new StreamRoles.Server(options), new StreamRoles.Client(options));
+        StreamRoles.Timing timing = result.timings().getFirst();
+        return sample(timing.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
+    }
+
+    private Sample overWrites() {
+        RmaStreamOptions options = RmaStreamOptions.defaults()
+                .withTransfers(size, transfers, iterations)
+                .withVerify(verify)
+                .withStream(StreamOptions.defaults()
+                        .withMode(StreamMode.SPLIT)
+                        .withSendBufferBytes(RstreamOptions.DEFAULT_BUFFER)
+                        .withReceiveBufferBytes(RstreamOptions.DEFAULT_BUFFER))
+                .withPort(0)
+                .withTimeout(context.step(), context.step());
+        RmaStreamRoles.Result result = runPair(new RmaStreamRoles.Server(options), new RmaStreamRoles.Client(options));
+        return sample(result.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
+    }
+
+    /** Runs both ends, and returns the client's result. */
+    private <R> R runPair(Role<R> server, Role<R> client) {
+        return LocalRoles.runPair(
+                        context.device(),
+                        Processors.on(context.processors().server(), server),
+                        Processors.on(context.processors().client(), client),
+                        context.step())
+                .client();
+    }
+
+    @Override
+    public int repetitions() {
+        return transfers * iterations;
+    }
+
+    @Override
+    public Map<String, Object> parameters() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("command", command);
+        all.put("sizeBytes", size);
+        all.put("transfers", transfers);
+        all.put("iterations", iterations);
+        all.put("verify", verify);
+        all.put("bufferBytes", RstreamOptions.DEFAULT_BUFFER);
+        all.put("processors", context.processors().toString());
+        all.put("ours", rma ? "stream over RDMA WRITE" : "rsockets");
+        if (rma) {
+            // The program's rsockets write all of it.
+            all.put("oursInTheModeSplit", "half of a transfer of at least 32 KiB is read by the receiver");
+        }
+        if (rma && transfers > 1) {
+            // rsend(3) knows no MSG_MORE: the program posts each transfer by itself.
+            all.put("oursInOneMessage", "transfers that follow each other, up to 16 KiB (FI_MORE)");
+        }
+        return all;
+    }
+}

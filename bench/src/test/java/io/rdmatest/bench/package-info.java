@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.bench;
+
+import org.jspecify.annotations.NullMarked;

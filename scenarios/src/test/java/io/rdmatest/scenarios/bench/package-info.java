@@ -1,4 +1,0 @@
-@NullMarked
-package io.rdmatest.scenarios.bench;
-
-import org.jspecify.annotations.NullMarked;
