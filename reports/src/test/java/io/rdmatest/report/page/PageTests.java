@@ -99,6 +99,42 @@ class PageTests {
     }
 
     @Test
+    void whatDiffersHasItsCommandAndCure() throws IOException {
+        summary(folder, "qualified", "The one scenario that was judged passed.");
+        assertThat(page()).doesNotContain("What differs between the nodes");
+
+        Map<String, Object> differs = Map.of(
+                "alike",
+                false,
+                "message",
+                "Nodes differ: firmware (n2).",
+                "differences",
+                List.of(Map.of(
+                        "message", "firmware is 20.1 on 3 nodes, but 22.3 on n2" + EVIL,
+                        "odd", "n2",
+                        "show", "cat /sys/class/infiniband/mlx5_0/fw_ver",
+                        "cure", "flash 20.1")),
+                "belowCapability",
+                List.of(Map.of("node", "n3", "rail", "rail1", "message", "PCIe width is x8")),
+                "unknown",
+                List.of(Map.of("message", "n1 does not report ACS")),
+                "notCompared",
+                List.of(Map.of("node", "n4", "reason", "no answer")));
+        MAPPER.writeValue(folder.resolve("nodes.json").toFile(), Map.of("differs", differs));
+
+        assertThat(page())
+                .contains("<h2 id=\"differs\">What differs between the nodes</h2>\n<p>Nodes differ: firmware (n2).</p>")
+                .contains("firmware is 20.1 on 3 nodes, but 22.3 on n2&lt;/script")
+                .contains("<dt>shown on n2 by</dt><dd><code>cat /sys/class/infiniband/mlx5_0/fw_ver</code></dd>"
+                        + "<dt>to do there</dt><dd>flash 20.1</dd>")
+                .contains("<li>n3 on rail1: PCIe width is x8</li>")
+                .contains("Unknown: n1 does not report ACS.")
+                .contains("Not compared: n4: no answer")
+                .doesNotContain("talk to each other")
+                .doesNotContain("<img src=x");
+    }
+
+    @Test
     void pairsOfAnEarlierRunOrThatCannotBeReadCostTheMapOnly() throws IOException {
         summary(folder, "inconclusive", "The run did not come to its end.");
         Path pairs = Files.writeString(folder.resolve("pairs.jsonl"), cell("a", "b", "measured", ""));
