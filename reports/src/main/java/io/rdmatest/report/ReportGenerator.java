@@ -296,7 +296,7 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
-        writeEnvironment(run, baseline == null ? null : baseline.compare(output));
+        writeEnvironment(run, baseline == null ? null : baseline.compare(output, pairs(run)));
         writePage(run);
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));

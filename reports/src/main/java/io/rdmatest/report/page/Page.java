@@ -225,7 +225,8 @@ public final class Page {
     }
 
     boolean hasHistory() {
-        return changes != null && !changes.series().isEmpty();
+        return changes != null
+                && (!changes.series().isEmpty() || !changes.culprits().isEmpty());
     }
 
     String style() {

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -96,6 +97,72 @@ class PageTests {
                 .doesNotContain("<canvas")
                 .doesNotContain("Culprits</h2>")
                 .doesNotContain("pairs.jsonl\">");
+    }
+
+    @Test
+    void pairsThatAreWorseAndTheNightsOfACulpritAreShown() throws IOException {
+        summary(folder, "qualified", "The one scenario that was judged passed.");
+        new GeneratedPairs(8, 4, 1).write(folder.resolve("pairs.jsonl"));
+        List<Map<String, Object>> worse = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            worse.add(Map.of(
+                    "rail",
+                    "rail0",
+                    "from",
+                    "n001",
+                    "to",
+                    "n004",
+                    "what",
+                    "bandwidth",
+                    "text",
+                    "96 -> 41 Gb/s" + EVIL));
+        }
+        MAPPER.writeValue(
+                folder.resolve("comparison.json").toFile(),
+                Map.of(
+                        "cells",
+                        Map.of(
+                                "message",
+                                "47 of 56 cells are worse than in the 9 runs before.",
+                                "worse",
+                                47,
+                                "ports",
+                                List.of(Map.of(
+                                        "node", "n004", "rail", "rail0", "direction", "in", "worse", 7, "of", 7)),
+                                "cells",
+                                worse,
+                                "notes",
+                                List.of("Cells left out: one file")),
+                        "culprits",
+                        Map.of(
+                                "runs",
+                                List.of("a", "b"),
+                                "series",
+                                List.of(Map.of(
+                                        "name",
+                                        "port n004" + EVIL,
+                                        "what",
+                                        "bandwidth",
+                                        "unit",
+                                        "Gb/s",
+                                        "values",
+                                        List.of(96, 41),
+                                        "others",
+                                        List.of(96, 96))))));
+
+        String page = page();
+
+        assertThat(page)
+                .contains("<p>47 of 56 cells are worse than in the 9 runs before.</p>")
+                .contains("<li>7 of 7 into n004 on rail0</li>")
+                .contains("<strong>n001 → n004 on rail0</strong>")
+                .contains("<p>96 → 41 Gb/s")
+                .contains("27 more are not listed here.")
+                .contains("Cells left out: one file")
+                .contains("<div class=\"charts\" id=\"nights\">")
+                .contains("</strong>: bandwidth, in Gb/s</figcaption>")
+                .contains("uPlot")
+                .doesNotContain("<img src=x");
     }
 
     @Test
