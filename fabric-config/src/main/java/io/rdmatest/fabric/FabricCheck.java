@@ -208,11 +208,13 @@ public final class FabricCheck {
     }
 
     private final Fabric fabric;
+    private final List<Node> nodes;
     private final Duration timeout;
     private final BooleanSupplier cancelled;
 
-    private FabricCheck(Fabric fabric, Duration timeout, BooleanSupplier cancelled) {
+    private FabricCheck(Fabric fabric, List<Node> nodes, Duration timeout, BooleanSupplier cancelled) {
         this.fabric = fabric;
+        this.nodes = List.copyOf(nodes);
         this.timeout = timeout;
         this.cancelled = cancelled;
     }
@@ -229,7 +231,23 @@ public final class FabricCheck {
      */
     public static List<Result> run(Fabric fabric, Duration timeout, BooleanSupplier cancelled)
             throws InterruptedException {
-        return new FabricCheck(fabric, timeout, cancelled).run();
+        return run(fabric, fabric.nodes(), timeout, cancelled);
+    }
+
+    /**
+     * Tries some nodes of a fabric.
+     *
+     * @param fabric the fabric
+     * @param nodes nodes of it, at least one
+     * @param timeout how long each launched node has for its answer
+     * @param cancelled tells whether to give up
+     * @return one result per node, in the order of {@code nodes}
+     * @throws CancellationException if {@code cancelled} said so
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static List<Result> run(Fabric fabric, List<Node> nodes, Duration timeout, BooleanSupplier cancelled)
+            throws InterruptedException {
+        return new FabricCheck(fabric, nodes, timeout, cancelled).run();
     }
 
     private List<Result> run() throws InterruptedException {
@@ -237,7 +255,7 @@ public final class FabricCheck {
             String text = "the fabric is made of the project's virtual machines, and this JVM does not run in one:"
                     + " ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started by"
                     + " fabric-config/rdma-jdk/bin/in-vm --nodes " + fabric.microvms();
-            return fabric.nodes().stream()
+            return nodes.stream()
                     .map(node -> new Result(
                             node, Map.of(), List.of(), List.of(new Problem(Kind.NOT_READY, text)), List.of()))
                     .toList();
@@ -245,13 +263,12 @@ public final class FabricCheck {
         Result local = local(fabric.local());
         List<Result> results = new ArrayList<>();
         // Whoever waits for one host that is off must not wait for each of a hundred.
-        try (ExecutorService workers =
-                Executors.newFixedThreadPool(Math.min(AT_ONCE, fabric.nodes().size()), work -> {
-                    Thread thread = new Thread(work, "rdmatest-check");
-                    thread.setDaemon(true);
-                    return thread;
-                })) {
-            List<Future<Result>> running = fabric.nodes().stream()
+        try (ExecutorService workers = Executors.newFixedThreadPool(Math.min(AT_ONCE, nodes.size()), work -> {
+            Thread thread = new Thread(work, "rdmatest-check");
+            thread.setDaemon(true);
+            return thread;
+        })) {
+            List<Future<Result>> running = nodes.stream()
                     .map(node -> workers.submit(() -> reached(
                             node.equals(fabric.local()) ? local : node.isLocal() ? local(node) : launched(node),
                             local)))

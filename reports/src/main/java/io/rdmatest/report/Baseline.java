@@ -1,7 +1,10 @@
 package io.rdmatest.report;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.scenarios.cli.ExitStatus;
+import io.rdmatest.scenarios.qualification.CellComparison;
+import io.rdmatest.scenarios.qualification.CellComparison.Group;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -11,7 +14,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -19,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The earlier runs that a run is compared with. What changed becomes files beside the run's summary. */
 final class Baseline {
+
+    /** More lines of culprits nobody looks at. */
+    private static final int MOST_CULPRITS = 24;
 
     private final String files;
     private final List<Qualification> runs;
@@ -30,6 +38,7 @@ final class Baseline {
     private final List<Qualification> again = new CopyOnWriteArrayList<>();
 
     private @Nullable QualificationComparison compared;
+    private @Nullable CellComparison cells;
     private @Nullable String trouble;
 
     private Baseline(String files, List<Qualification> runs, int last, double tolerance, boolean partial) {
@@ -78,23 +87,51 @@ final class Baseline {
      * Compares a run, and writes what changed beside its summary. Trouble with that costs the run nothing else.
      *
      * @param output the folder of the run's summary
+     * @param pairs what the run measured between nodes: the cells are compared, and the culprits have their figures night by night
      * @return what changed, in a sentence
      */
-    String compare(Path output) {
+    String compare(Path output, RunPairs pairs) {
         if (runs.isEmpty()) {
             return nothing();
         }
         try {
             QualificationComparison made = compare(Qualification.read(output.resolve(ReportGenerator.SUMMARY)));
-            ReportGenerator.write(output.resolve(ReportGenerator.COMPARISON), made.json());
+            Map<String, Object> json = new LinkedHashMap<>(made.json());
+            CellComparison comparedCells = compareCells(output, pairs);
+            if (comparedCells != null) {
+                json.put("cells", comparedCells.json());
+                json.put("culprits", comparedCells.history());
+            }
+            ReportGenerator.write(output.resolve(ReportGenerator.COMPARISON), json);
             Path ignored =
                     Files.writeString(output.resolve(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
             compared = made;
-            return made.summary();
+            cells = comparedCells;
+            return comparedCells == null ? made.summary() : made.summary() + ". " + comparedCells.summary();
         } catch (IOException | RuntimeException e) {
             trouble = "not compared with earlier runs: " + (e.getMessage() == null ? e : e.getMessage());
             return trouble;
         }
+    }
+
+    /** Holds the cells against those of the earlier runs; null if this run has none. */
+    private @Nullable CellComparison compareCells(Path output, RunPairs pairs) throws IOException {
+        if (pairs.ports().isEmpty()) {
+            return null;
+        }
+        List<Group> groups = pairs.culprits().stream()
+                .limit(MOST_CULPRITS)
+                .map(culprit -> new Group(
+                        culprit.name(),
+                        culprit.metric(),
+                        cell -> culprit.explains(cell.rail(), cell.from(), cell.to(), cell.fromLeaf(), cell.toLeaf())))
+                .toList();
+        return CellComparison.of(
+                output.resolve(ReportGenerator.SUMMARY),
+                runs.stream().map(Qualification::file).toList(),
+                last,
+                tolerance,
+                groups);
     }
 
     /** Returns what there is to say where each of the earlier runs was left out. */
@@ -148,9 +185,15 @@ final class Baseline {
             return 0;
         }
         made.lines().forEach(out);
-        ExitStatus status = !made.isAnythingCompared()
-                ? ExitStatus.NOTHING_COMPARED
-                : made.count(Change.WORSE) > 0 ? ExitStatus.WORSE : ExitStatus.VERIFIED;
+        CellComparison both = cells;
+        if (both != null) {
+            both.lines().forEach(out);
+        }
+        boolean isWorse =
+                made.count(Change.WORSE) > 0 || both != null && !both.worse().isEmpty();
+        boolean isCompared = made.isAnythingCompared() || both != null && both.compared() > 0;
+        ExitStatus status =
+                !isCompared ? ExitStatus.NOTHING_COMPARED : isWorse ? ExitStatus.WORSE : ExitStatus.VERIFIED;
         return status.code();
     }
 }

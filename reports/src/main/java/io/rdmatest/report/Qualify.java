@@ -82,14 +82,14 @@ public final class Qualify implements Callable<Integer> {
 
     private static final String PAIRS = "PairScenarios.allPairs";
 
-    private static final String PAIRS_SETTING = "rdma.pairs";
+    static final String PAIRS_SETTING = "rdma.pairs";
     private static final Map<String, String> STRICT =
             Map.of(RdmaConfiguration.AUDIT, "kernel", RdmaConfiguration.COUNTERS, "fail");
 
     private static final String WIRE_SETTING = "rdma.wire";
     private static final String RESULTS_SETTING = "allure.results.directory";
-    private static final String SERVER_SETTING = "rdma.scenario.server";
-    private static final String CLIENT_SETTING = "rdma.scenario.client";
+    static final String SERVER_SETTING = "rdma.scenario.server";
+    static final String CLIENT_SETTING = "rdma.scenario.client";
 
     /** What a comparison ends with that is not as good as it could be. */
     private static final Set<Integer> COMPARED = Set.of(ExitStatus.WORSE.code(), ExitStatus.NOTHING_COMPARED.code());
@@ -99,6 +99,7 @@ public final class Qualify implements Callable<Integer> {
             ReportConfiguration.DIRECTORY,
             ReportConfiguration.PROGRESS,
             PairSettings.FILE,
+            WhatDiffers.FILE,
             ScenarioRunner.GO_ON,
             ScenarioRunner.HELD,
             RESULTS_SETTING);
@@ -460,6 +461,8 @@ public final class Qualify implements Callable<Integer> {
         ReportGenerator.deleteRecursively(results);
         ReportGenerator.deleteRecursively(repeated());
         Files.deleteIfExists(measuredPairs());
+        Files.deleteIfExists(differing());
+        generator.nodesDifferAsIn(differing());
         if (setUp() != 0) {
             return 3;
         }
@@ -545,6 +548,11 @@ public final class Qualify implements Callable<Integer> {
     /** Where the scenarios write what they measure between two nodes. */
     private Path measuredPairs() {
         return target.resolve(RunPairs.FILE);
+    }
+
+    /** Where the scenarios' JVM writes what differs between the nodes. */
+    private Path differing() {
+        return target.resolve(WhatDiffers.NAME);
     }
 
     /** Where runs that are made again leave their journals. */
@@ -797,7 +805,8 @@ public final class Qualify implements Callable<Integer> {
                 "-D" + ScenarioRunner.HELD + "=true",
                 "-D" + RESULTS_SETTING + "=" + results,
                 // Beside the journal, where the machine may write.
-                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(RunPairs.FILE)));
+                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(RunPairs.FILE),
+                "-D" + WhatDiffers.FILE + "=" + differing()));
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
             if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
                 command.add("-D" + property.getKey() + "=" + property.getValue());
@@ -991,7 +1000,7 @@ public final class Qualify implements Callable<Integer> {
             written = run;
             Path pairsFile = keepPairs(generator);
             String noData = generator.writeData(run);
-            table(run);
+            table(run, generator.differs());
             without.forEach(each -> out.println("No scenario matches " + each));
             if (pairsFile != null) {
                 tellPairs(pairsFile, generator.pairs(run));
@@ -1109,7 +1118,7 @@ public final class Qualify implements Callable<Integer> {
         }
     }
 
-    private void table(Run run) {
+    private void table(Run run, @Nullable String differs) {
         out.println();
         int width = run.scenarios().stream()
                 .mapToInt(scenario -> scenario.name.length())
@@ -1156,6 +1165,9 @@ public final class Qualify implements Callable<Integer> {
             out.println(notRun + (notRun == 1 ? " of them was" : " of them were") + " not run.");
         }
         run.notJudged().forEach(reason -> out.println("Not judged: " + firstLine(reason)));
+        if (differs != null) {
+            out.println(differs);
+        }
         String outcome = run.outcome().toString();
         out.println(
                 outcome.substring(0, 1).toUpperCase(Locale.ROOT) + outcome.substring(1) + ". " + run.outcomeReason());

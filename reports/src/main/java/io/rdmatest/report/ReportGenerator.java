@@ -105,6 +105,8 @@ public final class ReportGenerator implements Callable<Integer> {
     private @Nullable Baseline baseline;
 
     private @Nullable RunPairs pairs;
+    private @Nullable Path differing;
+    private @Nullable JsonNode differs;
     private @Nullable String pageTrouble;
 
     /** Creates a generator that takes its configuration from the command line. */
@@ -115,6 +117,18 @@ public final class ReportGenerator implements Callable<Integer> {
         this.results = results;
         this.commandline = commandline;
         this.output = output;
+    }
+
+    /** Has nodes.json, the page and {@link #differs} say what differs between the nodes, once a file says it. */
+    void nodesDifferAsIn(Path file) {
+        differing = file;
+    }
+
+    /** Returns in a line what differs between the nodes, or that nothing does; null if the run has one node. */
+    @Nullable
+    String differs() {
+        JsonNode read = differs;
+        return read == null ? null : read.path("message").asText();
     }
 
     /** Has the next report say what changed since earlier runs, if there are any. */
@@ -282,7 +296,7 @@ public final class ReportGenerator implements Callable<Integer> {
             }
         }
         writeMatrices(run);
-        writeEnvironment(run, baseline == null ? null : baseline.compare(output));
+        writeEnvironment(run, baseline == null ? null : baseline.compare(output, pairs(run)));
         writePage(run);
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
@@ -415,7 +429,9 @@ public final class ReportGenerator implements Callable<Integer> {
     @Nullable
     String writeData(Run run) {
         try {
-            ResultFiles.write(run, pairs(run), output);
+            Path file = differing;
+            differs = file == null ? null : WhatDiffers.read(file);
+            ResultFiles.write(run, pairs(run), differs, output);
             return null;
         } catch (IOException | RuntimeException e) {
             return e.getMessage() == null ? e.toString() : e.getMessage();

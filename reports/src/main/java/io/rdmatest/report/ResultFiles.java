@@ -1,5 +1,6 @@
 package io.rdmatest.report;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.rdmatest.report.page.RunPairs;
 import java.io.IOException;
 import java.io.InputStream;
@@ -7,7 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The files beside {@code qualification.json} that other programs read: nodes.json, JUnit XML and metrics. */
 final class ResultFiles {
@@ -27,13 +31,16 @@ final class ResultFiles {
      *
      * @param run the run
      * @param pairs what it measured between nodes
+     * @param differs what differs between its nodes, see {@link WhatDiffers}; null if that is not known
      * @param output the folder of its summary
      * @throws IOException if one can't be written; the message names it
      */
-    static void write(Run run, RunPairs pairs, Path output) throws IOException {
+    static void write(Run run, RunPairs pairs, @Nullable JsonNode differs, Path output) throws IOException {
         NodeStates nodes = new NodeStates(run, pairs);
         write(output.resolve(JUNIT), JUnitXml.of(run));
-        ReportGenerator.write(output.resolve(NODES), nodes.json());
+        Map<String, @Nullable Object> json = new LinkedHashMap<>(nodes.json());
+        json.put("differs", differs);
+        ReportGenerator.write(output.resolve(NODES), json);
         copySchema(NODES_SCHEMA, output);
         write(output.resolve(METRICS), Metrics.of(run, pairs, nodes));
     }

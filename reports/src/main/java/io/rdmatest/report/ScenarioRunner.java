@@ -58,6 +58,9 @@ final class ScenarioRunner {
         }
         try {
             preflight();
+            if (System.getProperty(PACKAGE) == null) {
+                WhatDiffers.gather();
+            }
             // Before this JVM has a journal of its own.
             Begun begun =
                     Boolean.getBoolean(GO_ON) ? Begun.of(Journal.read(ReportConfiguration.directory())) : Begun.NOTHING;

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import io.rdmatest.report.page.RunPairs;
 import io.rdmatest.report.unsteady.UnsteadyScenarios;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,7 +48,7 @@ class BaselineTests {
         Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(before), 14, 20, partial, said::add));
         assertThat(baseline.tell(said::add)).as("not compared yet").isZero();
         assertThat(said).isEmpty();
-        changes = baseline.compare(now.getParent());
+        changes = baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null));
         return baseline;
     }
 
@@ -128,11 +133,64 @@ class BaselineTests {
 
         assertThat(said).singleElement().asString().startsWith("Left out: " + broken + " is no qualification.json");
         said.clear();
-        assertThat(baseline.compare(now.getParent())).startsWith("Nothing was compared");
+        assertThat(baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null)))
+                .startsWith("Nothing was compared");
         assertThat(baseline.tell(said::add)).isEqualTo(15);
         assertThat(said)
                 .containsExactly("Nothing was compared: no run in " + nights
                         + " can be read. Restore the summaries, or name others.");
+    }
+
+    /** A night of eight nodes: a port that receives at some share of the rate. */
+    private Path night(String name, double share) throws IOException {
+        Path run = Files.createDirectories(folder.resolve(name));
+        StringBuilder cells = new StringBuilder();
+        for (int from = 0; from < 8; from++) {
+            for (int to = 0; to < 8; to++) {
+                if (from != to) {
+                    cells.append(
+                            ("{\"schema\": \"pairs/1\", \"rail\": \"rail0\", \"from\": \"n%d\", \"to\": \"n%d\", \"attempts\": 1,"
+                                            + " \"outcome\": \"measured\", \"lineRate\": 100e9, \"bandwidth\": %s, \"latencyP50\":"
+                                            + " 3e-6, \"samples\": 200}%n")
+                                    .formatted(from, to, 96e9 * (1 - (from + to) / 1000.0) * (to == 3 ? share : 1)));
+                }
+            }
+        }
+        Path ignored = Files.writeString(run.resolve("pairs.jsonl"), cells);
+        return Files.writeString(
+                run.resolve("qualification.json"),
+                "{\"environment\": {}, \"scenarios\": [%s]}".formatted(scenario("x", "passed", 10)));
+    }
+
+    @Test
+    void cellsAreComparedAndTheCulpritHasItsNights() throws Exception {
+        for (int i = 1; i <= 4; i++) {
+            Path ignored = night("nights/" + i, 1);
+        }
+        Path now = night("now", 0.4);
+        Path nights = folder.resolve("nights");
+        Baseline baseline = Objects.requireNonNull(Baseline.read(List.of(nights), 14, 20, false, said::add));
+
+        assertThat(baseline.compare(now.getParent(), RunPairs.read(now.getParent(), null)))
+                .endsWith(". 7 of 56 cells are worse than in the 4 runs before.");
+
+        assertThat(baseline.tell(said::add)).isEqualTo(14);
+        assertThat(said)
+                .contains("7 of 56 cells are worse than in the 4 runs before.", "  7 of 7 into n3 on rail0")
+                .anySatisfy(line -> assertThat(line).matches("  n\\d -> n3 on rail0: bandwidth .* \\(0.40 times\\)"));
+        JsonNode json = MAPPER.readTree(now.resolveSibling("comparison.json").toFile());
+        try (InputStream schema = QualificationComparison.class.getResourceAsStream("comparison.schema.json")) {
+            assertThat(JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                            .getSchema(schema)
+                            .validate(json))
+                    .isEmpty();
+        }
+        assertThat(json.at("/cells/worse").asInt()).isEqualTo(7);
+        JsonNode culprit = json.at("/culprits/series/0");
+        assertThat(culprit.path("name").asText()).isEqualTo("port n3 on rail0, receiving");
+        assertThat(culprit.at("/values/3").asDouble()).isBetween(94.0, 96.0);
+        assertThat(culprit.at("/values/4").asDouble()).isBetween(37.0, 39.0);
+        assertThat(culprit.at("/others/4").asDouble()).isBetween(94.0, 96.0);
     }
 
     private record Ended(int status, String said) {}

@@ -50,6 +50,7 @@ class ResultFilesTests {
 
     private final List<JournalEvent> events = new ArrayList<>();
     private final List<PairLine> cells = new ArrayList<>();
+    private @Nullable JsonNode differs;
 
     private void scenario(
             String name, Verdict verdict, @Nullable String reason, @Nullable Cause cause, String... sides) {
@@ -140,7 +141,7 @@ class ResultFilesTests {
         if (!cells.isEmpty()) {
             writePairs();
         }
-        ResultFiles.write(Run.of(events).with(about), RunPairs.read(folder, null), folder);
+        ResultFiles.write(Run.of(events).with(about), RunPairs.read(folder, null), differs, folder);
         checkMetrics();
         checkJUnit();
         JsonNode nodes = MAPPER.readTree(folder.resolve("nodes.json").toFile());
@@ -456,6 +457,21 @@ class ResultFilesTests {
     }
 
     @Test
+    void whatDiffersBetweenTheNodesIsInTheFile() throws Exception {
+        passes("Ping: one", "a", "b");
+        assertThat(write(about("a", "b")).path("differs").isNull()).isTrue();
+
+        differs = MAPPER.valueToTree(WhatDiffers.json(WhatDiffersTests.results("20.1", "20.1", "22.3", "")));
+
+        JsonNode written = write(about("n1", "n2", "n3", "n4")).path("differs");
+        assertThat(written.path("alike").isBoolean()).isTrue();
+        assertThat(written.path("alike").asBoolean()).isFalse();
+        assertThat(written.path("compared").asInt()).isEqualTo(3);
+        assertThat(written.at("/differences/0/values/20.1").toString()).isEqualTo("[\"n1\",\"n2\"]");
+        assertThat(written.at("/notCompared/0/node").asText()).isEqualTo("n4");
+    }
+
+    @Test
     void aRunWithoutScenariosAndNodesHasItsFiles() throws Exception {
         events.add(JournalEvent.of(Kind.RUN_STARTED));
 
@@ -472,7 +488,7 @@ class ResultFilesTests {
         passes("Ping: one");
         Run run = Run.of(events).with(about("a"));
 
-        assertThatThrownBy(() -> ResultFiles.write(run, RunPairs.read(none, null), none))
+        assertThatThrownBy(() -> ResultFiles.write(run, RunPairs.read(none, null), null, none))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(none.toString());
     }

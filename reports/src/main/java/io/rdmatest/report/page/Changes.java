@@ -7,16 +7,29 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What changed since earlier runs, from {@code comparison.json}.
  *
  * @param summary all of it in one sentence
  * @param rows what changed, what is worse first
+ * @param cells what changed in single pairs; null if none were compared
  * @param history what was measured in earlier runs, as JSON that is safe inside a script element
  * @param series the names of its lines
+ * @param nights the figures of each culprit night by night, as JSON that is safe inside a script element
+ * @param culprits the names of these charts
  */
-record Changes(String summary, List<Row> rows, String history, List<String> series) {
+record Changes(
+        String summary,
+        List<Row> rows,
+        @Nullable Cells cells,
+        String history,
+        List<String> series,
+        String nights,
+        List<Line> culprits) {
+
+    private static final ObjectNode EMPTY = new ObjectMapper().createObjectNode();
 
     /** More of them nobody looks at. */
     private static final int MOST_SERIES = 24;
@@ -31,6 +44,40 @@ record Changes(String summary, List<Row> rows, String history, List<String> seri
      * @param text what it was and what it is
      */
     record Row(String change, String what, String text) {}
+
+    /**
+     * What changed in single pairs.
+     *
+     * @param summary all of it in one sentence
+     * @param ports the ports with many pairs that are worse, as parts of a sentence
+     * @param rows the worst pairs
+     * @param more how many others are worse
+     * @param notes what limits this, as sentences
+     */
+    record Cells(String summary, List<String> ports, List<Pair> rows, int more, List<String> notes) {}
+
+    /**
+     * A pair that is worse.
+     *
+     * @param name sender, receiver and rail
+     * @param text what it was and what it is
+     * @param rail its rail
+     * @param from the node that sends
+     * @param to the node that receives
+     * @param metric the member of the cell that changed; empty if it failed
+     */
+    record Pair(String name, String text, String rail, String from, String to, String metric) {}
+
+    /**
+     * A chart of a culprit.
+     *
+     * @param name what the culprit is called
+     * @param what the figure and its unit
+     */
+    record Line(String name, String what) {}
+
+    /** So many pairs and ports are listed. */
+    private static final int MOST_PAIRS = 20;
 
     static Changes of(JsonNode json) {
         List<Row> rows = new ArrayList<>();
@@ -66,10 +113,67 @@ record Changes(String summary, List<Row> rows, String history, List<String> seri
                         before == 1 ? "the run before" : "the " + before + " runs before",
                         json.path("comparedVerdicts").asInt(),
                         json.path("comparedMeasurements").asInt());
-        return history(summary, rows, json.path("history"));
+        List<String> names = new ArrayList<>();
+        String history = history(json.path("history"), names);
+        List<Line> culprits = new ArrayList<>();
+        for (JsonNode each : json.path("culprits").path("series")) {
+            culprits.add(new Line(
+                    each.path("name").asText(),
+                    each.path("what").asText() + ", in " + each.path("unit").asText()));
+        }
+        return new Changes(
+                summary,
+                List.copyOf(rows),
+                cells(json.path("cells")),
+                history,
+                List.copyOf(names),
+                MapPart.json(json.path("culprits").isObject() ? json.path("culprits") : EMPTY),
+                List.copyOf(culprits));
     }
 
-    private static Changes history(String summary, List<Row> rows, JsonNode history) {
+    private static @Nullable Cells cells(JsonNode json) {
+        if (!json.isObject()) {
+            return null;
+        }
+        List<String> ports = new ArrayList<>();
+        for (JsonNode port : json.path("ports")) {
+            if (ports.size() < MOST_PAIRS) {
+                ports.add("%d of %d %s %s on %s"
+                        .formatted(
+                                port.path("worse").asInt(),
+                                port.path("of").asInt(),
+                                port.path("direction").asText().equals("out") ? "from" : "into",
+                                port.path("node").asText(),
+                                port.path("rail").asText()));
+            }
+        }
+        List<Pair> rows = new ArrayList<>();
+        for (JsonNode cell : json.path("cells")) {
+            if (rows.size() < MOST_PAIRS) {
+                String rail = cell.path("rail").asText();
+                String from = cell.path("from").asText();
+                String to = cell.path("to").asText();
+                String what = cell.path("what").asText();
+                rows.add(new Pair(
+                        from + " → " + to + " on " + rail,
+                        cell.path("text").asText().replace("->", "→"),
+                        rail,
+                        from,
+                        to,
+                        what.equals("outcome") ? "" : what));
+            }
+        }
+        List<String> notes = new ArrayList<>();
+        json.path("notes").forEach(note -> notes.add(note.asText()));
+        return new Cells(
+                json.path("message").asText(),
+                ports,
+                rows,
+                Math.max(0, json.path("worse").asInt() - rows.size()),
+                notes);
+    }
+
+    private static String history(JsonNode history, List<String> names) {
         ObjectNode json = new ObjectMapper().createObjectNode();
         ArrayNode runs = json.putArray("runs");
         int skipped = Math.max(0, history.path("runs").size() - MOST_RUNS);
@@ -77,7 +181,6 @@ record Changes(String summary, List<Row> rows, String history, List<String> seri
             runs.add(history.path("runs").get(run));
         }
         ArrayNode lines = json.putArray("series");
-        List<String> names = new ArrayList<>();
         for (JsonNode each : history.path("series")) {
             if (names.size() < MOST_SERIES) {
                 names.add(each.path("scenario").asText() + ": "
@@ -89,7 +192,7 @@ record Changes(String summary, List<Row> rows, String history, List<String> seri
                 }
             }
         }
-        return new Changes(summary, List.copyOf(rows), MapPart.json(json), List.copyOf(names));
+        return MapPart.json(json);
     }
 
     private static String text(JsonNode shift) {

@@ -1,5 +1,7 @@
 package io.rdmatest.report.page;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A cause of bad cells, or a bad cell without one, and where the map has it.
  *
@@ -23,4 +25,27 @@ public record CulpritRow(
 
     /** The place of a block. */
     public static final String LEAVES = "leaves";
+
+    /**
+     * Returns whether a cell is one of the cause's.
+     *
+     * @param itsRail the rail of the cell
+     * @param sender its node that sends
+     * @param receiver its node that receives
+     * @param senderLeaf the leaf of that port; null if it is not known
+     * @param receiverLeaf the leaf of the receiving port; null if it is not known
+     */
+    public boolean explains(
+            String itsRail,
+            String sender,
+            String receiver,
+            @Nullable String senderLeaf,
+            @Nullable String receiverLeaf) {
+        return (rail.isEmpty() || rail.equals(itsRail))
+                && switch (place) {
+                    case NODES -> sender.equals(from) || receiver.equals(to);
+                    case CELL -> sender.equals(from) && receiver.equals(to);
+                    default -> from.equals(senderLeaf) && to.equals(receiverLeaf);
+                };
+    }
 }

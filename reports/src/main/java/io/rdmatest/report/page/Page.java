@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the page of a run from the data files in its folder: {@code qualification.json}, and where they are there {@code
- * pairs.jsonl} and {@code comparison.json}. The page is one file. It loads nothing, so that it opens from disk without a network.
+ * pairs.jsonl}, {@code nodes.json} and {@code comparison.json}. The page is one file. It loads nothing, so that it opens from disk without a network.
  */
 public final class Page {
 
@@ -37,6 +37,7 @@ public final class Page {
     public static final String FILE = "index.html";
 
     private static final String SUMMARY = "qualification.json";
+    private static final String NODES = "nodes.json";
     private static final String COMPARISON = "comparison.json";
 
     /** So many rows of the table of nodes are there before a script adds the rest. */
@@ -54,6 +55,7 @@ public final class Page {
 
     private final Path folder;
     private final PageData data;
+    private final @Nullable Differs differs;
     private final @Nullable Changes changes;
     private final @Nullable PairsPart pairs;
     private final @Nullable String noPairs;
@@ -65,6 +67,8 @@ public final class Page {
     private Page(Path folder, RunPairs read) throws IOException {
         this.folder = folder;
         data = PageData.of(json(folder.resolve(SUMMARY)));
+        Path nodesFile = folder.resolve(NODES);
+        differs = Files.exists(nodesFile) ? Differs.of(json(nodesFile).path("differs")) : null;
         Path comparison = folder.resolve(COMPARISON);
         changes = Files.exists(comparison) ? Changes.of(json(comparison)) : null;
         pairs = read.part();
@@ -140,6 +144,12 @@ public final class Page {
         return data;
     }
 
+    /** Returns what differs between the nodes; null if the run has one node. */
+    @Nullable
+    Differs differs() {
+        return differs;
+    }
+
     @Nullable
     Changes changes() {
         return changes;
@@ -203,14 +213,7 @@ public final class Page {
 
     /** Returns the names of the files beside the page to which it links. */
     List<String> files() {
-        return List.of(
-                        SUMMARY,
-                        RunPairs.FILE,
-                        "nodes.json",
-                        COMPARISON,
-                        "comparison.html",
-                        "junit.xml",
-                        "rdmatest.prom")
+        return List.of(SUMMARY, RunPairs.FILE, NODES, COMPARISON, "comparison.html", "junit.xml", "rdmatest.prom")
                 .stream()
                 .filter(name -> Files.exists(folder.resolve(name)))
                 .filter(name -> !name.equals(RunPairs.FILE) || pairs != null)
@@ -222,7 +225,8 @@ public final class Page {
     }
 
     boolean hasHistory() {
-        return changes != null && !changes.series().isEmpty();
+        return changes != null
+                && (!changes.series().isEmpty() || !changes.culprits().isEmpty());
     }
 
     String style() {

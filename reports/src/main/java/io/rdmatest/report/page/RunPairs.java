@@ -153,16 +153,12 @@ public final class RunPairs {
     }
 
     private boolean isExplained(RailMatrix rail, int from, int to) {
-        String sender = rail.nodes.get(from);
-        String receiver = rail.nodes.get(to);
         return culprits().stream()
-                .filter(culprit -> culprit.rail().isEmpty() || culprit.rail().equals(rail.rail))
-                .anyMatch(culprit -> switch (culprit.place()) {
-                    case CulpritRow.NODES -> sender.equals(culprit.from()) || receiver.equals(culprit.to());
-                    case CulpritRow.CELL -> sender.equals(culprit.from()) && receiver.equals(culprit.to());
-                    default ->
-                        culprit.from().equals(rail.leaves.get(from))
-                                && culprit.to().equals(rail.leaves.get(to));
-                });
+                .anyMatch(culprit -> culprit.explains(
+                        rail.rail,
+                        rail.nodes.get(from),
+                        rail.nodes.get(to),
+                        rail.leaves.get(from),
+                        rail.leaves.get(to)));
     }
 }

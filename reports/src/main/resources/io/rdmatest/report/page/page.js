@@ -61,29 +61,42 @@
       line: style.getPropertyValue("--line").trim(), accent: style.getPropertyValue("--link").trim() };
   };
 
+  /** Draws one chart: lines of values run by run, this run last. */
+  function drawLines(chart, runs, lines) {
+    const ink = inks();
+    const last = runs.length - 1;
+    const axis = { stroke: ink.soft, grid: { stroke: ink.line, width: 1 }, ticks: { stroke: ink.line, width: 1 } };
+    const looks = [
+      { stroke: ink.accent, width: 2, points: { show: true, size: 5 } },
+      { stroke: ink.soft, width: 1.5, dash: [6, 4], points: { show: runs.length < 3, size: 4 } }
+    ];
+    chart.replaceChildren();
+    new uPlot({
+      width: Math.max(200, chart.clientWidth), height: 170,
+      scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+      axes: [
+        { ...axis, values: (u, splits) => splits.map(x => !Number.isInteger(x) ? "" : x === 0 ? "now" : "−" + -x) },
+        { ...axis, size: 60, values: (u, splits) => splits.map(digits) }
+      ],
+      series: [
+        { label: "run", value: (u, x) => x === null ? "–" : x === 0 ? "this run" : String(runs[x + last]) },
+        ...lines.map((line, at) => ({ ...looks[at], label: line.label, value: (u, y) => y === null ? "–" : digits(y) }))
+      ]
+    }, [runs.map((name, run) => run - last), ...lines.map(line => line.values)], chart);
+  }
+
   function drawHistory() {
     const holder = $("history-data");
     if (!holder) return;
     const history = JSON.parse(holder.textContent);
-    const ink = inks();
-    document.querySelectorAll("#charts .chart").forEach((chart, at) => {
-      const values = history.series[at];
-      const last = values.length - 1;
-      chart.replaceChildren();
-      const axis = { stroke: ink.soft, grid: { stroke: ink.line, width: 1 }, ticks: { stroke: ink.line, width: 1 } };
-      new uPlot({
-        width: Math.max(200, chart.clientWidth), height: 170,
-        scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-        axes: [
-          { ...axis, values: (u, splits) => splits.map(x => !Number.isInteger(x) ? "" : x === 0 ? "now" : "−" + -x) },
-          { ...axis, size: 60, values: (u, splits) => splits.map(digits) }
-        ],
-        series: [
-          { label: "run", value: (u, x) => x === null ? "–" : x === 0 ? "this run" : String(history.runs[x + last]) },
-          { label: "value", stroke: ink.accent, width: 2, points: { show: true, size: 5 }, value: (u, y) => y === null ? "–" : digits(y) }
-        ]
-      }, [values.map((value, run) => run - last), values], chart);
-    });
+    document.querySelectorAll("#charts .chart").forEach((chart, at) =>
+      drawLines(chart, history.runs, [{ label: "value", values: history.series[at] }]));
+    const nights = JSON.parse($("nights-data").textContent);
+    document.querySelectorAll("#nights .chart").forEach((chart, at) =>
+      drawLines(chart, nights.runs, [
+        { label: "culprit", values: nights.series[at].values },
+        { label: "others", values: nights.series[at].others }
+      ]));
   }
 
   /* ---- the map ---- */

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -96,6 +97,108 @@ class PageTests {
                 .doesNotContain("<canvas")
                 .doesNotContain("Culprits</h2>")
                 .doesNotContain("pairs.jsonl\">");
+    }
+
+    @Test
+    void pairsThatAreWorseAndTheNightsOfACulpritAreShown() throws IOException {
+        summary(folder, "qualified", "The one scenario that was judged passed.");
+        new GeneratedPairs(8, 4, 1).write(folder.resolve("pairs.jsonl"));
+        List<Map<String, Object>> worse = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            worse.add(Map.of(
+                    "rail",
+                    "rail0",
+                    "from",
+                    "n001",
+                    "to",
+                    "n004",
+                    "what",
+                    "bandwidth",
+                    "text",
+                    "96 -> 41 Gb/s" + EVIL));
+        }
+        MAPPER.writeValue(
+                folder.resolve("comparison.json").toFile(),
+                Map.of(
+                        "cells",
+                        Map.of(
+                                "message",
+                                "47 of 56 cells are worse than in the 9 runs before.",
+                                "worse",
+                                47,
+                                "ports",
+                                List.of(Map.of(
+                                        "node", "n004", "rail", "rail0", "direction", "in", "worse", 7, "of", 7)),
+                                "cells",
+                                worse,
+                                "notes",
+                                List.of("Cells left out: one file")),
+                        "culprits",
+                        Map.of(
+                                "runs",
+                                List.of("a", "b"),
+                                "series",
+                                List.of(Map.of(
+                                        "name",
+                                        "port n004" + EVIL,
+                                        "what",
+                                        "bandwidth",
+                                        "unit",
+                                        "Gb/s",
+                                        "values",
+                                        List.of(96, 41),
+                                        "others",
+                                        List.of(96, 96))))));
+
+        String page = page();
+
+        assertThat(page)
+                .contains("<p>47 of 56 cells are worse than in the 9 runs before.</p>")
+                .contains("<li>7 of 7 into n004 on rail0</li>")
+                .contains("<strong>n001 → n004 on rail0</strong>")
+                .contains("<p>96 → 41 Gb/s")
+                .contains("27 more are not listed here.")
+                .contains("Cells left out: one file")
+                .contains("<div class=\"charts\" id=\"nights\">")
+                .contains("</strong>: bandwidth, in Gb/s</figcaption>")
+                .contains("uPlot")
+                .doesNotContain("<img src=x");
+    }
+
+    @Test
+    void whatDiffersHasItsCommandAndCure() throws IOException {
+        summary(folder, "qualified", "The one scenario that was judged passed.");
+        assertThat(page()).doesNotContain("What differs between the nodes");
+
+        Map<String, Object> differs = Map.of(
+                "alike",
+                false,
+                "message",
+                "Nodes differ: firmware (n2).",
+                "differences",
+                List.of(Map.of(
+                        "message", "firmware is 20.1 on 3 nodes, but 22.3 on n2" + EVIL,
+                        "odd", "n2",
+                        "show", "cat /sys/class/infiniband/mlx5_0/fw_ver",
+                        "cure", "flash 20.1")),
+                "belowCapability",
+                List.of(Map.of("node", "n3", "rail", "rail1", "message", "PCIe width is x8")),
+                "unknown",
+                List.of(Map.of("message", "n1 does not report ACS")),
+                "notCompared",
+                List.of(Map.of("node", "n4", "reason", "no answer")));
+        MAPPER.writeValue(folder.resolve("nodes.json").toFile(), Map.of("differs", differs));
+
+        assertThat(page())
+                .contains("<h2 id=\"differs\">What differs between the nodes</h2>\n<p>Nodes differ: firmware (n2).</p>")
+                .contains("firmware is 20.1 on 3 nodes, but 22.3 on n2&lt;/script")
+                .contains("<dt>shown on n2 by</dt><dd><code>cat /sys/class/infiniband/mlx5_0/fw_ver</code></dd>"
+                        + "<dt>to do there</dt><dd>flash 20.1</dd>")
+                .contains("<li>n3 on rail1: PCIe width is x8</li>")
+                .contains("Unknown: n1 does not report ACS.")
+                .contains("Not compared: n4: no answer")
+                .doesNotContain("talk to each other")
+                .doesNotContain("<img src=x");
     }
 
     @Test
