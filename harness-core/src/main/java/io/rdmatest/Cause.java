@@ -5,11 +5,11 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What went wrong. The place that first understands a failure decides its cause; the exception carries it, over the channel of
- * an agent too, and every verdict follows from it.
+ * What went wrong. The code that first understands a failure sets its cause, and the exception carries it, also from
+ * another node. Every verdict follows from it.
  *
- * <p>Each cause has a verdict, an exit status of {@code ./rdmatest}, a category of the report, and says whether a measurement
- * that ended so may be tried again. Names are stable: reports and scripts may rely on them.
+ * <p>Each cause has a verdict, an exit status of {@code ./rdmatest} and a category of the report. It decides whether a
+ * measurement that failed this way may be repeated. Names are stable: reports and scripts may rely on them.
  */
 public enum Cause {
 
@@ -92,48 +92,48 @@ public enum Cause {
 
     // ---- the connection manager, rdma_get_cm_event(3) ----
 
-    /** A program at the peer, or its connection manager, said no. */
+    /** The peer's program or its connection manager rejected the connection. */
     REJECTED(Verdict.FAILED, Exit.REJECTED, "Connection rejected by the peer"),
 
     /** The peer's connection manager did not answer. */
     UNREACHABLE(Verdict.FAILED, Exit.PEER_ABSENT, "Peer's connection manager did not answer"),
 
-    /** Nobody listens, came or answered before data flowed. */
-    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, "Peer absent: nobody listens, came or answered"),
+    /** No listener, no client, or no answer before data flowed. */
+    PEER_ABSENT(Verdict.FAILED, Exit.PEER_ABSENT, "Peer absent: no listener, no client or no answer"),
 
-    /** The peer disconnected, or stopped answering, after the connection was there. */
+    /** The peer disconnected, or stopped answering, after the connection was established. */
     PEER_LOST(Verdict.FAILED, Exit.PEER_LOST, "Peer lost in mid-transfer"),
 
     /** The address has no route over an RDMA device. */
     NO_ROUTE(Verdict.FAILED, Exit.NO_ROUTE, "No route to the address over an RDMA device"),
 
-    /** The connection broke while it came up. */
+    /** The connection failed while it was being established. */
     CONNECT_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Connection could not be established"),
 
     /** The network refused a multicast group. */
     MULTICAST_ERROR(Verdict.FAILED, Exit.FABRIC_FAILED, "Multicast group could not be joined"),
 
-    /** Another event came than the awaited one, and no other cause fits it. */
+    /** The connection manager reported another event than the awaited one, and no other cause fits it. */
     UNEXPECTED_EVENT(Verdict.FAILED, Exit.FABRIC_FAILED, "Unexpected connection manager event"),
 
-    /** The peer, or the MTU, takes no message of this size. */
-    SIZE_REFUSED(Verdict.FAILED, Exit.SIZE_REFUSED, "Peer or MTU takes no message of this size"),
+    /** The message is too large for the peer or the MTU. */
+    SIZE_REFUSED(Verdict.FAILED, Exit.SIZE_REFUSED, "Message too large for the peer or the MTU"),
 
     /** A connection is on another device, port or GID than the one under test. */
     WRONG_DEVICE(Verdict.FAILED, Exit.NO_ROUTE, "Connection on another device than the one under test"),
 
     // ---- other promises of the fabric ----
 
-    /** Data arrived that is not what was sent. */
+    /** The received data differs from the sent data. */
     WRONG_DATA(Verdict.FAILED, Exit.FABRIC_FAILED, "Data differs from what was sent"),
 
     /** Messages were lost, repeated or out of order. */
     WRONG_DELIVERY(Verdict.FAILED, Exit.FABRIC_FAILED, "Messages lost, repeated or out of order"),
 
-    /** What the fabric had to do did not happen within its time. */
+    /** An awaited event of the fabric did not happen before its deadline. */
     TIMEOUT(Verdict.FAILED, Exit.PEER_LOST, "Timed out"),
 
-    /** Packets on the wire break the protocol, or a peer sent what its protocol does not allow. */
+    /** Packets on the wire, or messages of a peer, violate their protocol. */
     PROTOCOL_VIOLATION(Verdict.FAILED, Exit.FABRIC_FAILED, "Protocol violated"),
 
     /** Error counters of a device increased. */
@@ -142,13 +142,13 @@ public enum Cause {
     /** A measurement misses a threshold of the fabric file. */
     THRESHOLD_MISSED(Verdict.FAILED, Exit.FABRIC_FAILED, "Threshold missed"),
 
-    /** The fabric file promises what the fabric does not do. */
+    /** The fabric does not keep a promise of the fabric file. */
     PROMISE_BROKEN(Verdict.FAILED, Exit.FABRIC_FAILED, "Promise of the fabric file broken"),
 
     /** One path is far slower than the others. */
     OUTLIER(Verdict.FAILED, Exit.FABRIC_FAILED, Again.YES, "Slower than the other pairs"),
 
-    /** An assertion failed that says no more. */
+    /** An assertion failed without a more specific cause. */
     ASSERTION(Verdict.FAILED, Exit.FABRIC_FAILED, "Other broken promise of the fabric"),
 
     // ---- the host ----
@@ -166,10 +166,10 @@ public enum Cause {
     /** The device was removed from the host. */
     DEVICE_REMOVED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Device removed from the host"),
 
-    /** A call of libibverbs, librdmacm or rsockets failed, and its errno says no more. */
+    /** A call of libibverbs, librdmacm or rsockets failed with an errno that no other cause fits. */
     CALL_FAILED(Verdict.BROKEN, Exit.HOST_NOT_READY, "Call of the RDMA libraries failed"),
 
-    /** The agent of a node could not be started, ended, or fell silent. */
+    /** The agent of a node did not start, ended early, or stopped answering. */
     NODE_LOST(Verdict.BROKEN, Exit.HOST_NOT_READY, Again.YES, "Node not reached, or its agent lost"),
 
     /** No address is known for a host name. */
@@ -178,7 +178,7 @@ public enum Cause {
     /** The device, its driver, the kernel or the peer cannot do what was asked. */
     UNSUPPORTED(Verdict.BROKEN, Exit.UNSUPPORTED, "Not supported by the device, the kernel or the peer"),
 
-    // ---- who asks ----
+    // ---- the caller ----
 
     /** An option, annotation, configuration key or file is wrong. */
     MISCONFIGURED(Verdict.BROKEN, Exit.USAGE, "Wrong option, annotation, key or file"),
@@ -192,32 +192,32 @@ public enum Cause {
     /** A test started and never finished. */
     NEVER_FINISHED(Verdict.BROKEN, Exit.DEFECT, "Never finished: JVM or virtual machine ended"),
 
-    /** A signal, or the failure of another side, ended the work. */
+    /** A signal, or the failure of the other side, ended the work. */
     INTERRUPTED(Verdict.BROKEN, Exit.INTERRUPTED, Again.YES, "Interrupted"),
 
-    /** Nothing explains the failure. */
+    /** No other cause explains the failure. */
     DEFECT(Verdict.BROKEN, Exit.DEFECT, "Unexpected exception: a defect of rdmatest or of the test"),
 
     /** A condition says that the test does not apply here. */
     NOT_APPLICABLE(Verdict.SKIPPED, Exit.UNSUPPORTED, "Skipped");
 
-    /** What a failure says about whom. */
+    /** What a failure means: the fabric is bad, nothing is known about it, or the test does not apply. */
     public enum Verdict {
         /** The fabric broke a promise. */
         FAILED,
-        /** The harness, the host or the test is broken: nothing was learnt about the fabric. */
+        /** The harness, the host or the test is broken. The result says nothing about the fabric. */
         BROKEN,
         /** The test does not apply here. */
         SKIPPED;
 
-        /** Returns the name in lower case, as reports have it. */
+        /** Returns the name in lower case, as reports print it. */
         @Override
         public String toString() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
-    /** Is implemented by exceptions that know their cause. */
+    /** An exception that knows its cause. */
     public interface Carrier {
 
         /** Returns what went wrong; never null. */
@@ -274,24 +274,24 @@ public enum Cause {
         this.completionStatus = completionStatus;
     }
 
-    /** Returns whether a test that ends so is failed, broken or skipped. */
+    /** Returns whether a test that ends with this cause is failed, broken or skipped. */
     public Verdict verdict() {
         return verdict;
     }
 
-    /** Returns the exit status of a command of {@code ./rdmatest} that ends so, 1 to 255. */
+    /** Returns the exit status of a command of {@code ./rdmatest} that ends with this cause, 1 to 255. */
     public int exitStatus() {
         return exitStatus;
     }
 
-    /** Returns the category of the report: a phrase for people, different for each cause. */
+    /** Returns the category of the report: a phrase, different for each cause. */
     public String category() {
         return category;
     }
 
     /**
-     * Returns whether a measurement that ended so may be repeated before it is judged. What the fabric did wrong counts at
-     * once, except for an outlier.
+     * Returns whether a measurement that ended with this cause may be repeated before it is judged. A failure of the
+     * fabric counts at once, except for an outlier.
      */
     public boolean mayBeRetried() {
         return again == Again.YES;
@@ -304,7 +304,7 @@ public enum Cause {
      * failed: causes with another verdict below it do not count.
      *
      * @param failure any throwable
-     * @return the cause; {@link #ASSERTION} or {@link #DEFECT} if nothing in the chain knows it
+     * @return the cause; {@link #ASSERTION} or {@link #DEFECT} if no exception in the chain knows it
      */
     public static Cause of(Throwable failure) {
         boolean asserted = false;
@@ -334,7 +334,7 @@ public enum Cause {
      * Finds the cause that a status of ibv_poll_cq(3) means.
      *
      * @param name the status by its C name, for example {@code IBV_WC_RETRY_EXC_ERR}
-     * @return the cause; {@link #COMPLETION_ERROR} for a status that is not known
+     * @return the cause; {@link #COMPLETION_ERROR} for an unknown status
      */
     public static Cause ofCompletion(String name) {
         for (Cause cause : values()) {
@@ -348,9 +348,9 @@ public enum Cause {
     /**
      * Finds the cause that an errno of a native call means.
      *
-     * @param call the C function; empty if it is not known
+     * @param call the C function; empty if unknown
      * @param errnoName the errno by its C name, for example {@code ENOMEM}
-     * @return the cause; {@link #CALL_FAILED} if the errno says no more
+     * @return the cause; {@link #CALL_FAILED} for any other errno
      */
     static Cause ofErrno(String call, String errnoName) {
         if (call.equals("rdma_getaddrinfo")) {
@@ -394,7 +394,7 @@ public enum Cause {
             case "RDMA_CM_EVENT_ADDR_ERROR" -> errnoName.equals("ETIMEDOUT") ? PEER_ABSENT : NO_ROUTE;
             case "RDMA_CM_EVENT_ROUTE_ERROR" -> NO_ROUTE;
             case "RDMA_CM_EVENT_CONNECT_ERROR" -> CONNECT_ERROR;
-            // The device has no room for another queue pair, or the network refuses.
+            // ENOMEM: the device cannot attach another queue pair. Otherwise the network refused the group.
             case "RDMA_CM_EVENT_MULTICAST_ERROR" -> errnoName.equals("ENOMEM") ? UNSUPPORTED : MULTICAST_ERROR;
             case "RDMA_CM_EVENT_DEVICE_REMOVAL" -> DEVICE_REMOVED;
             case "RDMA_CM_EVENT_DISCONNECTED" -> PEER_LOST;

@@ -20,10 +20,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the kernel's messages without waiting for more (/dev/kmsg, Documentation/ABI/testing/dev-kmsg).
+ * Reads the kernel's log without blocking (/dev/kmsg, Documentation/ABI/testing/dev-kmsg).
  *
- * <p>The log is opened once, at its end, by the first {@link #mark()}. The order in which messages are
- * read says which came after a mark. Their times are of a clock that drifts away from all others, some seconds in a day.
+ * <p>The first {@link #mark()} opens the log at its end. The order of reading decides which messages follow a mark.
+ * Their time stamps cannot: that clock drifts by some seconds a day.
  */
 public final class KernelLog {
 
@@ -36,10 +36,10 @@ public final class KernelLog {
 
     private static final KernelLog LOG = new KernelLog(null);
 
-    /** Gives the records of the log one by one. */
+    /** Reads the records of the log one by one. */
     @FunctionalInterface
     interface Source {
-        /** Returns the next record; null if there is none now. */
+        /** Returns the next record; null if there is none yet. */
         @Nullable
         String next();
     }
@@ -52,13 +52,13 @@ public final class KernelLog {
     /** How many lines were read. */
     private long read;
 
-    /** Takes what stands in for the device file in a test; null for the file. */
+    /** Takes a replacement for the device file in tests; null for the file. */
     KernelLog(@Nullable Source source) {
         this.source = source;
     }
 
     /**
-     * Marks the present end of the log. Never fails: where the log can't be read, {@link #since} says why.
+     * Marks the current end of the log. Never fails: if the log can't be read, {@link #since} throws the reason.
      *
      * @return the mark, for {@link #since}; valid in this JVM
      */
@@ -70,8 +70,8 @@ public final class KernelLog {
      * Returns the messages since a mark, the oldest first, each with its time in seconds since the system started.
      *
      * @param mark what {@link #mark()} returned
-     * @return the last 200 lines at most; empty if there are none
-     * @throws RdmaException EPERM or EACCES without the permission to read them, ENOENT where there is no /dev/kmsg
+     * @return at most the last 200 lines; may be empty
+     * @throws RdmaException EPERM or EACCES if the process may not read the log, ENOENT if there is no /dev/kmsg
      */
     public static List<String> since(long mark) {
         return LOG.from(mark);
@@ -81,7 +81,7 @@ public final class KernelLog {
         try {
             readAll();
         } catch (RuntimeException | LinkageError e) {
-            // Whoever asks for the messages gets the reason then.
+            // since() throws the reason.
             return read;
         }
         return read;
@@ -111,7 +111,7 @@ public final class KernelLog {
         }
     }
 
-    /** Returns the first line of a record with its time; empty if it is none. */
+    /** Returns the first line of a record with its time; empty if this is not a record. */
     static String line(String record) {
         int text = record.indexOf(';');
         String[] head = record.substring(0, Math.max(0, text)).split(",");
@@ -124,7 +124,7 @@ public final class KernelLog {
                 Locale.ROOT, "[%.6f] %s", nanos / 1e9, record.substring(text + 1, end < 0 ? record.length() : end));
     }
 
-    /** The device file, which stays open as long as the JVM lives. */
+    /** The device file. It stays open until the JVM ends. */
     private static final class Device implements Source {
 
         private static final MethodHandle OPEN = Linker.nativeLinker()

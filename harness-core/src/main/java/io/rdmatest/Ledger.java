@@ -7,17 +7,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lists the native objects of this JVM that are not yet closed, and knows on whose behalf each was made.
+ * Lists the live native objects of this JVM, each with its owner.
  *
- * <p>Whoever runs several things in one JVM, such as tests in parallel, gives each an {@link Owner} and makes it the
- * thread's by {@link #actFor(Owner)}. Objects remember the owner of the thread that makes them. Threads inherit the owner
- * of the thread that starts them. A thread that outlives its owner, as those of a pool do that several tests share, acts
- * for the nearest enclosing owner that has not ended. A thread that has no owner, such as those of the common pool, makes
- * its objects for the owner of what they are built on.
+ * <p>A runner of parallel tests gives each test an {@link Owner} and sets it for the thread by {@link #actFor(Owner)}.
+ * An object belongs to the owner of the thread that creates it. A thread inherits the owner of the thread that starts
+ * it. A thread that outlives its owner, for example in a shared pool, acts for the nearest enclosing owner that has not
+ * ended. If a thread has no owner, as in the common pool, its objects belong to the owner of their parents.
  */
 public final class Ledger {
 
-    /** The one on whose behalf objects are made: a run, a class, a test. */
+    /** The run, class or test that native objects belong to. */
     public static final class Owner {
         private final String name;
         private final @Nullable Owner enclosing;
@@ -34,15 +33,15 @@ public final class Ledger {
          * Makes an owner.
          *
          * @param name its name for messages
-         * @param enclosing takes over when this owner has ended; null for nobody
+         * @param enclosing the owner that takes over when this one has ended; null for none
          */
         public static Owner of(String name, @Nullable Owner enclosing) {
             return new Owner(name, enclosing, false);
         }
 
         /**
-         * Makes an owner that keeps objects for this one: the ledger keeps them apart from those that this one made itself. What
-         * threads without an owner build on the custodian's objects belongs to this owner, not to the custodian.
+         * Makes an owner for objects that are held on behalf of this one. The ledger lists them apart from this owner's
+         * objects. If a thread without an owner builds on a custodian's object, the new object belongs to this owner.
          */
         public Owner custodian() {
             return new Owner(name, this, true);
@@ -53,7 +52,7 @@ public final class Ledger {
             return name;
         }
 
-        /** Ends the owner: threads that still act for it act for the enclosing one from now on. */
+        /** Ends the owner: its threads act for the enclosing owner from now on. */
         public void end() {
             ended = true;
         }
@@ -72,18 +71,18 @@ public final class Ledger {
         }
     }
 
-    /** Ends a thread's acting for an owner. */
+    /** Restores the thread's previous owner when it is closed. */
     @FunctionalInterface
     public interface Acting extends AutoCloseable {
-        /** Makes the owner before it the thread's owner again; to be called on the same thread. */
+        /** Restores the thread's previous owner. Call it on the same thread. */
         @Override
         void close();
     }
 
-    /** Ends that the objects a thread makes share the stack of their creation. */
+    /** Ends the sharing of creation stacks when it is closed. */
     @FunctionalInterface
     public interface StackSharing extends AutoCloseable {
-        /** Lets the thread's objects have stacks as before; to be called on the same thread. */
+        /** Restores what was in force before. Call it on the same thread. */
         @Override
         void close();
     }
@@ -112,7 +111,7 @@ public final class Ledger {
     /**
      * Returns the live objects of an owner, in the order of their creation; may be empty.
      *
-     * @param owner the one that they were made for
+     * @param owner the owner of the objects
      */
     public static List<NativeResource> live(Owner owner) {
         synchronized (LOCK) {
@@ -123,24 +122,24 @@ public final class Ledger {
     /**
      * Makes the calling thread, and the threads that it starts from now on, act for an owner.
      *
-     * @param owner the one that objects are made for
-     * @return to be closed on the same thread, which then acts for the owner before
+     * @param owner the owner of objects that the thread creates
+     * @return the handle that restores the previous owner; close it on the same thread
      */
     public static Acting actFor(Owner owner) {
         return replace(CURRENT, owner)::run;
     }
 
     /**
-     * Lets all objects that the calling thread makes from now on have one stack of creation, that of this call. For who makes
-     * them by the thousand at one place: a stack for each costs as much as several calls into the library, and says the same.
+     * Gives all objects that the calling thread creates from now on one creation stack: that of this call. Use it where
+     * one place creates thousands of objects. A stack for each would cost as much as several native calls.
      *
-     * @return to be closed on the same thread, which then has stacks as before
+     * @return the handle that ends the sharing; close it on the same thread
      */
     public static StackSharing shareStack() {
         return replace(STACK, new Throwable())::run;
     }
 
-    /** Gives the thread another value; returns what gives it the one before. */
+    /** Sets the thread's value; returns an action that restores the previous one. */
     private static <T> Runnable replace(ThreadLocal<@Nullable T> local, T value) {
         T before = local.get();
         local.set(value);
@@ -153,13 +152,13 @@ public final class Ledger {
         };
     }
 
-    /** Returns the stack of an object that the calling thread is making. */
+    /** Returns the creation stack for a new object of the calling thread. */
     static Throwable stackOfNew() {
         Throwable shared = STACK.get();
         return shared == null ? new Throwable() : shared;
     }
 
-    /** Finds the owner of an object that the calling thread is making on others. */
+    /** Finds the owner of a new object of the calling thread. */
     static @Nullable Owner ownerOfNew(List<NativeResource> parents) {
         Owner owner = Owner.lasting(CURRENT.get());
         for (int i = parents.size() - 1; owner == null && i >= 0; i--) {

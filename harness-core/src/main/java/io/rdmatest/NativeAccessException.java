@@ -1,6 +1,6 @@
 package io.rdmatest;
 
-/** Signals that the JVM denies this library calls to native code; the message names the option that permits them. */
+/** Signals that the JVM denies native calls to this library; the message names the option that permits them. */
 public final class NativeAccessException extends RdmaException {
 
     private static final long serialVersionUID = 1L;
@@ -8,8 +8,8 @@ public final class NativeAccessException extends RdmaException {
     /**
      * Creates the exception.
      *
-     * @param message names the option of the JVM
-     * @param cause what the JVM said
+     * @param message names the JVM option
+     * @param cause the JVM's own exception
      */
     public NativeAccessException(String message, Throwable cause) {
         super(message);

@@ -9,7 +9,7 @@ public final class NativeLibraryException extends RdmaException {
      * Creates the exception.
      *
      * @param message names the missing library and its package
-     * @param cause what the JVM said
+     * @param cause the JVM's own exception
      */
     public NativeLibraryException(String message, Throwable cause) {
         super(message);

@@ -12,14 +12,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A native object with one owner, its parents and its live children.
+ * A native object with its owner, its parents and its live children.
  *
- * <p>Closing goes children first: closing a parent with live children is an {@link IllegalStateException} that names
- * them, where the C libraries would answer EBUSY or crash later. Closing twice does nothing. Using a closed object is an
- * {@link IllegalStateException}.
+ * <p>Children must be closed before their parents. Otherwise {@link #close} throws an {@link IllegalStateException}
+ * that names them; the C libraries return EBUSY or crash later. Closing twice does nothing. Using a closed object
+ * throws an {@link IllegalStateException}.
  *
- * <p>Every native call on the object stands between {@link #enter()} and {@link #exit()}, so that an object which one
- * thread closes is never destroyed under a call of another thread.
+ * <p>Every native call on the object stands between {@link #enter()} and {@link #exit()}. So no thread destroys the
+ * object during another thread's call.
  */
 public abstract class NativeResource implements AutoCloseable {
 
@@ -46,19 +46,19 @@ public abstract class NativeResource implements AutoCloseable {
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
 
-    /** The number of calls under way; the sign bit is set from the begin of closing on. */
+    /** The number of calls in progress. The sign bit is set as soon as closing begins. */
     @SuppressWarnings("unused") // through USES
     private volatile int uses;
 
     private volatile boolean closed;
 
     /**
-     * Enters the object into the ledger, below its parents, where audits of other threads look at it at once: the
-     * constructor of a class below sets its fields before it calls this one.
+     * Adds the object to the ledger, below its parents. Audits on other threads can see it at once, so a subclass sets
+     * its fields before it calls this constructor.
      *
-     * @param kind what it is, in the words of {@code rdma resource}: qp, cq, mr, pd, cm-id …
-     * @param parents the objects that must outlive this one; null elements are passed over
-     * @throws IllegalStateException if a parent is closed: the caller then has to destroy the native object itself
+     * @param kind its type as {@code rdma resource} names it: qp, cq, mr, pd, cm-id …
+     * @param parents the objects that must outlive this one; null elements are ignored
+     * @throws IllegalStateException if a parent is closed; the caller must then destroy the native object itself
      */
     protected NativeResource(String kind, @Nullable NativeResource... parents) {
         this.kind = kind;
@@ -85,21 +85,21 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     /**
-     * Destroys the native object. Called once, with no call under way and no live child; throwing keeps the object in
-     * the ledger, still usable as far as the native library allows.
+     * Destroys the native object. Called without a call in progress and without a live child. If it throws, the object
+     * stays in the ledger and open.
      */
     protected abstract void release();
 
     /**
-     * Says what went wrong with an object that is destroyed all the same, by throwing. Called once, after {@link #release()}
-     * has returned and the object has left the ledger.
+     * Throws if the destroyed object had failed earlier. Called once, after {@link #release()} has returned and the
+     * object has left the ledger.
      */
     protected void released() {}
 
     /** Returns a name for messages, for example {@code "qp rxe0/17"}. Must not make a native call. */
     public abstract String describe();
 
-    /** Returns what it is, in the words of {@code rdma resource}. */
+    /** Returns its type as {@code rdma resource} names it. */
     public final String kind() {
         return kind;
     }
@@ -116,19 +116,19 @@ public abstract class NativeResource implements AutoCloseable {
         return parents;
     }
 
-    /** Returns the one that the object was made for; null if nobody is known. */
+    /** Returns the owner; null if unknown. */
     public final Ledger.@Nullable Owner owner() {
         return owner;
     }
 
-    /** Tells whether a thread created the object. */
+    /** Returns whether a thread created the object. */
     public final boolean createdOn(Thread thread) {
         return creator == thread.threadId();
     }
 
     /**
-     * Returns where the object was created: the first frame outside the harness, or the innermost one. Of objects that
-     * {@linkplain Ledger#shareStack() share a stack} it is the place where that began.
+     * Returns where the object was created: the first frame outside the harness, or the innermost one. For objects that
+     * {@linkplain Ledger#shareStack() share a stack} it is the place where the sharing began.
      */
     public final StackTraceElement createdAt() {
         StackTraceElement[] frames = origin.getStackTrace();
@@ -163,13 +163,13 @@ public abstract class NativeResource implements AutoCloseable {
         return top.endsWith("IT") || top.endsWith("Tests") || top.endsWith("TestCase");
     }
 
-    /** Tells whether the object has been closed. */
+    /** Returns whether the object has been closed. */
     public final boolean isClosed() {
         return closed;
     }
 
     /**
-     * Replaces a parent, for an object that the native library moved from one to the other.
+     * Replaces a parent when the native library has moved the object to another one.
      *
      * @param from a parent of this object
      * @param to the parent that takes its place
@@ -188,8 +188,8 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     /**
-     * Begins a native call on this object; to be paired with {@link #exit()} in a finally block. Calls must be short:
-     * whoever waits does so in slices.
+     * Begins a native call on this object. Pair it with {@link #exit()} in a finally block. Calls must be short: split
+     * a long wait into slices.
      *
      * @throws IllegalStateException if the object is closed or being closed
      */
@@ -211,7 +211,8 @@ public abstract class NativeResource implements AutoCloseable {
     /**
      * Destroys the native object; does nothing the second time.
      *
-     * @throws IllegalStateException if objects built on this one are live, or another thread keeps it in a call
+     * @throws IllegalStateException if objects built on this one are live, or another thread's native call does not
+     *     return
      * @throws RdmaException if the native library refuses; the object then stays in the ledger
      */
     @Override

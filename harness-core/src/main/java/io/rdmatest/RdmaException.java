@@ -5,8 +5,7 @@ import io.rdmatest.internal.Errno;
 /**
  * Signals that a call of libibverbs, librdmacm or rsockets failed.
  *
- * <p>The message names the call with its operands, the errno by name and text, and, for the usual causes, what to do
- * about it.
+ * <p>The message names the call with its operands and the errno with its text. For the usual causes it adds a cure.
  */
 public class RdmaException extends RuntimeException implements Cause.Carrier {
 
@@ -17,10 +16,10 @@ public class RdmaException extends RuntimeException implements Cause.Carrier {
     private final Cause rdmaCause;
 
     /**
-     * Creates the exception for a failed native call; the usual cure for the errno is appended.
+     * Creates the exception for a failed native call, with the usual cure for the errno.
      *
      * @param call the C function, for example {@code ibv_reg_mr}
-     * @param operands the operands as a person would name them; may be empty
+     * @param operands the operands, readable for people; may be empty
      * @param errno the errno value, 0 when the call reports none
      */
     public RdmaException(String call, String operands, int errno) {
@@ -28,12 +27,12 @@ public class RdmaException extends RuntimeException implements Cause.Carrier {
     }
 
     /**
-     * Creates the exception for a failed native call with a cure of its own.
+     * Creates the exception for a failed native call, with a special cure.
      *
      * @param call the C function
-     * @param operands the operands as a person would name them; may be empty
+     * @param operands the operands, readable for people; may be empty
      * @param errno the errno value, 0 when the call reports none
-     * @param cure one sentence that says what to do; may be empty
+     * @param cure one sentence; may be empty
      */
     public RdmaException(String call, String operands, int errno, String cure) {
         super(call + "(" + operands + ") failed"
@@ -94,8 +93,8 @@ public class RdmaException extends RuntimeException implements Cause.Carrier {
     }
 
     /**
-     * Tells whether the device, its link layer, driver or the kernel can't do what was asked, whatever the operands: an
-     * errno that says "not supported", from ENOSYS to EAFNOSUPPORT.
+     * Returns whether the device, its link layer, its driver or the kernel does not support the call, independent of
+     * its operands: the errno is ENOSYS, EOPNOTSUPP or one of their kind.
      */
     public boolean isUnsupported() {
         return Errno.isUnsupported(errno);

@@ -2,7 +2,7 @@ package io.rdmatest;
 
 import java.time.Duration;
 
-/** Signals that an awaited event did not come before its deadline. */
+/** Signals that an awaited event did not happen before its deadline. */
 public final class RdmaTimeoutException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
@@ -23,7 +23,7 @@ public final class RdmaTimeoutException extends RuntimeException implements Caus
     }
 
     /**
-     * Creates the exception where it is known what the silence means, for example that the peer is absent.
+     * Creates the exception with a cause, for example that the peer is absent.
      *
      * @param cause what went wrong
      * @param awaited what was awaited

@@ -21,7 +21,7 @@ public final class UnexpectedCmEventException extends RuntimeException implement
      * @param got the reported event by its C name
      * @param status the event's status: 0, a negative errno, or a reject reason of the transport
      * @param explanation what the status means and what to do; may be empty
-     * @param privateData what the peer attached; may be empty
+     * @param privateData the peer's private data; may be empty
      */
     public UnexpectedCmEventException(String wanted, String got, int status, String explanation, byte[] privateData) {
         super("expected " + wanted + " but got " + got + ", status " + status
@@ -57,17 +57,17 @@ public final class UnexpectedCmEventException extends RuntimeException implement
         return status;
     }
 
-    /** Returns the status by its C name if it is an errno, for example {@code ETIMEDOUT}; empty if it is none. */
+    /** Returns the status by its C name, for example {@code ETIMEDOUT}; empty if it is not an errno. */
     public String errnoName() {
         return status < 0 ? Errno.name(status) : "";
     }
 
-    /** Returns why the peer refused; empty unless it did. */
+    /** Returns the peer's reject reason; empty if the peer did not reject. */
     public Optional<RejectReason> rejectReason() {
         return RejectReason.of(got, status);
     }
 
-    /** Returns what the peer attached; may be empty. */
+    /** Returns the peer's private data; may be empty. */
     public byte[] privateData() {
         return privateData.clone();
     }

@@ -23,7 +23,7 @@ public final class WorkCompletionException extends RuntimeException implements C
      * @param statusCode the status as a number
      * @param explanation what the status means, in words
      * @param vendorError the device's own error code, 0 when it has none
-     * @param opcode the operation; undefined by the specification for a failed completion, so only a hint
+     * @param opcode the operation; only a hint, since it is undefined for a failed completion
      * @param wrId the work request's identifier
      * @param qpNumber the queue pair's number
      */
@@ -65,7 +65,7 @@ public final class WorkCompletionException extends RuntimeException implements C
         return vendorError;
     }
 
-    /** Returns the operation, as far as the device reported one. */
+    /** Returns the operation; only a hint, since it is undefined for a failed completion. */
     public String opcode() {
         return opcode;
     }

@@ -1,4 +1,4 @@
-/** What every part of the harness shares: deadlines, errors and the ledger of native objects. */
+/** Shared by every part of the harness: causes, exceptions and the ledger of native objects. */
 @NullMarked
 package io.rdmatest;
 

@@ -43,7 +43,7 @@ class NodesIT {
 
         assertThat(said)
                 .containsPattern("KILL: ENDED of node b, after \\d+ ms: node b \\(on-node b sh\\) .*signal 9")
-                .containsPattern("STOP: SILENT of node b, after \\d+ ms: node b .*has said nothing for")
+                .containsPattern("STOP: SILENT of node b, after \\d+ ms: node b .*has sent nothing for")
                 .contains("ended with 0", "left on b: 0 processes, 0 folders, 0 connections");
     }
 

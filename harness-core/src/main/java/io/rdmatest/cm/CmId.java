@@ -16,7 +16,7 @@ import io.rdmatest.ffi.rdma_ib_addr;
 import io.rdmatest.ffi.rdma_route;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Errno;
-import io.rdmatest.internal.TakenPort;
+import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -116,7 +116,7 @@ public final class CmId extends NativeResource {
         return channel;
     }
 
-    /** Tells whether the id is bound to a device: after binding to an address of it, or after resolving one. */
+    /** Returns whether the id is bound to a device: after binding to an address of it, or after resolving one. */
     public boolean hasDevice() {
         return device != 0;
     }
@@ -242,7 +242,7 @@ public final class CmId extends NativeResource {
             Rdmacm.bind(id, sockaddr, operands);
             refresh();
         } catch (RdmaException e) {
-            RdmaException told = TakenPort.explain(e, CmAddresses.decode(sockaddr), operands.get());
+            RdmaException told = PortInUse.explain(e, CmAddresses.decode(sockaddr), operands.get());
             throw LinkLayers.explain(told, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
         }
     }
@@ -534,7 +534,7 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Tells whether the kernel brings queue pairs to RTS by itself, external ones as well: on iWARP, where a TCP connection is
+     * Returns whether the kernel brings queue pairs to RTS by itself, external ones as well: on iWARP, where a TCP connection is
      * below them. The answer to {@link #connect(ConnectionParameters)} is ESTABLISHED then, and {@link #establish} has nothing
      * to do.
      *

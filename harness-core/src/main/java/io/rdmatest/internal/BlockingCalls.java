@@ -13,24 +13,24 @@ import java.nio.file.Path;
 import java.util.stream.Collectors;
 
 /**
- * Ends a system call that another thread of this process is blocked in: with EINTR, by a signal whose handler does nothing,
- * signal(7). That is what java.nio does for its channels.
+ * Interrupts a blocking system call of another thread of this process. A signal whose handler does nothing makes the
+ * call fail with EINTR, signal(7). java.nio does the same for its channels.
  *
- * <p>To be used only after {@link Native#requireLibraries()}, as every {@link Downcall}.
+ * <p>Call {@link Native#requireLibraries()} first, as for every {@link Downcall}.
  */
 public final class BlockingCalls {
 
-    /** Real-time signals of Linux that are looked at, from the last one down; java.nio has 62, and glibc the first ones. */
+    /** The highest real-time signal to try; the search goes downwards. java.nio uses 62, and glibc the lowest ones. */
     private static final int LAST_SIGNAL = 61;
 
     private static final int FIRST_SIGNAL = 40;
 
-    /** A struct sigaction of glibc for 64-bit processors: the handler first, then the mask, the flags and the restorer. */
+    /** The size of struct sigaction in 64-bit glibc: handler, mask, flags, restorer. */
     private static final long ACTION_SIZE = 152;
 
     private static final int STACK_FRAMES = 4;
 
-    /** Where a thread waits if the kernel does not tell. */
+    /** The result of {@link #waitsIn} if the kernel does not report the place. */
     public static final String UNKNOWN = "?";
 
     private static final Downcall GETTID = Downcall.of("gettid", JAVA_INT);
@@ -39,16 +39,16 @@ public final class BlockingCalls {
 
     private BlockingCalls() {}
 
-    /** Made when something has to be interrupted for the first time. */
+    /** Installed by the first interrupt. */
     private static final class Signal {
         static final int PROCESS = (int) ProcessHandle.current().pid();
         static final int NUMBER = install();
 
         /**
-         * Takes the last real-time signal that nobody handles. Without the flag SA_RESTART a call that it interrupts is not
-         * begun anew.
+         * Installs a handler for the highest unused real-time signal. Without the flag SA_RESTART the kernel does not
+         * restart an interrupted call.
          *
-         * @return the signal; 0 if all are taken
+         * @return the signal; 0 if all are in use
          */
         private static int install() {
             try (Arena arena = Arena.ofConfined()) {
@@ -56,7 +56,7 @@ public final class BlockingCalls {
                 MemorySegment before = arena.allocate(ACTION_SIZE, Long.BYTES);
                 for (int number = LAST_SIGNAL; number >= FIRST_SIGNAL; number--) {
                     if (act(number, MemorySegment.NULL, before) && before.get(JAVA_LONG, 0) == 0) {
-                        // abs(3) takes an int as a handler does, and touches nothing.
+                        // abs(3) has the signature of a handler and no side effects.
                         MemorySegment handler =
                                 Linker.nativeLinker().defaultLookup().findOrThrow("abs");
                         action.set(JAVA_LONG, 0, handler.address());
@@ -76,7 +76,9 @@ public final class BlockingCalls {
         }
     }
 
-    /** Returns the kernel's number of the calling thread, gettid(2). Of a virtual thread, that of its carrier at the moment. */
+    /**
+     * Returns the kernel's id of the calling thread, gettid(2). For a virtual thread it is that of the current carrier.
+     */
     public static int currentThread() {
         try {
             return (int) GETTID.handle().invokeExact(Native.errnoState());
@@ -86,11 +88,12 @@ public final class BlockingCalls {
     }
 
     /**
-     * Interrupts the system call that a thread is in, tgkill(2). A thread that is just about to begin one is not held back
-     * from it: who wants a call to end repeats this until it has.
+     * Interrupts a thread's current system call, tgkill(2). It has no effect on a call that is about to begin, so
+     * callers repeat it until the call has ended.
      *
-     * @param thread as {@link #currentThread} returned it on that thread; it must be alive, its number is given anew
-     * @return false if there is no such thread, or no signal is left to be used
+     * @param thread the result of {@link #currentThread} on that thread; the thread must be alive, since the kernel
+     *     reuses ids
+     * @return false if there is no such thread, or no unused signal
      */
     public static boolean interrupt(int thread) {
         if (Signal.NUMBER == 0) {
@@ -104,10 +107,10 @@ public final class BlockingCalls {
     }
 
     /**
-     * Says where in the kernel a thread waits, proc(5): its wchan, and for root its innermost kernel functions.
+     * Returns where in the kernel a thread waits, proc(5): its wchan, or for root its innermost kernel functions.
      *
-     * @param thread the kernel's number of a thread of this process
-     * @return for example {@code ib_uverbs_event_read}; {@link #UNKNOWN} where the kernel does not tell
+     * @param thread the kernel's id of a thread of this process
+     * @return for example {@code ib_uverbs_event_read}; {@link #UNKNOWN} if the kernel does not report it
      */
     public static String waitsIn(int thread) {
         Path task = Path.of("/proc/self/task", Integer.toString(thread));

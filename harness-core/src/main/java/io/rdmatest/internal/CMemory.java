@@ -9,10 +9,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Memory of the C library, calloc(3), for owners that see to it themselves that nobody uses it after it is freed.
+ * Memory of the C library, calloc(3). The owner must make sure that nobody uses it after it is freed.
  *
- * <p>A shared arena sees to that for everybody, but stops every thread of the JVM for a moment when it is closed. For what
- * each queue pair has of its own that is too much: four stops for a connection with both ends in one JVM.
+ * <p>A shared arena checks this, but closing it stops every thread of the JVM for a moment. That is too much for the
+ * memory of each queue pair: four stops for a connection with both ends in one JVM.
  */
 public final class CMemory {
 
@@ -27,9 +27,9 @@ public final class CMemory {
     /**
      * Allocates zeroed memory, aligned for every type of C.
      *
-     * @param bytes how many, from 1
-     * @return the memory, which nothing but {@link #free} ever frees
-     * @throws OutOfMemoryError if there is not so much
+     * @param bytes the size, at least 1
+     * @return the memory; only {@link #free} frees it
+     * @throws OutOfMemoryError if calloc fails
      */
     public static MemorySegment allocate(long bytes) {
         MemorySegment memory;
@@ -39,7 +39,7 @@ public final class CMemory {
             throw Native.unchecked("calloc", e);
         }
         if (memory.address() == 0) {
-            throw new OutOfMemoryError("the C library has no " + bytes + " bytes (calloc)");
+            throw new OutOfMemoryError("calloc(3) can't allocate " + bytes + " bytes");
         }
         return memory.reinterpret(bytes);
     }
@@ -47,7 +47,7 @@ public final class CMemory {
     /**
      * Frees memory.
      *
-     * @param memory what {@link #allocate} returned, whole, and not freed yet; nobody may touch it or a part of it afterwards
+     * @param memory the whole result of {@link #allocate}, not freed yet; nobody may use any part of it afterwards
      */
     public static void free(MemorySegment memory) {
         try {

@@ -4,10 +4,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
-/** Closes what was added, the last first, and each of them even if another fails; unless it is to be kept. */
+/** Closes its resources in reverse order, each even if another one fails. {@link #keep} cancels that. */
 public final class Cleanup implements AutoCloseable {
 
-    /** Something to close that throws nothing checked. */
+    /** A cleanup action without checked exceptions. */
     public interface Action extends AutoCloseable {
         @Override
         void close();
@@ -15,21 +15,21 @@ public final class Cleanup implements AutoCloseable {
 
     private final Deque<AutoCloseable> made = new ArrayDeque<>();
 
-    /** Makes one with nothing to close. */
+    /** Creates an empty cleanup. */
     public Cleanup() {}
 
-    /** Adds what is to be closed, and returns it. */
+    /** Adds a resource, and returns it. */
     public <T extends AutoCloseable> T add(T resource) {
         made.push(resource);
         return resource;
     }
 
-    /** Adds what is to be done. */
+    /** Adds an action. */
     public void add(Action action) {
         made.push(action);
     }
 
-    /** Leaves all that was added to somebody else. */
+    /** Keeps all resources open: the caller now owns them. */
     public void keep() {
         made.clear();
     }

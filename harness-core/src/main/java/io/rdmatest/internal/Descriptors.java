@@ -10,7 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** File descriptors of the RDMA libraries, and a wait for some of them, poll(2). A wait is for one thread at a time. */
+/** A poll(2) for file descriptors of the RDMA libraries. For one thread at a time. */
 public final class Descriptors {
 
     private static final Downcall FCNTL = Downcall.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
@@ -18,12 +18,12 @@ public final class Descriptors {
 
     private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
 
-    /** Waits allocate nothing and are many: a constant for the JIT compiler. */
+    /** A constant for the JIT compiler: waits are frequent and allocate nothing. */
     private static final class Waiting {
         static final MethodHandle POLL = Descriptors.POLL.handle();
     }
 
-    /** The kernel writes here only during the call, so the collector may own it. */
+    /** GC-scoped memory is safe here: the kernel writes only during the call. */
     private final MemorySegment entries;
 
     private final long count;
@@ -31,7 +31,7 @@ public final class Descriptors {
     /**
      * Prepares a wait.
      *
-     * @param fds what to wait for, at least one
+     * @param fds the descriptors, at least one
      */
     public Descriptors(int... fds) {
         count = fds.length;
@@ -44,10 +44,10 @@ public final class Descriptors {
     }
 
     /**
-     * Waits until one is readable; an interrupted call counts as one in which none was. Allocates nothing.
+     * Waits until a descriptor is readable. Returns false for an interrupted call. Allocates nothing.
      *
-     * @param millis how long at most; 0 to look only
-     * @return whether one is readable
+     * @param millis the timeout; 0 to return at once
+     * @return whether a descriptor is readable
      */
     public boolean awaitReadable(int millis) {
         try {
@@ -62,7 +62,7 @@ public final class Descriptors {
     }
 
     /**
-     * Makes a file descriptor non-blocking: no public method may hang in a read.
+     * Makes a file descriptor non-blocking, so that no public method hangs in a read.
      *
      * @param fd the descriptor
      * @throws io.rdmatest.RdmaException if fcntl(2) fails

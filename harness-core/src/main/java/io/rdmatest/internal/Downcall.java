@@ -11,16 +11,16 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A function of librdmacm, libibverbs or the C library, called with errno captured. Its symbol is looked up and its handle made
- * when it is first asked for.
+ * A function of librdmacm, libibverbs or the C library, called with errno captured. The first use looks up its symbol
+ * and makes its handle.
  *
- * <p>The first handle of each shape costs the JVM about seven classes, and the generated bindings make another one that does
- * not capture errno as soon as their descriptor or their address is asked for. All at once they were more than half of the start
- * of a JVM with the RDMA libraries. So descriptors are written out, and a test compares them with the generated ones. A pointer
- * is {@link io.rdmatest.ffi.rdma_h#C_POINTER}, not ADDRESS: what a returned one points to could not be read.
+ * <p>The first handle of each signature costs the JVM about seven classes. The generated bindings would make a second
+ * handle, without errno, as soon as their descriptor or address is used. Made all at once, handles took more than half
+ * of a JVM's start. So the descriptors are written out here, and a test compares them with the generated ones. A
+ * pointer is {@link io.rdmatest.ffi.rdma_h#C_POINTER}, not ADDRESS: the target of a returned ADDRESS can't be read.
  *
- * <p>For calls that set up, ask and release. A handle on a data path belongs into a static final field, where the JIT compiler
- * takes it for a constant.
+ * <p>For set-up, queries and release. On a data path the handle belongs in a static final field, as a constant for the
+ * JIT compiler.
  */
 public final class Downcall {
 
@@ -41,8 +41,8 @@ public final class Downcall {
      * Describes a function with a result.
      *
      * @param function its symbol
-     * @param result what it returns
-     * @param arguments what it takes
+     * @param result the layout of the result
+     * @param arguments the layouts of the arguments
      * @return the call
      */
     public static Downcall of(String function, MemoryLayout result, MemoryLayout... arguments) {
@@ -53,7 +53,7 @@ public final class Downcall {
      * Describes a function without a result.
      *
      * @param function its symbol
-     * @param arguments what it takes
+     * @param arguments the layouts of the arguments
      * @return the call
      */
     public static Downcall ofVoid(String function, MemoryLayout... arguments) {
@@ -65,8 +65,8 @@ public final class Downcall {
      *
      * @param function its symbol
      * @param fixed the number of arguments that it always has
-     * @param result what it returns
-     * @param arguments what it takes this way, those that it always has first
+     * @param result the layout of the result
+     * @param arguments all argument layouts of this way, the fixed ones first
      * @return the call
      */
     public static Downcall variadic(String function, int fixed, MemoryLayout result, MemoryLayout... arguments) {
@@ -79,12 +79,12 @@ public final class Downcall {
     }
 
     /**
-     * Describes a function that is called through a pointer read from a struct.
+     * Describes a function that is called through a function pointer of a struct.
      *
-     * @param function its name there
-     * @param result what it returns
-     * @param arguments what it takes
-     * @return the call; its handle has the function's address as first parameter, before the errno state
+     * @param function the name of the struct's field
+     * @param result the layout of the result
+     * @param arguments the layouts of the arguments
+     * @return the call; the first parameter of its handle is the function's address, before the errno state
      */
     public static Downcall pointer(String function, MemoryLayout result, MemoryLayout... arguments) {
         return new Downcall(function, true, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
@@ -100,13 +100,13 @@ public final class Downcall {
         return descriptor;
     }
 
-    /** Tells whether the installed libraries have the function; not every release of rdma-core has all of them. */
+    /** Returns whether the installed libraries have the function; old releases of rdma-core lack some. */
     public boolean isPresent() {
         return address().isPresent();
     }
 
     /**
-     * Returns the handle; to be called only after {@link Native#requireLibraries()}.
+     * Returns the handle. Call {@link Native#requireLibraries()} first.
      *
      * @return a handle with the errno state as its first parameter, then those of the function; see also {@link #pointer}
      * @throws IllegalStateException if the installed libraries do not have the function
@@ -114,7 +114,7 @@ public final class Downcall {
     public MethodHandle handle() {
         MethodHandle made = handle;
         if (made == null) {
-            // Two threads may both make it: the handles are equal, and the JVM makes the classes of a shape once.
+            // Two threads may both make it: the handles are equal, and the JVM shares their classes.
             Linker linker = Linker.nativeLinker();
             made = pointer
                     ? linker.downcallHandle(descriptor, options)
@@ -132,7 +132,7 @@ public final class Downcall {
         return Lookup.LIBRARIES.find(function);
     }
 
-    /** After {@link Native#requireLibraries()}: the libraries stay open for good. */
+    /** Used after {@link Native#requireLibraries()}. The libraries are never closed. */
     private static final class Lookup {
         static final SymbolLookup LIBRARIES = SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global())
                 .or(SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global()))

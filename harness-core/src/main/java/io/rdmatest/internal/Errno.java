@@ -7,7 +7,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Map;
 
-/** Names errno values and knows what usually cures them. Values are those of Linux on x86-64 and aarch64. */
+/** Names, texts and usual cures of errno values. The values are those of Linux on x86-64 and aarch64. */
 public final class Errno {
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(
@@ -59,13 +59,13 @@ public final class Errno {
                     FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
 
     private static final String DEVICE_GONE =
-            "The device is gone: its firmware was reset, its driver was loaded again, or it was removed; once 'rdma link show'"
-                    + " lists it again, open it anew.";
+            "The device is gone: its firmware was reset, its driver was reloaded, or it was removed. Open it again"
+                    + " when 'rdma link show' lists it.";
 
     private Errno() {}
 
     /**
-     * Names an errno value.
+     * Returns the name of an errno value.
      *
      * @param errno the value, positive or negative
      * @return its C name, or {@code errno N} for a value that RDMA calls do not usually report
@@ -76,7 +76,7 @@ public final class Errno {
     }
 
     /**
-     * Tells whether an errno value says that something is not supported at all.
+     * Returns whether an errno value means "not supported".
      *
      * @param errno the value, positive or negative
      */
@@ -88,7 +88,7 @@ public final class Errno {
     }
 
     /**
-     * Tells whether an errno value is what calls end with when their device was removed.
+     * Returns whether calls fail with this errno value after their device was removed.
      *
      * @param errno the value, positive or negative
      */
@@ -100,8 +100,8 @@ public final class Errno {
     }
 
     /**
-     * Tells whether a call that destroys an object has found that the object is gone with its device. After a reset of the
-     * firmware, a removal or a driver's reload the kernel has released all objects, and every further call ends with EIO
+     * Returns whether the errno of a destroying call means that the object is gone with its device. After a firmware
+     * reset, a removal or a driver reload the kernel has released all objects. Every later call fails with EIO
      * (ibv_open_device(3), RDMAV_ALLOW_DISASSOC_DESTROY) or ENODEV.
      *
      * @param errno the value, positive or negative
@@ -113,13 +113,15 @@ public final class Errno {
         };
     }
 
-    /** Tells whether a call goes to a device: those of rsockets tell a broken connection by the same errno. */
+    /**
+     * Returns whether a call is one of libibverbs or librdmacm. rsockets return the same errno for a broken connection.
+     */
     private static boolean ofDevice(String call) {
         return call.startsWith("ibv_") || call.startsWith("rdma_");
     }
 
     /**
-     * Explains an errno value in the C library's words.
+     * Returns the C library's text for an errno value.
      *
      * @param errno the value, positive or negative
      * @return the text of strerror(3)
@@ -134,11 +136,11 @@ public final class Errno {
     }
 
     /**
-     * Says what to do about the usual causes of a failure.
+     * Returns a cure for the usual causes of a failure.
      *
      * @param call the C function that failed
      * @param errno the errno value
-     * @return one sentence, or an empty string where no usual cause is known
+     * @return one sentence; empty if no usual cause is known
      */
     public static String cure(String call, int errno) {
         return switch (name(errno)) {
@@ -148,19 +150,18 @@ public final class Errno {
                                 + " or memlock in limits.conf, or ask for less memory or fewer entries."
                         : "The device or the kernel is out of memory for this kind of object.";
             case "EPERM", "EACCES" ->
-                "The user lacks the permission: check read and write access to /dev/infiniband/uverbs* and rdma_cm, or run"
-                        + " as root.";
+                "Permission denied: check read and write access to /dev/infiniband/uverbs* and rdma_cm, or run as"
+                        + " root.";
             case "EIO", "ENXIO" -> ofDevice(call) ? DEVICE_GONE : "";
             case "ENODEV" ->
                 call.startsWith("ibv_")
                         ? DEVICE_GONE
-                        : "No RDMA device serves this: 'rdma link show' lists the devices and the states of their ports; an address"
-                                + " must belong to a network interface with an RDMA device.";
+                        : "No RDMA device for this address: 'rdma link show' lists the devices and their port"
+                                + " states; the address must belong to a network interface with an RDMA device.";
             case "ENETUNREACH", "EHOSTUNREACH" ->
                 "There is no route to the address: 'ip route get ADDRESS' must leave through an interface with an RDMA device.";
-            case "EADDRNOTAVAIL" -> "The address is not on an interface of this host: 'ip address' lists them.";
-            case "EADDRINUSE" ->
-                "The port is taken: another listener has it, or it is in use by an id that is not closed yet.";
+            case "EADDRNOTAVAIL" -> "No interface of this host has the address: 'ip address' lists the addresses.";
+            case "EADDRINUSE" -> "The port is in use by another listener, or by an id that is not closed yet.";
             case "ENOENT" ->
                 call.startsWith("rdma_create_event_channel")
                         ? "The kernel module is missing: 'modprobe rdma_ucm' as root."
@@ -168,20 +169,21 @@ public final class Errno {
             case "EMFILE" -> "Too many open files: raise 'ulimit -n', or close event channels and contexts.";
             case "ENOSYS", "EOPNOTSUPP" -> "The device, its driver or the kernel does not support this.";
             case "ECONNREFUSED" ->
-                "No listener answers at this address and port, or it rejected: start the server, or compare its port and port"
-                        + " space with these.";
+                "No listener at this address and port, or the listener rejected: start the server, or check its port"
+                        + " and port space.";
             case "ECONNRESET", "ECONNABORTED", "EPIPE" ->
-                "The connection has ended: the peer closed it or its device stopped acknowledging; the peer's own messages tell"
-                        + " which.";
+                "The connection has ended: the peer closed it, or its device stopped acknowledging. See the peer's"
+                        + " messages.";
             case "ENETDOWN" -> "The network interface is down: 'ip link set dev NAME up' as root.";
             case "ETIMEDOUT" ->
                 call.equals("rdma_resolve_addr")
-                        ? "Nobody on the network answers for the address: 'ip neigh' tells whether ARP or neighbour discovery does;"
-                                + " check the address and that the host is up."
+                        ? "No host answers ARP or neighbour discovery for the address ('ip neigh' shows it): check"
+                                + " the address and that the host is up."
                         : "The peer did not answer: check that it runs and that the path between the hosts is up.";
             case "EINVAL" ->
                 call.equals("ibv_modify_qp")
-                        ? "The transition is not allowed from the present state, or an attribute of it is missing or out of range."
+                        ? "The transition is not allowed from the current state, or one of its attributes is missing"
+                                + " or out of range."
                         : "";
             default -> "";
         };

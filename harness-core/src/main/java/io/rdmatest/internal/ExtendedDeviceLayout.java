@@ -13,7 +13,7 @@ import java.util.Arrays;
 
 /**
  * The layout of struct ibv_device_attr_ex (ibv_query_device_ex(3)), written by hand: the generated bindings have the
- * call, but not its struct. A test compares it with what the C compiler says.
+ * call, but not its struct. A test compares it with the C compiler's layout.
  */
 public final class ExtendedDeviceLayout {
 
@@ -21,7 +21,7 @@ public final class ExtendedDeviceLayout {
     private static final ValueLayout.OfInt U32 = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfShort U16 = ValueLayout.JAVA_SHORT;
 
-    /** The struct as rdma-core 44 has it; a provider fills no more than the size that it gets. */
+    /** The struct of rdma-core 44. A provider fills no more than the passed size. */
     public static final StructLayout LAYOUT = structLayout(
                     ibv_device_attr.layout().withName("orig_attr"),
                     U32.withName("comp_mask"),
@@ -92,7 +92,7 @@ public final class ExtendedDeviceLayout {
      *
      * @param struct the struct
      * @param path the field's name, or the names of the structs around it and its own
-     * @return the value; more than 2³¹ is negative
+     * @return the value; 2³¹ and more are negative
      */
     public static int u32(MemorySegment struct, String... path) {
         return struct.get(U32, offset(path));

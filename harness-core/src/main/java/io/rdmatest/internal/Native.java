@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds downcall handles that capture errno, in one place.
+ * Builds downcall handles that capture errno.
  *
  * <p>The first parameter of a capturing handle is the calling thread's {@link #errnoState()}; the value is read with
  * {@link #errno()} right after the call.
@@ -34,10 +34,10 @@ public final class Native {
     private Native() {}
 
     /**
-     * Makes sure that librdmacm and libibverbs are loaded. To be called before the first touch of {@code io.rdmatest.ffi}.
+     * Loads librdmacm and libibverbs. Call it before the first use of {@code io.rdmatest.ffi}.
      *
-     * <p>Where native access was not enabled, but is not denied either, the JVM itself says so on standard error when this
-     * method first makes a restricted call: once, and with the option to add. Nothing is added to that here.
+     * <p>If native access is neither enabled nor denied, the JVM itself warns once on standard error and names the
+     * option.
      *
      * @throws NativeLibraryException if they are not installed
      * @throws NativeAccessException if the JVM denies native access
@@ -50,7 +50,7 @@ public final class Native {
             String option = "--enable-native-access=" + module;
             throw new NativeAccessException(
                     "the JVM denies calls to librdmacm and libibverbs: start it with " + option
-                            + " (Surefire and Failsafe: <argLine>" + option + "</argLine>). The JVM says: "
+                            + " (Surefire and Failsafe: <argLine>" + option + "</argLine>). The JVM's message: "
                             + denied.getMessage(),
                     denied);
         }
@@ -58,12 +58,14 @@ public final class Native {
             throw new NativeLibraryException(
                     "librdmacm.so.1 or libibverbs.so.1 can't be loaded: install rdma-core's user-space libraries"
                             + " (Debian, Ubuntu: apt-get install librdmacm1 ibverbs-providers; Fedora, RHEL: dnf install"
-                            + " librdmacm libibverbs). The JVM says: " + Libraries.FAILURE.getMessage(),
+                            + " librdmacm libibverbs). The JVM's message: " + Libraries.FAILURE.getMessage(),
                     Libraries.FAILURE);
         }
     }
 
-    /** Tried once, by opening the libraries themselves: a failed initialiser of rdma_h could not be tried again. */
+    /**
+     * Opens the libraries once. The initialiser of rdma_h can't be used for this: after a failure it can't run again.
+     */
     private static final class Libraries {
         static final @Nullable Throwable FAILURE = open();
 
@@ -91,12 +93,12 @@ public final class Native {
         return LINKER.downcallHandle(address, descriptor, CAPTURE);
     }
 
-    /** Returns the calling thread's capture state, the first argument of every capturing handle. */
+    /** Returns the calling thread's capture state: the first argument of every capturing handle. */
     public static MemorySegment errnoState() {
         return ERRNO_STATE.get();
     }
 
-    /** Returns the errno that the calling thread's last capturing call left. */
+    /** Returns the errno of the calling thread's last capturing call. */
     public static int errno() {
         return ERRNO_STATE.get().get(ValueLayout.JAVA_INT, ERRNO);
     }
@@ -105,7 +107,7 @@ public final class Native {
      * Builds the exception for a call that reports through errno.
      *
      * @param call the C function
-     * @param operands the operands as a person would name them; may be empty
+     * @param operands the operands, readable for people; may be empty
      * @return the exception, with the errno of the calling thread's last capturing call
      */
     public static RdmaException failure(String call, String operands) {
@@ -113,11 +115,11 @@ public final class Native {
     }
 
     /**
-     * Turns what a MethodHandle may throw into what a caller can handle.
+     * Converts a throwable of a MethodHandle to an unchecked exception.
      *
      * @param call the C function
-     * @param thrown what {@code invokeExact} threw
-     * @return an unchecked exception to be thrown
+     * @param thrown the throwable of {@code invokeExact}
+     * @return the exception to throw
      */
     public static RuntimeException unchecked(String call, Throwable thrown) {
         if (thrown instanceof RuntimeException e) {
@@ -132,8 +134,8 @@ public final class Native {
     /**
      * Reads a C string.
      *
-     * @param address where it begins; may be null
-     * @param limit the most bytes to look at
+     * @param address its first byte; may be null
+     * @param limit the longest length in bytes
      * @return the string; empty for a null address
      */
     public static String string(MemorySegment address, long limit) {

@@ -29,7 +29,7 @@ public final class Numa {
 
     private Numa() {}
 
-    /** The handles, made when the first memory is placed. */
+    /** The handles. The first placement makes them. */
     private static final class Calls {
         static final MethodHandle MMAP = LINKER.downcallHandle(
                 LINKER.defaultLookup().findOrThrow("mmap"),
@@ -61,15 +61,15 @@ public final class Numa {
                 Linker.Option.firstVariadicArg(1),
                 Linker.Option.captureCallState("errno"));
 
-        /** The number of mbind, which every architecture counts for itself. */
+        /** The system call number of mbind, which depends on the architecture. */
         static long mbind() {
             return switch (System.getProperty("os.arch")) {
                 case "amd64", "x86_64" -> 237;
                 case "aarch64" -> 235;
                 case "riscv64" -> 235;
                 default ->
-                    throw new RdmaException("NUMA nodes can't be chosen on " + System.getProperty("os.arch")
-                            + ": the number of mbind(2) is known for amd64, aarch64 and riscv64");
+                    throw new RdmaException("can't choose a NUMA node on " + System.getProperty("os.arch")
+                            + ": mbind(2) is supported on amd64, aarch64 and riscv64");
             };
         }
     }
@@ -78,25 +78,25 @@ public final class Numa {
      * Checks that a node exists and has its memory online.
      *
      * @param node its number
-     * @throws RdmaException if it is not there, or the kernel knows no NUMA; says which nodes are
+     * @throws RdmaException if it does not exist, or the kernel has no NUMA; the message lists the nodes
      */
     public static void check(int node) {
         String online;
         try {
             online = Files.readString(ONLINE).strip();
         } catch (IOException e) {
-            RdmaException failure = new RdmaException(
-                    "NUMA node " + node + " can't be chosen: this kernel knows no NUMA" + " nodes (there is no "
-                            + ONLINE + "); run on a kernel with CONFIG_NUMA, or leave the node open");
+            RdmaException failure =
+                    new RdmaException("can't choose NUMA node " + node + ": this kernel has no NUMA nodes (no " + ONLINE
+                            + "); use a kernel with CONFIG_NUMA, or choose no node");
             failure.initCause(e);
             throw failure;
         }
         if (!nodes(online).get(node)) {
-            throw new RdmaException("there is no NUMA node " + node + " on this machine; allowed: " + online);
+            throw new RdmaException("no NUMA node " + node + " on this machine; allowed: " + online);
         }
     }
 
-    /** Reads a list of numbers as sysfs writes it: {@code 0-3,8}. */
+    /** Parses a list of numbers in the format of sysfs: {@code 0-3,8}. */
     static BitSet nodes(String list) {
         BitSet nodes = new BitSet();
         for (String range : list.split(",")) {
@@ -111,24 +111,24 @@ public final class Numa {
     }
 
     /**
-     * Maps zeroed memory whose pages are all on one node.
+     * Maps zeroed memory with all its pages on one node.
      *
-     * @param arena frees it when it is closed
+     * @param arena the arena that frees the memory
      * @param size bytes, from 1
      * @param alignment a power of two
      * @param page the size of a page in bytes
      * @param node the node's number
      * @return the memory, of exactly this size
-     * @throws RdmaException if the node is not there, or the kernel refuses
+     * @throws RdmaException if the node does not exist, or the kernel refuses
      */
     public static MemorySegment allocate(Arena arena, long size, long alignment, long page, int node) {
         check(node);
         long boundary = Math.max(alignment, page);
         if (size > Long.MAX_VALUE - boundary - page) {
             throw new RdmaException(
-                    Cause.OUT_OF_MEMORY, "there is no memory for " + size + " bytes on NUMA node " + node);
+                    Cause.OUT_OF_MEMORY, "not enough memory for " + size + " bytes on NUMA node " + node);
         }
-        // One boundary more than needed, so that an aligned address lies within.
+        // One alignment more than needed, so that the range contains an aligned address.
         long length = (size + page - 1) / page * page + boundary - page;
         String operands = length + " bytes for NUMA node " + node;
         try {
@@ -146,7 +146,7 @@ public final class Numa {
         }
     }
 
-    /** Before the first touch of a page: then nothing has to be moved. */
+    /** Called before the first access to a page, so that no page has to move. */
     private static void bind(long address, long length, int node, String operands) throws Throwable {
         try (Arena scratch = Arena.ofConfined()) {
             long words = node / Long.SIZE + 1;
@@ -159,7 +159,7 @@ public final class Numa {
                     length,
                     (long) MPOL_BIND,
                     mask,
-                    // The kernel takes one bit off before it looks.
+                    // The kernel subtracts one from the number of bits.
                     words * Long.SIZE + 1,
                     (long) MPOL_MF_STRICT);
             if (result != 0) {
@@ -169,9 +169,9 @@ public final class Numa {
                         operands,
                         errno,
                         switch (Errno.name(errno)) {
-                            case "ENOSYS" -> "This kernel is built without NUMA: leave the node open.";
-                            case "EPERM" -> "The process may not choose nodes: a container needs CAP_SYS_NICE for it.";
-                            case "EINVAL" -> "The node has no memory, or the process is kept off it (cpuset).";
+                            case "ENOSYS" -> "This kernel is built without NUMA: choose no node.";
+                            case "EPERM" -> "The process may not choose nodes: a container needs CAP_SYS_NICE.";
+                            case "EINVAL" -> "The node has no memory, or the process's cpuset excludes it.";
                             default -> "";
                         });
             }

@@ -8,17 +8,17 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The classic BPF program by which the kernel chooses what is captured: RoCEv2, the reports of multicast members, neighbour
- * discovery, and whatever has a VLAN tag.
+ * The classic BPF program that selects the packets to capture: RoCEv2, IGMP and MLD, ARP and neighbour discovery, and
+ * all packets with a VLAN tag.
  *
- * <p>A machine of its own kind with one accumulator; see the kernel's document "Linux Socket Filtering".
+ * <p>Format: the kernel's document "Linux Socket Filtering".
  */
 final class PacketFilter {
 
     private static final int LOAD_HALF = 0x28;
     private static final int LOAD_BYTE = 0x30;
 
-    /** Four times the low half of a byte into the index register: the length of an IPv4 header. */
+    /** Loads four times the low nibble of a byte into the index register: the length of an IPv4 header. */
     private static final int INDEX_HEADER_LENGTH = 0xb1;
 
     private static final int LOAD_HALF_INDEXED = 0x48;
@@ -44,15 +44,15 @@ final class PacketFilter {
     /**
      * Assembles the program.
      *
-     * @param snapLength how many bytes of a packet to keep
-     * @return struct sock_filter for each instruction
+     * @param snapLength the captured bytes of a packet
+     * @return a struct sock_filter for each instruction
      */
     static long[] program(int snapLength) {
         PacketFilter filter = new PacketFilter();
         filter.load(LOAD_HALF, 12);
         filter.jump(JUMP_EQUAL, 0x0800, "ipv4", NEXT);
         filter.jump(JUMP_EQUAL, 0x86dd, "ipv6", NEXT);
-        // ARP, and tags that are still in the packet.
+        // ARP, and VLAN tags that are still in the packet.
         filter.jump(JUMP_EQUAL, 0x0806, ACCEPT, NEXT);
         filter.jump(JUMP_EQUAL, 0x8100, ACCEPT, REJECT);
 
@@ -61,7 +61,7 @@ final class PacketFilter {
         // IGMP
         filter.jump(JUMP_EQUAL, 2, ACCEPT, NEXT);
         filter.jump(JUMP_EQUAL, UDP, NEXT, REJECT);
-        // Of a packet in fragments, the first one has the port.
+        // Only the first fragment of a packet has the port.
         filter.load(LOAD_HALF, ETHERNET + 6);
         filter.jump(JUMP_ANY_BIT, 0x1fff, REJECT, NEXT);
         filter.load(INDEX_HEADER_LENGTH, ETHERNET);
@@ -70,7 +70,7 @@ final class PacketFilter {
 
         filter.label("ipv6");
         filter.load(LOAD_BYTE, ETHERNET + 6);
-        // ICMPv6, which MLD sends behind a hop-by-hop header.
+        // ICMPv6. MLD has a hop-by-hop header before it.
         filter.jump(JUMP_EQUAL, 58, ACCEPT, NEXT);
         filter.jump(JUMP_EQUAL, 0, ACCEPT, NEXT);
         filter.jump(JUMP_EQUAL, UDP, NEXT, REJECT);

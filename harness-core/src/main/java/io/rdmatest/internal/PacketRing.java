@@ -14,25 +14,25 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 
 /**
- * Receives copies of the packets that pass a network interface, both ways, in a ring of memory that the kernel writes:
- * packet(7) with PACKET_RX_RING of version 2, see the kernel's packet_mmap document. No call is made for a packet.
+ * Captures the packets of a network interface in both directions, in a ring of memory that the kernel writes: packet(7)
+ * with PACKET_RX_RING of version 2, see the kernel's packet_mmap document. It needs no system call per packet.
  *
- * <p>For one thread, but for {@link #wake()}.
+ * <p>For one thread, except {@link #wake()}.
  */
 public final class PacketRing implements AutoCloseable {
 
-    /** Takes what was captured; the bytes are the ring's and valid only during the call. */
+    /** Takes captured packets. The bytes belong to the ring and are valid only during the call. */
     @FunctionalInterface
     public interface Sink {
 
         /**
          * Takes a packet.
          *
-         * @param seconds when it passed, since 1970
-         * @param nanos and the nanoseconds of that second
-         * @param length the bytes of the packet, without the VLAN tag
-         * @param bytes those that were captured, from the Ethernet header
-         * @param tag the VLAN tag that the kernel had taken out of the packet, the last 32 bits of the Ethernet header; 0 if none
+         * @param seconds its time in seconds since 1970
+         * @param nanos the nanoseconds of that second
+         * @param length the length of the packet in bytes, without the VLAN tag
+         * @param bytes the captured bytes, from the Ethernet header on
+         * @param tag the VLAN tag that the kernel removed from the packet: TPID and TCI; 0 if none
          */
         void take(long seconds, int nanos, int length, MemorySegment bytes, int tag);
     }
@@ -42,7 +42,7 @@ public final class PacketRing implements AutoCloseable {
 
     private static final int BLOCK = 1 << 18;
 
-    /** What the kernel puts before a packet in its frame, and some to spare for alignment. */
+    /** The kernel's header before a packet in its frame, and reserve for alignment. */
     private static final int OVERHEAD = 96;
 
     private static final int AF_PACKET = 17;
@@ -114,13 +114,13 @@ public final class PacketRing implements AutoCloseable {
     }
 
     /**
-     * Begins to capture.
+     * Begins the capture.
      *
      * @param name the network interface
      * @param index its index
-     * @param snapLength how many bytes of a packet to keep, 64 to 65536
-     * @param multicast whether packets of groups that this host is no member of are wanted, too
-     * @throws RdmaException EPERM without CAP_NET_RAW
+     * @param snapLength the captured bytes of a packet, 64 to 65536
+     * @param multicast whether to capture multicast groups that this host has not joined, too
+     * @throws RdmaException for example EPERM without CAP_NET_RAW
      */
     public static PacketRing open(String name, int index, int snapLength, boolean multicast) {
         PacketRing opened = new PacketRing(name, snapLength);
@@ -134,7 +134,7 @@ public final class PacketRing implements AutoCloseable {
     }
 
     private void prepare(int index, int snapLength, boolean multicast) throws Throwable {
-        // Protocol 0: nothing is captured before the filter is in its place.
+        // Protocol 0: no capture before the filter is attached.
         socket = (int) SOCKET.invokeExact(Native.errnoState(), AF_PACKET, SOCK_RAW_CLOEXEC, 0);
         if (socket < 0) {
             int errno = Native.errno();
@@ -143,7 +143,7 @@ public final class PacketRing implements AutoCloseable {
                     "AF_PACKET, SOCK_RAW",
                     errno,
                     errno == EPERM
-                            ? "To capture packets the process needs CAP_NET_RAW: run as root, or give java that capability"
+                            ? "Capturing packets needs CAP_NET_RAW: run as root, or give java that capability"
                             : "");
         }
         event = (int) EVENTFD.invokeExact(Native.errnoState(), 0, EFD_CLOEXEC_NONBLOCK);
@@ -205,10 +205,10 @@ public final class PacketRing implements AutoCloseable {
     }
 
     /**
-     * Waits until a packet is there or {@link #wake()} was called, which then holds for ever.
+     * Waits for a packet or {@link #wake()}. After a wake, all later waits return at once.
      *
-     * @param millis how long at most; -1 for no limit
-     * @return whether there may be a packet
+     * @param millis the timeout; -1 for none
+     * @return whether a packet may be available
      */
     public boolean await(int millis) {
         try {
@@ -217,7 +217,8 @@ public final class PacketRing implements AutoCloseable {
                 throw Native.failure("poll", "a packet ring");
             }
             if (ready > 0 && (polled.get(JAVA_SHORT, 6) & POLLERR) != 0) {
-                // The interface went down. Asking clears that; the kernel goes on when it comes up again.
+                // The interface went down. Reading the error clears it; the capture continues when the interface is up
+                // again.
                 scratch.set(JAVA_INT, 8, 4);
                 int ignored = (int) GETSOCKOPT.invokeExact(
                         Native.errnoState(), socket, SOL_SOCKET, SO_ERROR, scratch, scratch.asSlice(8));
@@ -228,12 +229,12 @@ public final class PacketRing implements AutoCloseable {
         }
     }
 
-    /** Waits for packets only from now on: {@link #wake()} has been heard. */
+    /** Ignores {@link #wake()} from now on: later waits are for packets only. */
     public void ignoreWake() {
         polled.set(JAVA_INT, 8, -1);
     }
 
-    /** Ends a wait, from any thread, as long as this is open. */
+    /** Ends a wait, from any thread, while the ring is open. */
     public void wake() {
         try {
             long ignored = (long) WRITE.invokeExact(Native.errnoState(), event, one, 8L);
@@ -243,13 +244,13 @@ public final class PacketRing implements AutoCloseable {
     }
 
     /**
-     * Hands over what is there.
+     * Passes the available packets to a sink.
      *
-     * @return how many packets
+     * @return the number of packets
      */
     public int drain(Sink sink) {
         int taken = 0;
-        // Once round at most: on a busy link there would be no end.
+        // At most once around the ring: a busy link would never end it.
         while (taken < frames) {
             long at = (long) next * frameSize;
             int status = (int) STATUS.getAcquire(ring, at);
@@ -279,9 +280,9 @@ public final class PacketRing implements AutoCloseable {
         return taken;
     }
 
-    /** Returns how many packets the kernel had no room for so far. */
+    /** Returns how many packets the kernel has dropped so far because the ring was full. */
     public long dropped() {
-        // Reading sets the kernel's count to 0.
+        // Reading resets the kernel's count.
         scratch.set(JAVA_INT, 8, 8);
         try {
             int status = (int) GETSOCKOPT.invokeExact(

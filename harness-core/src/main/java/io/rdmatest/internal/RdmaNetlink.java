@@ -20,17 +20,17 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Asks the kernel's RDMA subsystem questions over a netlink socket of its own (netlink(7), rdma/rdma_netlink.h), as the
- * {@code rdma} tool does, without starting a process. The numbers are ABI of the kernel.
+ * Queries the kernel's RDMA subsystem over a netlink socket (netlink(7), rdma/rdma_netlink.h), as the {@code rdma} tool
+ * does. The numbers are part of the kernel's ABI.
  *
  * <p>For one thread.
  */
 public final class RdmaNetlink implements AutoCloseable {
 
-    /** An attribute of an answer, which may consist of attributes. */
+    /** An attribute of an answer; its value may be nested attributes. */
     public record Attribute(int type, ByteBuffer value) {
 
-        /** Returns the value as an unsigned 32-bit number, or as 64 bits if it has as many. */
+        /** Returns the value as a number: unsigned 32 bits, or 64 bits if it has that length. */
         public long number() {
             return value.remaining() >= Long.BYTES
                     ? value.getLong(value.position())
@@ -48,12 +48,12 @@ public final class RdmaNetlink implements AutoCloseable {
             return new String(bytes, 0, length, StandardCharsets.UTF_8);
         }
 
-        /** Returns the attributes that the value consists of, in order. */
+        /** Returns the nested attributes, in order. */
         public List<Attribute> nested() {
             return attributes(value);
         }
 
-        /** Returns the attributes that the value consists of, by type; the last of a type counts. */
+        /** Returns the nested attributes by type; the last one of a type counts. */
         public Map<Integer, Attribute> byType() {
             return index(nested());
         }
@@ -69,7 +69,7 @@ public final class RdmaNetlink implements AutoCloseable {
     private static final int DONE = 3;
     private static final int TYPE_MASK = 0x3fff;
     private static final int HEADER = 16;
-    /** The kernel cuts an answer to 32 KiB at most. */
+    /** The kernel splits an answer into messages of at most 32 KiB. */
     private static final int BUFFER = 1 << 15;
 
     private static final int MSG_DONTWAIT = 0x40;
@@ -121,7 +121,7 @@ public final class RdmaNetlink implements AutoCloseable {
     }
 
     /**
-     * Asks for a list.
+     * Requests a list.
      *
      * @param command one of RDMA_NLDEV_CMD_*
      * @param numbers type and value of the 32-bit attributes to send, in turn
@@ -133,7 +133,7 @@ public final class RdmaNetlink implements AutoCloseable {
     }
 
     /**
-     * Asks for one thing.
+     * Requests a single object.
      *
      * @param command one of RDMA_NLDEV_CMD_*
      * @param numbers type and value of the 32-bit attributes to send, in turn
@@ -157,8 +157,8 @@ public final class RdmaNetlink implements AutoCloseable {
                 int length = received.getInt(begin);
                 int type = Short.toUnsignedInt(received.getShort(begin + 4));
                 if (length < HEADER || length > received.remaining()) {
-                    throw new RdmaException(operands + ": a message of " + length + " bytes, of which "
-                            + received.remaining() + " are there");
+                    throw new RdmaException(
+                            operands + ": a message of " + length + " bytes is truncated to " + received.remaining());
                 }
                 boolean mine = received.getInt(begin + 8) == sequence;
                 ByteBuffer body = slice(received, begin + HEADER, length - HEADER);
@@ -241,7 +241,7 @@ public final class RdmaNetlink implements AutoCloseable {
                 break;
             }
             int type = Short.toUnsignedInt(value.getShort(at + 2)) & TYPE_MASK;
-            // The next answer overwrites the socket's buffer.
+            // A copy: the next answer overwrites the buffer.
             ByteBuffer own = ByteBuffer.allocate(length - 4).order(ByteOrder.nativeOrder());
             own.put(0, value, at + 4, length - 4);
             found.add(new Attribute(type, own));
@@ -251,7 +251,7 @@ public final class RdmaNetlink implements AutoCloseable {
     }
 
     /**
-     * Returns attributes by type; the last of a type counts.
+     * Returns attributes by type; the last one of a type counts.
      *
      * @param attributes in order
      */

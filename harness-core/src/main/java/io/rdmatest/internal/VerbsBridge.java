@@ -14,15 +14,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets the package of librdmacm see the pointers behind the objects of libibverbs, which stay out of the public API.
+ * Gives the package of librdmacm access to the native pointers of libibverbs objects, which are not public API.
  *
- * <p>The one implementation sits in io.rdmatest.verbs and installs itself when {@link DeviceContext} is initialised.
+ * <p>The only implementation is in io.rdmatest.verbs. It installs itself when {@link DeviceContext} is initialised.
  */
 public abstract class VerbsBridge {
 
     private static volatile @Nullable VerbsBridge installed;
 
-    /** For the one implementation. */
+    /** For the implementation only. */
     protected VerbsBridge() {}
 
     /**
@@ -32,7 +32,7 @@ public abstract class VerbsBridge {
      */
     public static void install(VerbsBridge bridge) {
         if (installed != null) {
-            throw new IllegalStateException("the bridge is installed already");
+            throw new IllegalStateException("the bridge is already installed");
         }
         installed = bridge;
     }
@@ -58,7 +58,7 @@ public abstract class VerbsBridge {
      * Wraps an {@code ibv_context} that librdmacm opened; closing the wrapper does not close the device.
      *
      * @param context the native context
-     * @param parents what must outlive it, for example the CM id
+     * @param parents the objects that must outlive it, for example the CM id
      * @return the context
      */
     public abstract DeviceContext borrow(MemorySegment context, @Nullable NativeResource... parents);
@@ -88,15 +88,15 @@ public abstract class VerbsBridge {
     public abstract void write(MemorySegment target, ProtectionDomain protectionDomain, QueuePairAttributes attributes);
 
     /**
-     * Creates a native queue pair and wraps it; protection domain, completion queues and shared receive queue are kept
-     * alive meanwhile, and checked to be of one device.
+     * Creates a native queue pair and wraps it. Protection domain, completion queues and shared receive queue must
+     * belong to one device; they stay open during the call.
      *
      * @param protectionDomain the protection domain
-     * @param attributes the attributes that it is created with
+     * @param attributes the attributes of the new queue pair
      * @param create calls the library and returns the {@code ibv_qp}
      * @param destroy destroys the native queue pair, for example by rdma_destroy_qp
-     * @param capabilities the {@code ibv_qp_cap} that the library filled, read after {@code create}
-     * @param parents what else must outlive it, for example the CM id
+     * @param capabilities the {@code ibv_qp_cap} that the library fills in; read after {@code create}
+     * @param parents other objects that must outlive it, for example the CM id
      * @return the queue pair; closing it runs {@code destroy}
      */
     public abstract QueuePair createQueuePair(
@@ -108,7 +108,7 @@ public abstract class VerbsBridge {
             @Nullable NativeResource... parents);
 
     /**
-     * Reads what rdma_init_qp_attr filled.
+     * Reads the result of rdma_init_qp_attr.
      *
      * @param attr an {@code ibv_qp_attr}
      * @param mask the {@code IBV_QP_*} bits of the fields that are set

@@ -1,4 +1,4 @@
-/** Native call machinery shared by the packages of this module. Not API: may change without notice. */
+/** Native calls for the packages of this module. Not API: may change without notice. */
 @NullMarked
 package io.rdmatest.internal;
 

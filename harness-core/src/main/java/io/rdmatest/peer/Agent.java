@@ -23,39 +23,42 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The launched side of a channel: runs roles, and ends on request, when its standard input ends, or when the other
- * side is silent. Its roles then have some seconds to release what they have.
+ * The launched side of a channel. It runs roles. It ends on request, at the end of its standard input, or when the
+ * launching side stops answering. Its roles then get some seconds to release their resources.
  */
 public final class Agent {
 
-    /** The folder that was made for the agent's jar; removed first of all. Empty or absent if there is none. */
+    /**
+     * System property: the temporary folder of the agent's jar, which the agent removes at its start. Empty or absent
+     * if there is none.
+     */
     public static final String FOLDER = "rdmatest.agent.folder";
 
     private static final int LOST = 3;
 
-    /** Runs a role; the one thing that an agent can be asked for. */
+    /** Runs the roles that the launching side starts. */
     public interface Runner {
 
         /**
-         * Runs a role to its end. Called on a thread of its own, by several at once.
+         * Runs a role to its end. Each role has its own thread.
          *
-         * @param task what to run
+         * @param task the role
          * @return the results
          * @throws Exception the failure of the role
          */
         JsonNode run(Task task) throws Exception;
 
         /**
-         * Tells what there is to know about this node after a failure.
+         * Describes this node's state after a failure.
          *
-         * @param task what failed
-         * @param failure how
+         * @param task the role that failed
+         * @param failure its failure
          * @return any number of lines; may be empty
          */
         String diagnose(Task task, Throwable failure);
     }
 
-    /** A role that is to run, and its way to the other side. */
+    /** A role, and its connection to the launching side. */
     public static final class Task {
 
         private final Wire wire;
@@ -85,13 +88,13 @@ public final class Agent {
             return start.parameters();
         }
 
-        /** Returns where on this node it is to run. */
+        /** Returns where on this node it runs. */
         public JsonNode place() {
             return start.place();
         }
 
         /**
-         * Sends a message to the other side. Never waits.
+         * Sends a message to the launching side. Never waits.
          *
          * @param text one line
          */
@@ -102,7 +105,7 @@ public final class Agent {
         /**
          * Sends a line for people. Never waits.
          *
-         * @param kind what it is
+         * @param kind the kind of line
          * @param text one line
          */
         public void say(LineKind kind, String text) {
@@ -110,9 +113,9 @@ public final class Agent {
         }
 
         /**
-         * Waits for the next message of the other side.
+         * Waits for the next message of the launching side.
          *
-         * @param most how long at most
+         * @param most the longest wait
          * @return the message; empty if none came
          * @throws InterruptedException if the thread is interrupted
          */
@@ -120,7 +123,7 @@ public final class Agent {
             return Optional.ofNullable(inbox.poll(most.toNanos(), TimeUnit.NANOSECONDS));
         }
 
-        /** Tells whether it is to end. */
+        /** Returns whether the role was cancelled or the agent is ending. */
         public boolean isCancelled() {
             return cancelled || ending.getAsBoolean();
         }
@@ -144,10 +147,11 @@ public final class Agent {
     }
 
     /**
-     * Makes this JVM an agent on its standard input and output, and ends it when its work is done: 0 when it was told so, 3
-     * when the other side went away. Standard output is redirected to standard error, which is the node's log.
+     * Makes this JVM an agent on its standard input and output, and ends the JVM afterwards. The exit status is 0 after
+     * a request to end, 3 when the launching side is lost. Standard output is redirected to standard error, which is
+     * the node's log.
      *
-     * @param settings how long to wait; heartbeat and patience become those of the launching side
+     * @param settings the time limits; the launching side's heartbeat and patience replace these
      * @param failureTypes the failures that keep their type
      * @param runner runs the roles
      */
@@ -168,7 +172,7 @@ public final class Agent {
             e.printStackTrace();
         } finally {
             System.err.flush();
-            // A role that is stuck in native code, or a library's thread, must not keep the process alive.
+            // A role stuck in native code, or a library's thread, must not keep the process alive.
             Runtime.getRuntime().halt(status);
         }
     }
@@ -182,7 +186,7 @@ public final class Agent {
             Files.deleteIfExists(Path.of(folder, "rdmatest-agent.jar"));
             Files.deleteIfExists(Path.of(folder));
         } catch (IOException e) {
-            throw new UncheckedIOException("The folder " + folder + " of the agent's jar can't be removed", e);
+            throw new UncheckedIOException("Can't remove the folder " + folder + " of the agent's jar", e);
         }
     }
 
@@ -196,7 +200,7 @@ public final class Agent {
             Duration left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
             if (!thread.join(left)) {
                 System.err.println("rdmatest-agent: the thread " + thread.getName() + " did not end within "
-                        + settings.grace().toSeconds() + " s, it is at " + top(thread));
+                        + settings.grace().toSeconds() + " s; it is in " + top(thread));
             }
         }
         wire.finish();
@@ -213,7 +217,7 @@ public final class Agent {
 
         @Override
         public void banner(String line) {
-            throw new IllegalArgumentException("the other side began with: " + line);
+            throw new IllegalArgumentException("the other side sent this before its hello: " + line);
         }
 
         @Override
@@ -225,7 +229,7 @@ public final class Agent {
                 case PeerMessage.Start start -> start(start);
                 case PeerMessage.Tell tell -> {
                     Task task = tasks.get(tell.role());
-                    // The role may have ended while the message was on its way.
+                    // The role may have ended before the message arrived.
                     if (task != null) {
                         task.inbox.add(tell.text());
                     }
@@ -254,7 +258,7 @@ public final class Agent {
         @Override
         public void ended(Wire.Ending ending) {
             if (end.getCount() > 0 && ending.reason() != Reason.ENDED) {
-                System.err.println("rdmatest-agent: ends, for the launching side " + ending.words());
+                System.err.println("rdmatest-agent: ends, because the launching side " + ending.words());
             }
             if (end.getCount() > 0) {
                 status = LOST;
@@ -266,7 +270,7 @@ public final class Agent {
     private void start(PeerMessage.Start start) {
         Task task = new Task(wire, start, () -> ending);
         if (tasks.putIfAbsent(start.role(), task) != null) {
-            throw new IllegalArgumentException("role " + start.role() + " runs already");
+            throw new IllegalArgumentException("role " + start.role() + " is already running");
         }
         Thread thread = Thread.ofPlatform()
                 .name("rdma-role-" + start.name())

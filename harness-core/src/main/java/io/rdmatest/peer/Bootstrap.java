@@ -18,12 +18,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the agent's jar to a node and starts it there. All that a node needs is a shell, which gets its script on its
- * standard input: unlike an argument, this passes unchanged through {@code ssh}, which hands arguments to another shell.
+ * Copies the agent's jar to a node and starts it there. The node needs only a shell, which reads the script from its
+ * standard input. {@code ssh} passes standard input on unchanged; arguments would go through another shell.
  */
 final class Bootstrap {
 
-    /** What the script exits with. */
+    /** Exit statuses of the script. */
     private static final int NO_JAVA = 97;
 
     private static final int OLD_JAVA = 98;
@@ -33,8 +33,8 @@ final class Bootstrap {
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final String SEND = "rdmatest-agent: send";
 
-    /** A line of the script that no program prints of its own accord. */
-    private static final String OF_SCRIPT = "start_the_agent() {";
+    /** A line of the script that no other program prints. */
+    private static final String SCRIPT_LINE = "start_the_agent() {";
 
     private final Path jar;
     private final long length;
@@ -54,15 +54,15 @@ final class Bootstrap {
         return of(jar, null, Map.of());
     }
 
-    /** Takes the jar, and what the agent is to run with there; the java is searched for if it is null. */
+    /** Takes the jar, and the java and environment for the agent; null lets the node search for a java. */
     static Bootstrap of(Path jar, @Nullable String java, Map<String, String> environment) {
-        // Only their values are quoted in the script.
+        // The script quotes the values only.
         environment.keySet().stream()
                 .filter(name -> !VARIABLE.matcher(name).matches())
                 .findFirst()
                 .ifPresent(name -> {
-                    throw new IllegalArgumentException("'" + name + "' is no name of a variable for a node's agent:"
-                            + " it takes letters, digits and _, and begins with no digit");
+                    throw new IllegalArgumentException("'" + name + "' is not a valid variable name for a node's"
+                            + " agent: use letters, digits and _; the first character must not be a digit");
                 });
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
@@ -74,7 +74,7 @@ final class Bootstrap {
                     java,
                     Map.copyOf(environment));
         } catch (IOException e) {
-            throw new UncheckedIOException("The agent's jar " + jar + " can't be read: build it with mvn package", e);
+            throw new UncheckedIOException("Can't read the agent's jar " + jar + ": build it with mvn package", e);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("Every JDK has SHA-256", e);
         }
@@ -108,17 +108,17 @@ final class Bootstrap {
     }
 
     /**
-     * Tells whether a line is one of the script: then the command has a terminal, which writes what it reads, or does not run
-     * the words that follow it.
+     * Returns whether a line belongs to the script. Then the launch command has a terminal, which echoes its input, or
+     * it does not run the words that follow it.
      */
     static boolean isEcho(String line) {
-        return line.strip().endsWith(OF_SCRIPT);
+        return line.strip().endsWith(SCRIPT_LINE);
     }
 
     /**
-     * Sends the jar if that is what a line asks for.
+     * Sends the jar if a line asks for it.
      *
-     * @return what else the line says, with which a shell may have begun it; may be empty
+     * @return the text before the request, for example a shell's prompt; may be empty
      */
     String answer(String line, OutputStream out) throws IOException {
         if (!line.endsWith(SEND)) {
@@ -131,13 +131,13 @@ final class Bootstrap {
         return line.substring(0, line.length() - SEND.length());
     }
 
-    /** Says in words what an exit status means, where it means something. */
+    /** Explains an exit status of the script; returns an empty text for others. */
     String explain(int status) {
         return switch (status) {
-            case NO_JAVA -> ": there is no java on the node";
+            case NO_JAVA -> ": the node has no java";
             case OLD_JAVA -> ": the node's java is too old";
             case NO_SPACE -> ": the node has no space for the agent's jar";
-            case NO_COMMAND -> ": a command is not there";
+            case NO_COMMAND -> ": command not found";
             default -> "";
         };
     }

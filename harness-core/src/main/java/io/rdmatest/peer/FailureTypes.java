@@ -21,10 +21,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failures that keep their type on the way from one node to another. Immutable.
+ * The exception types that keep their type between nodes. Immutable.
  *
- * <p>Types are registered here by their names; a name that comes over the channel is looked up and never loaded. A failure of a
- * type that is not registered becomes the nearest of its superclasses that is, or else a {@link RemoteFailureException}.
+ * <p>Types are registered by name. A received name is looked up here and never loaded as a class. A failure of another
+ * type becomes its nearest registered superclass, or else a {@link RemoteFailureException}.
  */
 public final class FailureTypes {
 
@@ -60,7 +60,7 @@ public final class FailureTypes {
         this.types = types;
     }
 
-    /** Returns those of this module, and the usual ones of Java. */
+    /** Returns the exception types of this module and the common ones of Java. */
     public static FailureTypes core() {
         return CORE;
     }
@@ -71,11 +71,11 @@ public final class FailureTypes {
     }
 
     /**
-     * Returns a copy that knows one type more.
+     * Returns a copy with one more type.
      *
      * @param type the class
-     * @param details takes from a failure what it is rebuilt from, by name
-     * @param rebuild makes a failure from message and details; null for a type that no failure is rebuilt as
+     * @param details returns the values from which a failure is rebuilt, by name
+     * @param rebuild makes a failure from message and details; null for a type that is never rebuilt
      * @param <T> the class
      */
     public <T extends Throwable> FailureTypes with(
@@ -88,10 +88,10 @@ public final class FailureTypes {
     }
 
     /**
-     * Writes a failure that is not the end of a role but a part of its results.
+     * Writes a failure that is part of a role's results and does not end the role.
      *
      * @param failure any failure
-     * @return what {@link #read} takes
+     * @return the form that {@link #read} reads
      */
     public JsonNode write(Throwable failure) {
         return Wire.MAPPER.valueToTree(describe(failure));
@@ -100,19 +100,20 @@ public final class FailureTypes {
     /**
      * Reads a failure.
      *
-     * @param written by {@link #write}
+     * @param written the result of {@link #write}
      * @return a failure of the nearest registered type, with the same message
-     * @throws IllegalArgumentException if it was not written so
+     * @throws IllegalArgumentException if it is not a result of {@link #write}
      */
     public Throwable read(JsonNode written) {
         try {
             return rebuild(Wire.MAPPER.treeToValue(written, PeerFailure.class));
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException("This is no failure: " + e.getOriginalMessage(), e);
+            throw new IllegalArgumentException(
+                    "This is not a failure written by FailureTypes: " + e.getOriginalMessage(), e);
         }
     }
 
-    // ---- there ----
+    // ---- on the node that failed ----
 
     PeerFailure describe(Throwable failure) {
         return describe(failure, 0);
@@ -148,7 +149,7 @@ public final class FailureTypes {
                 : text.getBuffer().substring(0, LONGEST_STACK) + "…";
     }
 
-    // ---- here ----
+    // ---- on the node that receives the failure ----
 
     Throwable rebuild(PeerFailure failure) {
         Cause wanted = cause(failure.rdmaCause());
@@ -157,12 +158,12 @@ public final class FailureTypes {
         if (type != null && type.rebuild() != null) {
             try {
                 Throwable rebuilt = join(type.rebuild().apply(failure.message(), failure.details()), below);
-                // A type that does not keep the cause would change the verdict on the way.
+                // A type that loses the cause would change the verdict.
                 if (Cause.of(rebuilt) == wanted) {
                     return rebuilt;
                 }
             } catch (RuntimeException e) {
-                // Details that the type does not take: the message and the stack say what there is to say.
+                // The type rejects the details. The message and the stack still describe the failure.
             }
         }
         return join(
@@ -170,7 +171,7 @@ public final class FailureTypes {
                 below);
     }
 
-    /** A node of another release may know causes that this one does not. */
+    /** A node of another release may send unknown causes. */
     private static Cause cause(String name) {
         for (Cause cause : Cause.values()) {
             if (cause.name().equals(name)) {
@@ -185,14 +186,14 @@ public final class FailureTypes {
             try {
                 Throwable ignored = rebuilt.initCause(below);
             } catch (IllegalStateException e) {
-                // Its constructor has said that there is none.
+                // Its constructor has already set the cause to null.
                 rebuilt.addSuppressed(below);
             }
         }
         return rebuilt;
     }
 
-    // ---- the types of this module; what their constructors compose is taken apart: the message stays the same ----
+    // ---- types of this module: their messages are split into the constructor's arguments, and stay the same ----
 
     private static Map<String, String> detailsOf(RdmaException failure) {
         return Map.of(
@@ -271,7 +272,7 @@ public final class FailureTypes {
                 : make.apply(variable(make.andThen(Throwable::getMessage), text));
     }
 
-    /** Finds what a message has in the place of its only variable part. */
+    /** Finds the value of the only variable part of a message. */
     private static String variable(Function<String, String> template, String message) {
         String mark = "\0";
         String composed = template.apply(mark);

@@ -1,9 +1,9 @@
 package io.rdmatest.peer;
 
-/** What a line of a role is. */
+/** The kinds of lines that a role prints. */
 public enum LineKind {
-    /** A part of what the role prints for people, as a program does on its standard output. */
+    /** Ordinary output, as a program writes it to its standard output. */
     PRINTED,
-    /** What happens on the connection, as a program tells when it is to be talkative. */
+    /** Events on the connection, as a program prints them in verbose mode. */
     TRACED
 }

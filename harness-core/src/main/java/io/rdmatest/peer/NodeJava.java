@@ -7,19 +7,19 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** Says how the java is found that runs the agent on a node. */
+/** Finds the java that runs the agent on a node. */
 public final class NodeJava {
 
-    /** The least version of Java that the agent runs on. */
+    /** The lowest version of Java that the agent runs on. */
     public static final int LEAST_VERSION = 25;
 
     private NodeJava() {}
 
     /**
-     * Returns a POSIX shell function {@code find_java NAME} for the node: it sets {@code java} to the path of the first java of
-     * at least {@value #LEAST_VERSION}, or to nothing. With an empty name it looks at {@code RDMATEST_JAVA} or, without that, at
-     * this JVM's own path, {@code JAVA_HOME}, the {@code PATH} and {@code /usr/lib/jvm}. It reads nothing from its standard
-     * input.
+     * Returns a POSIX shell function {@code find_java NAME} for the node. It sets {@code java} to the path of the first
+     * java of version {@value #LEAST_VERSION} or later, or to an empty text. If the name is empty it tries {@code
+     * RDMATEST_JAVA}; if that is unset too, this JVM's own path, {@code JAVA_HOME}, the {@code PATH} and {@code
+     * /usr/lib/jvm}. It does not read standard input.
      *
      * @return the text of the function
      */
@@ -34,7 +34,7 @@ public final class NodeJava {
         try (InputStream in = Objects.requireNonNull(NodeJava.class.getResourceAsStream(name), name)) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
-            throw new UncheckedIOException("The script " + name + " can't be read", e);
+            throw new UncheckedIOException("Can't read the script " + name, e);
         }
     }
 }

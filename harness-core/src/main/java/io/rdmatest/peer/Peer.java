@@ -26,12 +26,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An agent on a node, as whoever launched it sees it: starts roles there, and notices when it dies or hangs.
+ * An agent on a node, seen from the launching side. It starts roles there, and notices when the agent dies or hangs.
  *
- * <p>The agent is the process that a command starts, on this host or, through {@code ssh}, {@code srun}, {@code kubectl exec}
- * and the like, on another; its standard input and output are the channel, its standard error is the node's log. Closing ends
- * the agent and the tree of processes on this host that the command started, in bounded time. Processes that left this tree
- * by making themselves daemons can't be found.
+ * <p>A command starts the agent on this host, or on another one through {@code ssh}, {@code srun} or {@code kubectl
+ * exec}. The agent's standard input and output are the channel, its standard error is the node's log. Closing ends the
+ * agent and the tree of processes that the command started on this host, in bounded time. Processes that have left this
+ * tree as daemons are not found.
  */
 public final class Peer implements AutoCloseable {
 
@@ -75,7 +75,7 @@ public final class Peer implements AutoCloseable {
                     this.command,
                     OptionalInt.empty(),
                     List.of(),
-                    "can't be started: " + e.getMessage() + "; check the launch command");
+                    "did not start: " + e.getMessage() + "; check the launch command");
             failure.initCause(e);
             throw failure;
         }
@@ -87,31 +87,32 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Starts an agent by a command whose standard input and output are the agent's.
+     * Starts an agent by a command that passes its standard input and output to the agent.
      *
      * @param node the node's name, for messages
      * @param command the command, for example {@code java -jar rdmatest-agent.jar}
-     * @param settings how long to wait
-     * @param failureTypes the failures that keep their type
-     * @return the agent, which has said hello
-     * @throws PeerLostException if there is no agent in time
+     * @param settings the time limits
+     * @param failureTypes the exception types that keep their type
+     * @return the agent, after its hello
+     * @throws PeerLostException if no agent answers in time
      */
     public static Peer start(String node, List<String> command, PeerSettings settings, FailureTypes failureTypes) {
         return new Peer(node, command, null, settings, failureTypes).open();
     }
 
     /**
-     * Brings an agent to a node and starts it there with the newest suitable JDK that it finds. The command has to give a
-     * shell's standard input and output: {@code sh} is added to it. The jar goes over the same channel, unless the node has
-     * it under the same path, with the same SHA-256.
+     * Copies an agent to a node and starts it there with the first suitable JDK that {@link NodeJava} finds. The
+     * command gets {@code sh} as its last argument and must pass on the shell's standard input and output. The jar is
+     * copied over the same channel, unless the node has it at the same path with the same SHA-256.
      *
      * @param node the node's name, for messages
-     * @param launch the command that runs another one on the node, for example {@code ssh root@b.example}; empty for this host
+     * @param launch the command that runs another command on the node, for example {@code ssh root@b.example}; empty
+     *     for this host
      * @param agent the jar
-     * @param settings how long to wait
-     * @param failureTypes the failures that keep their type
-     * @return the agent, which has said hello
-     * @throws PeerLostException if there is no agent in time: the message says what is missing there
+     * @param settings the time limits
+     * @param failureTypes the exception types that keep their type
+     * @return the agent, after its hello
+     * @throws PeerLostException if no agent answers in time; the message says what the node lacks
      * @throws java.io.UncheckedIOException if the jar can't be read
      */
     public static Peer launch(
@@ -120,20 +121,21 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Brings an agent to a node and starts it there with a JDK and variables of the caller's choice.
+     * Copies an agent to a node and starts it there with a chosen JDK and environment.
      *
      * @param node the node's name, for messages
-     * @param launch the command that runs another one on the node, for example {@code ssh root@b.example}; empty for this host
-     * @param java the program {@code java} on the node, a command on its PATH or an absolute path, and no other; null for the
-     *     first suitable one that is found
-     * @param environment variables for the agent beside those that the node has; the search for a JDK and the folder for
-     *     temporary files follow them, too. Names are those of a shell's variables
+     * @param launch the command that runs another command on the node, for example {@code ssh root@b.example}; empty
+     *     for this host
+     * @param java the program {@code java} on the node: a command on its PATH or an absolute path; null for the first
+     *     suitable one
+     * @param environment more environment variables for the agent. The search for a JDK and the choice of the temporary
+     *     folder use them, too. Names are valid names of shell variables
      * @param agent the jar
-     * @param settings how long to wait
-     * @param failureTypes the failures that keep their type
-     * @return the agent, which has said hello
-     * @throws IllegalArgumentException if a name in the environment is none of a shell's variable
-     * @throws PeerLostException if there is no agent in time: the message says what is missing there
+     * @param settings the time limits
+     * @param failureTypes the exception types that keep their type
+     * @return the agent, after its hello
+     * @throws IllegalArgumentException if the environment has an invalid variable name
+     * @throws PeerLostException if no agent answers in time; the message says what the node lacks
      * @throws java.io.UncheckedIOException if the jar can't be read
      */
     public static Peer launch(
@@ -158,8 +160,8 @@ public final class Peer implements AutoCloseable {
                 out.flush();
             }
         } catch (IOException e) {
-            // The command ended before it read a script: the channel's end tells what it said.
-            note("(it did not take the script that starts the agent: " + e.getMessage() + ")");
+            // The command ended before it read the script. The end of the channel reports why.
+            note("(it did not read the script that starts the agent: " + e.getMessage() + ")");
         }
         try {
             hello.get(settings.start().plus(settings.grace()).toMillis(), TimeUnit.MILLISECONDS);
@@ -175,7 +177,7 @@ public final class Peer implements AutoCloseable {
         } catch (InterruptedException e) {
             close();
             Thread.currentThread().interrupt();
-            throw loss(Reason.NOT_STARTED, "was not waited for: the thread was interrupted");
+            throw loss(Reason.NOT_STARTED, "did not start: the waiting thread was interrupted");
         }
     }
 
@@ -184,13 +186,13 @@ public final class Peer implements AutoCloseable {
         return node;
     }
 
-    /** Returns the node's name with its host and the agent's process there. */
+    /** Returns the node's name with its host and the agent's process id. */
     public String describe() {
         PeerMessage.Hello said = hello.isDone() && !hello.isCompletedExceptionally() ? hello.join() : null;
         return said == null ? node : node + " (host " + said.host() + ", process " + said.pid() + ")";
     }
 
-    /** Returns the process of the agent, as its own host numbers it. */
+    /** Returns the process id of the agent on its host. */
     public long pid() {
         return hello.join().pid();
     }
@@ -202,7 +204,7 @@ public final class Peer implements AutoCloseable {
         }
     }
 
-    /** Tells whether the agent is there, as far as it is known by now. */
+    /** Returns whether the agent is alive, as far as this side knows. */
     public boolean isAlive() {
         return lost == null && !closing;
     }
@@ -214,7 +216,7 @@ public final class Peer implements AutoCloseable {
      * @param kind its registered type
      * @param parameters its parameters
      * @param place where on the node it runs, as the agent understands it
-     * @return the running role; if the node is lost, that is what comes from it
+     * @return the running role; if the node is lost, its only event is the loss
      * @throws IllegalStateException after {@link #close}
      */
     public RemoteRole start(String name, String kind, JsonNode parameters, JsonNode place) {
@@ -227,7 +229,7 @@ public final class Peer implements AutoCloseable {
         send(new PeerMessage.Start(number, name, kind, parameters, place));
         PeerLostException loss = lost;
         if (loss == null && closing) {
-            // Closed meanwhile by another thread, which may have looked at the roles before this one was there.
+            // Another thread may have closed this peer before the role was in the map.
             loss = loss(Reason.ENDED, "was closed");
         }
         if (loss != null && roles.remove(number) != null) {
@@ -249,8 +251,9 @@ public final class Peer implements AutoCloseable {
             } else if (Bootstrap.isEcho(line)) {
                 wire.end(
                         Reason.GARBAGE,
-                        "sends the script for its shell back: the launch command gives it a terminal, or does not run the"
-                                + " words that follow it; leave out ssh -t, kubectl exec -t and srun --pty");
+                        "echoes the script that its shell must run: the launch command allocates a terminal, or does"
+                                + " not run the words that follow it; leave out ssh -t, kubectl exec -t and srun"
+                                + " --pty");
             } else {
                 note(bootstrap.answer(line, process.getOutputStream()));
             }
@@ -280,11 +283,11 @@ public final class Peer implements AutoCloseable {
                                 new RemoteOrigin(describe(), failure.failure().stack(), role.diagnosis() + logText()));
                         role.add(new RemoteRole.Failed(rebuilt));
                     });
-                case PeerMessage.Bye bye -> note("(the agent says goodbye: " + bye.reason() + ")");
+                case PeerMessage.Bye bye -> note("(the agent ended the channel: " + bye.reason() + ")");
                 case PeerMessage.Heartbeat heartbeat -> {}
                 case PeerMessage.Hello again -> throw new IllegalArgumentException("a second hello");
-                case PeerMessage.Start start -> throw new IllegalArgumentException("an agent starts no roles here");
-                case PeerMessage.Cancel cancel -> throw new IllegalArgumentException("an agent cancels no roles here");
+                case PeerMessage.Start start -> throw new IllegalArgumentException("an agent must not start roles");
+                case PeerMessage.Cancel cancel -> throw new IllegalArgumentException("an agent must not cancel roles");
             }
         }
 
@@ -302,7 +305,10 @@ public final class Peer implements AutoCloseable {
         return started(number, roles.remove(number));
     }
 
-    /** A thread of a role may outlive it and have something to say, which nobody listens to; of others nothing can come. */
+    /**
+     * A role's thread may outlive the role and still send; such messages are dropped. Messages of unknown roles are
+     * errors.
+     */
     private Optional<RemoteRole> started(long number, @Nullable RemoteRole role) {
         if (number < 1 || number > numbers.get()) {
             throw new IllegalArgumentException("a message of role " + number + ", which was never started");
@@ -320,7 +326,7 @@ public final class Peer implements AutoCloseable {
 
     // ---- the end ----
 
-    /** Every wait of every role ends with this, at once. */
+    /** Ends every wait of every role at once. */
     private void lose(Wire.Ending ending) {
         boolean byItself = ending.reason() == Reason.ENDED && exited(SHORTLY);
         OptionalInt status = byItself ? OptionalInt.of(process.exitValue()) : OptionalInt.empty();
@@ -353,8 +359,8 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Ends the agent: it is asked to, its roles have the time that the settings grant, and what is left of the tree of
-     * processes is killed. Closing twice does nothing.
+     * Asks the agent to end, gives its roles the grace period of the settings, and kills the rest of the process tree.
+     * Closing twice does nothing.
      */
     @Override
     public void close() {
@@ -393,16 +399,15 @@ public final class Peer implements AutoCloseable {
 
     private void destroyTree() {
         refreshTree();
-        // Through its handle: destroying the process itself would close
-        // its pipes, and with them what is still to be read of its log.
+        // Through its handle: Process.destroy would close the pipes before the rest of the log is read.
         boolean ignored = process.toHandle().destroyForcibly();
         synchronized (tree) {
-            // Handles know when a process started: a number that is used again does no harm.
+            // A handle knows the start time of its process, so a reused process id does no harm.
             tree.forEach(ProcessHandle::destroyForcibly);
         }
     }
 
-    /** To be called when all was read, or nothing more is waited for. */
+    /** Called when everything was read, or nothing more is awaited. */
     private void closePipes() {
         process.destroyForcibly();
     }
@@ -451,11 +456,11 @@ public final class Peer implements AutoCloseable {
                 note(line.toString());
             }
         } catch (IOException e) {
-            note("(the log can't be read any more: " + e.getMessage() + ")");
+            note("(can't read the log any more: " + e.getMessage() + ")");
         }
     }
 
-    /** A prompt has no end of a line. */
+    /** Notes an unfinished line: a prompt ends without a newline. */
     private void noteUnfinished() {
         String unfinished = wire.unfinished();
         if (!hello.isDone() && !unfinished.isBlank()) {

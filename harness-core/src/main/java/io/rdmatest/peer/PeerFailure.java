@@ -5,13 +5,13 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A failure as it goes over the channel.
+ * A failure as it is sent over the channel.
  *
- * @param type the class of the throwable by name; only shown, never loaded
- * @param known the registered type that it is rebuilt as; null if none fits
+ * @param type the name of the throwable's class; only shown, never loaded
+ * @param known the registered type as which it is rebuilt; null if none fits
  * @param message its message; null if it has none
- * @param rdmaCause the name of the {@link io.rdmatest.Cause} that it has there
- * @param details what the registered type keeps: errno, status, reason
+ * @param rdmaCause the name of its {@link io.rdmatest.Cause}
+ * @param details the values that the registered type keeps: errno, status, reason
  * @param stack its stack trace as text
  * @param cause its cause; null if it has none
  */

@@ -4,7 +4,9 @@ import io.rdmatest.Cause;
 import java.util.List;
 import java.util.OptionalInt;
 
-/** Signals that a node's agent is not there, or is gone; the message names node, command, exit status and last log lines. */
+/**
+ * Signals that a node's agent did not start or is lost; the message has node, command, exit status and last log lines.
+ */
 public final class PeerLostException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
@@ -17,9 +19,9 @@ public final class PeerLostException extends RuntimeException implements Cause.C
         NOT_STARTED,
         /** Its process ended, or closed the channel. */
         ENDED,
-        /** It said nothing for longer than it may. */
+        /** It was silent for longer than its patience. */
         SILENT,
-        /** It said what is not a message, or what no agent says. */
+        /** It sent something that is not a valid message of an agent. */
         GARBAGE,
         /** It speaks another version of the messages. */
         VERSION
@@ -56,7 +58,7 @@ public final class PeerLostException extends RuntimeException implements Cause.C
         this.log = first.log;
     }
 
-    /** Makes an exception for the calling thread that has this one as its cause: several roles share one loss. */
+    /** Makes a copy for the calling thread, with this one as its cause: several roles share one loss. */
     PeerLostException again() {
         return new PeerLostException(this);
     }
@@ -81,12 +83,12 @@ public final class PeerLostException extends RuntimeException implements Cause.C
         return command;
     }
 
-    /** Returns the exit status of the command, 128 and more for a signal; empty if it did not end by itself. */
+    /** Returns the exit status of the command, 128 or more for a signal; empty if it did not end by itself. */
     public OptionalInt exitStatus() {
         return exitStatus;
     }
 
-    /** Returns the last lines of the node's standard error, and of what came before the first message; may be empty. */
+    /** Returns the last lines of the node's standard error and of its output before the first message; may be empty. */
     public List<String> log() {
         return log;
     }

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.databind.JsonNode;
 import org.jspecify.annotations.Nullable;
 
-/** What goes over the channel, one a line. The names are fixed here: no input chooses a class. */
+/** The messages of the channel, one a line. The type names are fixed here: input cannot choose a class. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "type")
 @JsonSubTypes({
     @JsonSubTypes.Type(value = PeerMessage.Hello.class, name = "hello"),
@@ -24,11 +24,11 @@ sealed interface PeerMessage {
     /**
      * The first message in each direction, the agent's before the parent's.
      *
-     * @param version of the messages; both sides have the same
-     * @param pid the process
+     * @param version the protocol version; both sides must have the same
+     * @param pid the process id
      * @param host the host's name
-     * @param heartbeatMillis how often this side says something
-     * @param patienceMillis how long this side takes silence for life
+     * @param heartbeatMillis the longest time between two messages of this side
+     * @param patienceMillis the silence after which this side counts the other as lost
      */
     record Hello(int version, long pid, String host, long heartbeatMillis, long patienceMillis)
             implements PeerMessage {}
@@ -36,7 +36,7 @@ sealed interface PeerMessage {
     /**
      * Starts a role.
      *
-     * @param role a number that names it from now on
+     * @param role the number that identifies it in later messages
      * @param name for threads and messages
      * @param kind its registered type
      * @param parameters its record
@@ -50,7 +50,7 @@ sealed interface PeerMessage {
     /** Asks a role to end. */
     record Cancel(long role) implements PeerMessage {}
 
-    /** What a role prints, or traces. */
+    /** A line that a role prints or traces. */
     record Line(long role, LineKind kind, String text) implements PeerMessage {}
 
     /** Nothing but a sign of life. */
@@ -59,12 +59,12 @@ sealed interface PeerMessage {
     /** The end of a role that did its work. */
     record Result(long role, JsonNode value) implements PeerMessage {}
 
-    /** What the node looks like after a failure; comes before it. */
+    /** The node's state after a failure; sent before the failure. */
     record Diagnosis(long role, String text) implements PeerMessage {}
 
     /** The end of a role that failed. */
     record Failure(long role, PeerFailure failure) implements PeerMessage {}
 
-    /** Nothing more comes from this side. */
+    /** The last message of this side. */
     record Bye(@Nullable String reason) implements PeerMessage {}
 }

@@ -3,12 +3,12 @@ package io.rdmatest.peer;
 import java.time.Duration;
 
 /**
- * How long both sides of a channel wait.
+ * The time limits of both sides of a channel.
  *
- * @param heartbeat how often a side that has nothing to say says so; above zero
- * @param patience how long silence is taken for life; more than two heartbeats
- * @param start how long the agent's JVM may take until it says hello, its copying included
- * @param grace how long roles may take to release what they have, and then the agent to end, before it is killed
+ * @param heartbeat an idle side sends a sign of life at this interval; above zero
+ * @param patience a side that is silent for longer counts as lost; more than two heartbeats
+ * @param start the limit for the agent's hello, including the copying of its jar
+ * @param grace the limit for roles to release their resources, and then again for the agent to end before it is killed
  */
 public record PeerSettings(Duration heartbeat, Duration patience, Duration start, Duration grace) {
 
@@ -18,52 +18,52 @@ public record PeerSettings(Duration heartbeat, Duration patience, Duration start
     /**
      * Checks the ranges.
      *
-     * @throws IllegalArgumentException if a time is not above zero, or the patience not above two heartbeats
+     * @throws IllegalArgumentException if a time is not above zero, or the patience is not more than two heartbeats
      */
     public PeerSettings {
         if (!heartbeat.isPositive() || !start.isPositive() || !grace.isPositive()) {
-            throw new IllegalArgumentException(
-                    "Heartbeat, start and grace are above zero, not %s, %s and %s".formatted(heartbeat, start, grace));
+            throw new IllegalArgumentException("Heartbeat, start and grace must be above zero, not %s, %s and"
+                    + " %s".formatted(heartbeat, start, grace));
         }
         if (patience.compareTo(heartbeat.multipliedBy(2)) <= 0) {
             throw new IllegalArgumentException(
-                    "The patience is more than two heartbeats of %s, not %s".formatted(heartbeat, patience));
+                    "The patience must be more than two heartbeats of %s, not %s".formatted(heartbeat, patience));
         }
     }
 
-    /** Returns what an agent uses until it knows better: a heartbeat that suits every patience above 1.5 s. */
+    /** Returns an agent's settings until the launching side's hello: a heartbeat for every patience above 1.5 s. */
     public static PeerSettings ofAgent() {
         return DEFAULTS.withHeartbeat(Duration.ofMillis(500), DEFAULTS.patience());
     }
 
-    /** Returns the usual: a heartbeat each second, 8 s of patience, 60 s to start, 10 s to end. */
+    /** Returns the defaults: a heartbeat each second, 8 s of patience, 60 s to start, 10 s to end. */
     public static PeerSettings defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Returns a copy with other signs of life.
+     * Returns a copy with another heartbeat and patience.
      *
-     * @param each how often they come
-     * @param longest how long silence is taken for life
+     * @param each the heartbeat
+     * @param longest the patience
      */
     public PeerSettings withHeartbeat(Duration each, Duration longest) {
         return new PeerSettings(each, longest, start, grace);
     }
 
     /**
-     * Returns a copy with another time to start.
+     * Returns a copy with another limit for the start.
      *
-     * @param time until the agent says hello
+     * @param time the limit for the agent's hello
      */
     public PeerSettings withStart(Duration time) {
         return new PeerSettings(heartbeat, patience, time, grace);
     }
 
     /**
-     * Returns a copy with another time to end.
+     * Returns a copy with another grace period.
      *
-     * @param time for the roles, and then for the agent
+     * @param time the limit for the roles, and then again for the agent
      */
     public PeerSettings withGrace(Duration time) {
         return new PeerSettings(heartbeat, patience, start, time);

@@ -1,12 +1,12 @@
 package io.rdmatest.peer;
 
-/** What a script for a POSIX shell is written with (Shell Command Language, 2.2.2). */
+/** Quoting for scripts of a POSIX shell (Shell Command Language, 2.2.2). */
 public final class PosixShell {
 
     private PosixShell() {}
 
     /**
-     * Quotes a text, so that a shell takes it for one word and expands nothing in it.
+     * Quotes a text as one word, in which a shell expands nothing.
      *
      * @param text any text without NUL
      * @return the text between single quotes

@@ -2,17 +2,17 @@ package io.rdmatest.peer;
 
 import java.util.List;
 
-/** The classes that this JVM started with ready, for JVMs that it starts with its own class path. */
+/** This JVM's ahead-of-time class cache, for child JVMs with the same class path. */
 public final class PreparedClasses {
 
     private static final String CACHE = "rdmatest.aot";
 
     private PreparedClasses() {}
 
-    /** Returns the options of the JVM by which a child has them ready too; none where this JVM has not. */
+    /** Returns the JVM options by which a child uses the same cache; empty if this JVM has none. */
     public static List<String> options() {
         String cache = System.getProperty(CACHE);
-        // Where a child can't use the cache, it does without and says nothing.
+        // A child that can't use the cache starts without it, and without a warning.
         return cache == null ? List.of() : List.of("-XX:AOTCache=" + cache, "-Xlog:aot=off", "-Xlog:cds=off");
     }
 }

@@ -2,7 +2,7 @@ package io.rdmatest.peer;
 
 import io.rdmatest.Cause;
 
-/** Signals a failure on another node whose type is not one of those that are rebuilt; the message begins with its type. */
+/** Signals a failure on another node whose type is not registered; the message begins with its type. */
 public final class RemoteFailureException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;

@@ -1,7 +1,7 @@
 package io.rdmatest.peer;
 
 /**
- * Tells where a failure came from: suppressed in every failure that was rebuilt from another node's, with the stack trace and
+ * Describes the origin of a failure on another node. Each rebuilt failure has it suppressed, with the stack trace and
  * the diagnosis of that node.
  */
 public final class RemoteOrigin extends RuntimeException {
@@ -29,12 +29,12 @@ public final class RemoteOrigin extends RuntimeException {
         return node;
     }
 
-    /** Returns the stack trace on the node, as it is printed. */
+    /** Returns the printed stack trace of the node. */
     public String stack() {
         return stack;
     }
 
-    /** Returns what the node told about itself after the failure, and its last log lines; may be empty. */
+    /** Returns the node's diagnosis after the failure, and its last log lines; may be empty. */
     public String diagnosis() {
         return diagnosis;
     }

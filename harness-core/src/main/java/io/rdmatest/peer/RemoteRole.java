@@ -7,14 +7,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A role that runs on a node. What it says comes in order, and a {@link Done}, a {@link Failed} or a loss is the last. */
+/** A role that runs on a node. Its events arrive in order; the last one is a {@link Done} or a {@link Failed}. */
 public final class RemoteRole {
 
-    /** What comes from a role. */
+    /** An event of a role. */
     public sealed interface Event {}
 
     /**
-     * A message for the other side of the scenario.
+     * A message to the other role of the scenario.
      *
      * @param text one line
      */
@@ -23,13 +23,13 @@ public final class RemoteRole {
     /**
      * A line for people.
      *
-     * @param kind what it is
+     * @param kind the kind of line
      * @param text one line
      */
     public record Said(LineKind kind, String text) implements Event {}
 
     /**
-     * The end of a role that did its work.
+     * The end of a role that succeeded.
      *
      * @param result its results
      */
@@ -38,8 +38,8 @@ public final class RemoteRole {
     /**
      * The end of a role that failed, or whose node was lost.
      *
-     * @param failure of the type that it had on the node, with its {@link RemoteOrigin} suppressed; or a
-     *     {@link PeerLostException}
+     * @param failure the failure of the same type as on the node, with its {@link RemoteOrigin} suppressed; or a {@link
+     *     PeerLostException}
      */
     public record Failed(Throwable failure) implements Event {}
 
@@ -54,7 +54,7 @@ public final class RemoteRole {
     }
 
     /**
-     * Sends it a message. Never waits.
+     * Sends a message to the role. Never waits.
      *
      * @param text one line
      */
@@ -62,16 +62,16 @@ public final class RemoteRole {
         peer.send(new PeerMessage.Tell(number, text));
     }
 
-    /** Asks it to end. Never waits; its end still comes as an event. */
+    /** Asks the role to end. Never waits; the end still arrives as an event. */
     public void cancel() {
         peer.send(new PeerMessage.Cancel(number));
     }
 
     /**
-     * Waits for what it says next.
+     * Waits for the role's next event.
      *
-     * @param most how long at most
-     * @return what came; null if nothing did
+     * @param most the longest wait
+     * @return the event; null if none arrived
      * @throws InterruptedException if the thread is interrupted
      */
     public @Nullable Event next(Duration most) throws InterruptedException {

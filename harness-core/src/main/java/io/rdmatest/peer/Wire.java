@@ -25,17 +25,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side of the channel: reads and writes messages, a line each, and looks after the signs of life in both directions.
+ * One side of the channel. It reads and writes messages, one a line, and sends and checks heartbeats.
  *
- * <p>The first message in each direction is a hello; until this side has sent its own, it is silent. Three threads: one reads,
- * one writes (so that whoever sends never waits), one watches the clock, for either of the others may be stuck in a pipe.
+ * <p>The first message in each direction is a hello. This side sends nothing before its own hello. Three threads: one
+ * reads; one writes, so that senders never wait; one watches the clock, since the other two may block in a pipe.
  */
 final class Wire {
 
-    /** The version of the messages. To be raised with every change that an older side does not understand. */
+    /** The protocol version. Raise it with every change that an older side does not understand. */
     static final int VERSION = 1;
 
-    /** What a hello begins with. Whatever is on the way to the agent may have begun the line, as a shell's greeting does. */
+    /** The beginning of a hello. Other text may precede it on the line, for example a shell's greeting. */
     private static final String HELLO = "{\"type\":\"hello\"";
 
     private static final int LONGEST_LINE = 64 << 20;
@@ -48,7 +48,7 @@ final class Wire {
                             .maxStringLength(LONGEST_LINE)
                             .build())
                     .build())
-            // Neither side's character set matters, nor whether a text is one in Unicode's eyes.
+            // ASCII only: neither side's character set matters, and unpaired surrogates pass.
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
             .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
             .build();
@@ -56,10 +56,10 @@ final class Wire {
     /** How a channel ended. */
     record Ending(PeerLostException.Reason reason, String words) {}
 
-    /** What a side does with what comes. Called by the threads of the channel; nothing comes after the end. */
+    /** Receives the events of the channel, on its threads. The end is the last event. */
     interface Listener {
 
-        /** Takes a line that came before the other side's hello. */
+        /** Takes a line before the other side's hello. */
         void banner(String line) throws IOException;
 
         /** Takes the other side's hello, of the right version. */
@@ -68,7 +68,7 @@ final class Wire {
         /** Takes a message. */
         void received(PeerMessage message);
 
-        /** Learns, once, that nothing more comes. */
+        /** Takes the end of the channel. Called once. */
         void ended(Ending ending);
     }
 
@@ -90,16 +90,16 @@ final class Wire {
     private volatile boolean greeted;
     private volatile boolean stopped;
 
-    /** What came since the last end of a line; its methods are synchronized. */
+    /** The bytes since the last newline; its methods are synchronized. */
     private volatile ByteArrayOutputStream unfinished = new ByteArrayOutputStream();
 
-    /** Nothing is written after this; it is never sent. */
+    /** Marks the end of the queue; it is never sent. */
     private static final PeerMessage LAST = new PeerMessage.Bye("last");
 
     /**
      * Prepares a channel.
      *
-     * @param follows whether the times are those of the other side, once it has said hello
+     * @param follows whether to adopt the heartbeat and patience of the other side's hello
      */
     Wire(String name, InputStream in, OutputStream out, PeerSettings settings, boolean follows, Listener listener) {
         this.name = name;
@@ -122,14 +122,14 @@ final class Wire {
                 .unstarted(body);
     }
 
-    /** Begins to listen. Nothing is sent before {@link #greet}. */
+    /** Begins to read. Nothing is sent before {@link #greet}. */
     void open() {
         lastHeard = System.nanoTime();
         reader.start();
         watch.start();
     }
 
-    /** Says hello, and from then on what is sent. */
+    /** Sends the hello and begins to write. */
     void greet() {
         outgoing.add(new PeerMessage.Hello(
                 VERSION,
@@ -140,27 +140,27 @@ final class Wire {
         writer.start();
     }
 
-    /** Sends a message after all those before it. Never waits; what is sent after the end is dropped. */
+    /** Queues a message. Never waits. Messages after the end are dropped. */
     void send(PeerMessage message) {
         if (!ended.get() && !stopped) {
             outgoing.add(message);
         }
     }
 
-    /** Sends what was to be sent, and then closes this direction. Never waits. */
+    /** Closes this direction after all queued messages. Never waits. */
     void finish() {
         stopped = true;
         outgoing.add(LAST);
     }
 
-    /** Stops listening to what comes from now on, and watching; the ends of the pipes come from whoever holds them. */
+    /** Stops reading and watching. The owner of the pipes closes them. */
     void stop() {
         ended.set(true);
         finish();
         watch.interrupt();
     }
 
-    /** Waits until no thread of the channel is left. */
+    /** Waits until all threads of the channel have ended. */
     boolean join(Duration most) {
         long deadline = System.nanoTime() + most.toNanos();
         boolean interrupted = false;
@@ -179,7 +179,7 @@ final class Wire {
         return !reader.isAlive() && !writer.isAlive() && !watch.isAlive();
     }
 
-    /** Returns what came since the last end of a line; may be empty. */
+    /** Returns the text since the last newline; may be empty. */
     String unfinished() {
         return unfinished.toString(StandardCharsets.UTF_8);
     }
@@ -194,7 +194,7 @@ final class Wire {
 
     // ---- reading ----
 
-    /** Whatever comes is a sign of life, also the middle of a long line. */
+    /** Counts every byte as a sign of life, also in the middle of a long line. */
     private final class Listening extends InputStream {
         private final InputStream source;
 
@@ -232,20 +232,20 @@ final class Wire {
                     if (skipped > LONGEST_BANNER) {
                         end(
                                 PeerLostException.Reason.GARBAGE,
-                                "said " + skipped + " characters and never hello, which began with " + quote(line));
+                                "sent " + skipped + " characters but no hello; they begin with " + quote(line));
                         return;
                     }
                     listener.banner(line);
                 }
             }
         } catch (IOException e) {
-            end(PeerLostException.Reason.ENDED, "can't be heard any more: " + e.getMessage());
+            end(PeerLostException.Reason.ENDED, "can't be read any more: " + e.getMessage());
         } catch (RuntimeException e) {
-            end(PeerLostException.Reason.GARBAGE, "said something that can't be worked with: " + e);
+            end(PeerLostException.Reason.GARBAGE, "sent a message that can't be processed: " + e);
         }
     }
 
-    /** Returns the next line, or as much of it as is allowed before the hello; null at the end, also in the middle of a line. */
+    /** Returns the next line, at most {@code longest} bytes of it; null at the end of the stream. */
     private @Nullable String readLine(int longest) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         unfinished = line;
@@ -268,7 +268,7 @@ final class Wire {
         }
     }
 
-    /** Tells whether a line has the hello; everything before it is a banner of whatever is on the way to the agent. */
+    /** Returns whether a line has the hello. Text before the hello is a banner of a shell or launcher. */
     private boolean hello(String line) throws IOException {
         int start = line.indexOf(HELLO);
         if (start < 0) {
@@ -281,28 +281,28 @@ final class Wire {
         try {
             tree = MAPPER.readTree(line.substring(start));
         } catch (JsonProcessingException e) {
-            end(PeerLostException.Reason.GARBAGE, "said a hello that can't be read: " + quote(line.substring(start)));
+            end(PeerLostException.Reason.GARBAGE, "sent a hello that can't be parsed: " + quote(line.substring(start)));
             return true;
         }
         int version = tree.path("version").asInt(0);
         if (version != VERSION) {
             end(
                     PeerLostException.Reason.VERSION,
-                    "speaks version " + version + " of the messages, and this side version " + VERSION
-                            + ": give both sides the same rdmatest");
+                    "has protocol version " + version + ", and this side has version " + VERSION
+                            + ": install the same rdmatest on both sides");
             return true;
         }
         PeerMessage.Hello hello;
         try {
             hello = MAPPER.treeToValue(tree, PeerMessage.Hello.class);
         } catch (JsonProcessingException e) {
-            end(PeerLostException.Reason.GARBAGE, "said a hello that is none: " + quote(line));
+            end(PeerLostException.Reason.GARBAGE, "sent an invalid hello: " + quote(line));
             return true;
         }
         if (follows) {
             heartbeatMillis = Math.max(1, hello.heartbeatMillis());
         }
-        // A side that speaks seldom must not be taken for dead.
+        // A side with a long heartbeat must not count as lost.
         patience = Math.max(
                 follows
                         ? TimeUnit.MILLISECONDS.toNanos(hello.patienceMillis())
@@ -320,8 +320,8 @@ final class Wire {
         } catch (JsonProcessingException e) {
             end(
                     PeerLostException.Reason.GARBAGE,
-                    "said what is not a message: " + quote(line)
-                            + "; standard output belongs to the channel, and nothing else may write there");
+                    "sent a line that is not a message: " + quote(line) + "; standard output is the channel, and"
+                            + " nothing else may write to it");
             return;
         }
         if (!(message instanceof PeerMessage.Heartbeat)) {
@@ -350,12 +350,14 @@ final class Wire {
                 }
             }
         } catch (JsonProcessingException e) {
-            end(PeerLostException.Reason.GARBAGE, "was to be told what can't be written: " + e.getOriginalMessage());
+            end(
+                    PeerLostException.Reason.GARBAGE,
+                    "was to get a message that can't be serialized: " + e.getOriginalMessage());
         } catch (IOException e) {
-            end(PeerLostException.Reason.ENDED, "does not listen any more: " + e.getMessage());
+            end(PeerLostException.Reason.ENDED, "does not read any more: " + e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            end(PeerLostException.Reason.ENDED, "is not told anything any more: the writing thread was interrupted");
+            end(PeerLostException.Reason.ENDED, "can't be written to any more: the writing thread was interrupted");
         }
     }
 
@@ -370,7 +372,7 @@ final class Wire {
                 }
                 long now = System.nanoTime();
                 if (now - looked > patience / 2) {
-                    // This process was stopped itself, and has not read what was said meanwhile.
+                    // This process itself was stopped, and has not yet read what arrived meanwhile.
                     lastHeard = now;
                 }
                 looked = now;
@@ -379,8 +381,8 @@ final class Wire {
                     end(
                             PeerLostException.Reason.SILENT,
                             greeted
-                                    ? "has said nothing for " + TimeUnit.NANOSECONDS.toMillis(silent)
-                                            + " ms: it hangs, or the way to it does"
+                                    ? "has sent nothing for " + TimeUnit.NANOSECONDS.toMillis(silent)
+                                            + " ms: the node or the connection to it hangs"
                                     : "did not say hello within " + TimeUnit.NANOSECONDS.toMillis(silent) + " ms");
                 }
             }

@@ -1,8 +1,9 @@
 /**
- * Roles that run in another process: a launched JVM, the agent, speaks JSON lines over its standard input and output.
+ * Roles that run in another process. The launched JVM, the agent, exchanges lines of JSON over its standard input and
+ * output.
  *
- * <p>The side that launches is a {@link io.rdmatest.peer.Peer}, the launched one an {@link io.rdmatest.peer.Agent}. No port is
- * opened: whoever may start the command may talk to the JVM that it starts, and nobody else.
+ * <p>The launching side is a {@link io.rdmatest.peer.Peer}, the launched one an {@link io.rdmatest.peer.Agent}. No port
+ * is opened: only the user who starts the command can talk to the agent.
  */
 @NullMarked
 package io.rdmatest.peer;

@@ -9,7 +9,7 @@ import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Native;
-import io.rdmatest.internal.TakenPort;
+import io.rdmatest.internal.PortInUse;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -291,7 +291,7 @@ public final class RSocket extends NativeResource {
             MemorySegment sockaddr = encoding.apply(arena);
             check("rbind", text, guarded(fd -> RCalls.bind(fd, sockaddr)));
         } catch (RdmaException e) {
-            throw TakenPort.explain(e, address, describe() + ", " + text);
+            throw PortInUse.explain(e, address, describe() + ", " + text);
         }
         state = State.BOUND;
         shown = "rsocket " + fd + " (bound to " + text + ")";

@@ -3,18 +3,18 @@ package io.rdmatest.wire;
 /**
  * The acknowledge extended transport header, section 9.3.5.
  *
- * @param syndrome what is said, 0 to 255
- * @param messageSequence how many messages the responder has completed, 24 bits
+ * @param syndrome the syndrome field, 0 to 255
+ * @param messageSequence the message sequence number: how many messages the responder has completed, 24 bits
  */
 public record Aeth(int syndrome, int messageSequence) {
 
-    /** What an acknowledgement says. */
+    /** The kinds of acknowledgement. */
     public enum Type {
         /** The request, and all before it, arrived. */
         ACK,
         /** The receiver is not ready: no receive is posted. */
         RNR_NAK,
-        /** A meaning that is not defined. */
+        /** A reserved value. */
         RESERVED,
         /** The request failed. */
         NAK
@@ -24,17 +24,17 @@ public record Aeth(int syndrome, int messageSequence) {
     private static final int TYPE_MASK = 3;
     private static final int VALUE_MASK = 0x1f;
 
-    /** Returns what is said. */
+    /** Returns the kind of acknowledgement. */
     public Type type() {
         return Type.values()[syndrome >> TYPE_SHIFT & TYPE_MASK];
     }
 
-    /** Tells whether the responder lacks a packet, which is to be sent again. */
+    /** Returns whether the responder reports a missing packet, which the requester must send again. */
     public boolean isSequenceError() {
         return type() == Type.NAK && (syndrome & VALUE_MASK) == 0;
     }
 
-    /** Returns the words for what is said, such as {@code NAK: remote access error}. */
+    /** Returns the kind as text, such as {@code NAK: remote access error}. */
     public String text() {
         int value = syndrome & VALUE_MASK;
         return switch (type()) {

@@ -8,18 +8,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * A message of the communication manager, sections 12.6 and 12.11: a management datagram to queue pair 1.
  *
- * @param type which one
+ * @param type the type of message
  * @param transaction the transaction ID of the datagram
  * @param localId the communication ID of the sender; the request ID of a SIDR message
- * @param remoteId the communication ID of the receiver; 0 where a message has none
- * @param queuePair the queue pair of the sender (REQ, REP, SIDR REP), or the receiver's that is to be disconnected (DREQ);
- *     0 where a message has none
- * @param startingPsn the packet sequence number at which the receiver is to start (REQ, REP); 0 where a message has none
- * @param mtu the path MTU in bytes (REQ); 0 where a message has none
- * @param serviceId what the sender connects to (REQ, SIDR REQ, SIDR REP); 0 where a message has none
- * @param reason why it is rejected (REJ), or the status (SIDR REP); 0 where a message has none
- * @param privateData the field for private data, read-only, padded with zeros to its full length; of a request of rdma_cm, its
- *     own header comes first
+ * @param remoteId the communication ID of the receiver; 0 if the message has none
+ * @param queuePair the queue pair of the sender (REQ, REP, SIDR REP), or the receiver's queue pair to disconnect
+ *     (DREQ); 0 if the message has none
+ * @param startingPsn the packet sequence number at which the receiver must start (REQ, REP); 0 if the message has none
+ * @param mtu the path MTU in bytes (REQ); 0 if the message has none
+ * @param serviceId the service that the sender connects to (REQ, SIDR REQ, SIDR REP); 0 if the message has none
+ * @param reason the reject reason (REJ), or the status (SIDR REP); 0 if the message has none
+ * @param privateData the private data field, read-only, padded with zeros to its full length; a request of rdma_cm
+ *     begins with rdma_cm's own header
  */
 public record CmMessage(
         Type type,
@@ -33,11 +33,11 @@ public record CmMessage(
         int reason,
         ByteBuffer privateData) {
 
-    /** The messages; each has the attribute ID of the specification's table 105. */
+    /** The message types, with the attribute IDs of the specification's table 105. */
     public enum Type {
         /** Request for a connection. */
         REQ(0x10, 140, 92),
-        /** Message receipt acknowledged: the answer takes longer. */
+        /** Message receipt acknowledged: the reply will take longer. */
         MRA(0x11, 10, 222),
         /** Reject. */
         REJ(0x12, 84, 148),
@@ -49,7 +49,7 @@ public record CmMessage(
         DREQ(0x15, 12, 220),
         /** Reply to a request to disconnect. */
         DREP(0x16, 8, 224),
-        /** Service ID resolution request: which queue pair has the datagrams of a service. */
+        /** Service ID resolution request: asks for the queue pair of a datagram service. */
         SIDR_REQ(0x17, 16, 216),
         /** Service ID resolution response. */
         SIDR_REP(0x18, 96, 136),
@@ -69,7 +69,7 @@ public record CmMessage(
         }
     }
 
-    /** Services of rdma_cm have these upper bits, and below them the port space and the port: annex A11. */
+    /** The upper bits of rdma_cm's service IDs. The port space and the port follow: annex A11. */
     private static final long RDMA_CM_SERVICES = 0x0000_0000_0100_0000L;
 
     private static final long RDMA_CM_MASK = 0xffff_ffff_ff00_0000L;
@@ -80,7 +80,7 @@ public record CmMessage(
     private static final int PSN_SHIFT = 8;
     private static final int SMALLEST_MTU = 128;
 
-    /** Decodes a datagram; null if it is of another class, or the captured bytes don't have all of it. */
+    /** Decodes a datagram; null if it has another class, or was captured only in part. */
     static @Nullable CmMessage of(ByteBuffer datagram) {
         if (datagram.remaining() < HEADER || datagram.get(1) != MANAGEMENT_CLASS) {
             return null;
@@ -128,7 +128,7 @@ public record CmMessage(
                 data.slice(type.privateDataOffset, type.privateDataLength).asReadOnlyBuffer());
     }
 
-    /** Returns the port that a request of rdma_cm asks for; -1 for another message. */
+    /** Returns the port of a request of rdma_cm; -1 for other messages. */
     public int port() {
         return isOfRdmaCm() ? (int) (serviceId & 0xffff) : -1;
     }
@@ -137,7 +137,7 @@ public record CmMessage(
         return (type == Type.REQ || type == Type.SIDR_REQ) && (serviceId & RDMA_CM_MASK) == RDMA_CM_SERVICES;
     }
 
-    /** Returns the private data of the programs, without rdma_cm's own header; padded with zeros. */
+    /** Returns the program's private data, without rdma_cm's own header; padded with zeros. */
     public byte[] userPrivateData() {
         int skipped = isOfRdmaCm() ? RDMA_CM_HEADER : 0;
         byte[] bytes = new byte[privateData.remaining() - skipped];
@@ -145,7 +145,7 @@ public record CmMessage(
         return bytes;
     }
 
-    /** Returns one line that names it, with the private data up to the last byte that is not zero. */
+    /** Returns a description in one line, with the private data up to its last byte that is not zero. */
     public String text() {
         StringBuilder text = new StringBuilder(type.name());
         text.append(" ids 0x%08x 0x%08x".formatted(localId, remoteId));

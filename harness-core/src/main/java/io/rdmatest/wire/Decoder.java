@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
-/** Takes packets apart. */
+/** Decodes packets. */
 final class Decoder {
 
     private static final int IPV4 = 0x0800;
@@ -54,7 +54,10 @@ final class Decoder {
     private @Nullable Mac destinationMac;
     private String what = "Ethernet";
 
-    /** Where the IP packet begins and ends; the Ethernet may have padded it. Nothing is known of the end at first. */
+    /**
+     * The begin and the end of the IP packet; Ethernet padding may follow. The end is unknown until the IP header is
+     * read.
+     */
     private int ipStart;
 
     private int ipEnd = Integer.MAX_VALUE;
@@ -79,7 +82,7 @@ final class Decoder {
         }
     }
 
-    /** The frame may have been cut by a mirror that does not say so: then the IP header tells of more bytes than there are. */
+    /** A mirror port may truncate a frame silently. Then the IP header has a larger length than the frame. */
     private OtherPacket tooShort() {
         boolean cut = !frame.isWhole() || ipEnd != Integer.MAX_VALUE && ipEnd > frame.length();
         return new OtherPacket(
@@ -163,7 +166,7 @@ final class Decoder {
         what = "IPv4";
         int header = (in.get(ipStart) & 0xf) * 4;
         if (in.get(ipStart) >> 4 != 4 || header < IPV4_HEADER) {
-            return malformed("not IPv4, as its Ethernet type says");
+            return malformed("Ethernet type IPv4, but another version in the IP header");
         }
         ipEnd = ipStart + u16At(ipStart + 2);
         trafficClass = in.get(ipStart + 1) & 0xff;
@@ -195,7 +198,7 @@ final class Decoder {
     private WirePacket ipv6() {
         what = "IPv6";
         if ((in.get(ipStart) & 0xff) >> 4 != 6) {
-            return malformed("not IPv6, as its Ethernet type says");
+            return malformed("Ethernet type IPv6, but another version in the IP header");
         }
         int protocol = globalHeader();
         while (protocol == HOP_BY_HOP
@@ -224,7 +227,7 @@ final class Decoder {
         };
     }
 
-    /** Reads the header that IPv6 and the GRH of InfiniBand have in common, and returns what follows. */
+    /** Reads an IPv6 header or a GRH, which have the same format, and returns the next header's type. */
     private int globalHeader() {
         ipEnd = ipStart + IPV6_HEADER + u16At(ipStart + 4);
         trafficClass = u16At(ipStart) >> 4 & 0xff;
@@ -235,7 +238,7 @@ final class Decoder {
         return protocol;
     }
 
-    // ---- members of groups ----
+    // ---- multicast membership ----
 
     private WirePacket igmp() {
         what = "IGMP";
@@ -265,7 +268,7 @@ final class Decoder {
         return new MembershipReport(time(), Objects.requireNonNull(source), joined, left);
     }
 
-    /** The records of IGMPv3 and MLDv2: which sources of a group are wanted, or which are not. */
+    /** Reads the group records of IGMPv3 and MLDv2: the included or excluded sources of a group. */
     private MembershipReport records(int at, int size) {
         List<InetAddress> joined = new ArrayList<>();
         List<InetAddress> left = new ArrayList<>();
@@ -275,9 +278,9 @@ final class Decoder {
             int type = in.get(record);
             int auxiliary = in.get(record + 1) & 0xff;
             int sources = u16At(record + 2);
-            // Odd types name the sources that are wanted, even ones those that are not.
+            // Odd types list included sources, even types excluded ones.
             boolean wanted = type % 2 == 0 || sources > 0;
-            // 6 blocks sources only, and says nothing of the group.
+            // Type 6 only blocks sources: it does not change the membership of the group.
             if (type != 6) {
                 (wanted ? joined : left).add(address(record + 4, size));
             }
@@ -292,7 +295,7 @@ final class Decoder {
         what = "a GRH";
         int transport = globalHeader();
         if (transport != GRH_TRANSPORT) {
-            return malformed("RoCE v1 whose GRH says that 0x%02x follows, not 0x1b".formatted(transport));
+            return malformed("RoCE v1 with 0x%02x as the GRH's next header, not 0x1b".formatted(transport));
         }
         return roce(0, in.position(), ipEnd, -1);
     }
@@ -308,10 +311,10 @@ final class Decoder {
     }
 
     /**
-     * Decodes from the base transport header on.
+     * Decodes a packet from its base transport header on.
      *
-     * @param end where the packet ends, behind the invariant checksum
-     * @param udp where the UDP header is; -1 of RoCE v1
+     * @param end the end of the packet, after the invariant CRC
+     * @param udp the position of the UDP header; -1 for RoCE v1
      */
     private WirePacket roce(int sourcePort, int bth, int end, int udp) {
         Opcode opcode = new Opcode(in.get(bth) & 0xff);
@@ -321,7 +324,7 @@ final class Decoder {
         if (!fragmented && end > ipEnd) {
             return malformed("UDP port " + RocePacket.PORT + ", longer than its IP packet");
         }
-        // What follows is no part of the packet, but its Ethernet padding.
+        // The rest is Ethernet padding.
         in.limit(Math.max(bth, Math.min(end, in.limit())));
         goTo(bth + BTH + (opcode.is(Opcode.Transport.XRC) && opcode.isRequest() ? XRCETH : 0));
 
@@ -381,8 +384,8 @@ final class Decoder {
     }
 
     /**
-     * Whether the invariant checksum is that of the packet: a CRC-32 over everything from the IP header on, where what routers
-     * change counts as ones, behind eight bytes of ones in place of InfiniBand's local header.
+     * Returns whether the invariant CRC is right. It is a CRC-32 over eight bytes of ones in place of InfiniBand's
+     * local header, and everything from the IP header on. Fields that routers change count as ones.
      */
     private boolean isIntact(int udp, int bth, int end) {
         byte[] bytes = new byte[end - ipStart];

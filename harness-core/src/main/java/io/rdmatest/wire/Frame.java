@@ -4,37 +4,37 @@ import java.nio.ByteBuffer;
 import java.time.Instant;
 
 /**
- * A packet as it was captured.
+ * A captured packet.
  *
- * @param time when it passed
+ * @param time the time of capture
  * @param length its length on the wire in bytes
- * @param bytes those that were kept, from the header of its link type; read-only, in network order
- * @param link which header it begins with
- * @param interfaceId the interface that it passed, as the file numbers it; -1 if the file does not tell
+ * @param bytes the captured bytes, from the header of its link type on; read-only, in network order
+ * @param link the type of its first header
+ * @param interfaceId the capture file's number of the interface; -1 if unknown
  */
 public record Frame(Instant time, int length, ByteBuffer bytes, LinkType link, int interfaceId) {
 
-    /** Makes the bytes read-only, and their own from the first one on. */
+    /** Makes the bytes a read-only slice that begins at position 0. */
     public Frame {
         bytes = bytes.slice().asReadOnlyBuffer();
         if (bytes.remaining() > length) {
             throw new IllegalArgumentException(
-                    "A packet of " + length + " bytes can't have " + bytes.remaining() + " captured ones");
+                    "A packet of " + length + " bytes can't have " + bytes.remaining() + " captured bytes");
         }
     }
 
     /**
      * Creates a packet that begins with its Ethernet header.
      *
-     * @param time when it passed
+     * @param time the time of capture
      * @param length its length on the wire in bytes
-     * @param bytes those that were kept
+     * @param bytes the captured bytes
      */
     public Frame(Instant time, int length, ByteBuffer bytes) {
         this(time, length, bytes, LinkType.ETHERNET, -1);
     }
 
-    /** Tells whether every byte was kept. */
+    /** Returns whether every byte was captured. */
     public boolean isWhole() {
         return bytes.remaining() == length;
     }

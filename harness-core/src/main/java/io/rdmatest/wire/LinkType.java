@@ -2,13 +2,13 @@ package io.rdmatest.wire;
 
 import java.util.Optional;
 
-/** What a captured packet begins with: the link-layer header types of pcap-linktype(7) that can hold RoCE. */
+/** The link-layer header types of pcap-linktype(7) that can hold RoCE. A captured packet begins with this header. */
 public enum LinkType {
     /** The Ethernet header. */
     ETHERNET(1),
     /** The IP header, of either version. */
     RAW(101),
-    /** The "cooked" header that Linux writes for {@code -i any}: it has no destination address. */
+    /** The "cooked" header of Linux for {@code -i any}; it has no destination address. */
     LINUX_SLL(113),
     /** The IPv4 header. */
     IPV4(228),

@@ -16,7 +16,7 @@ public record Mac(long value) {
     private static final long GROUP_BIT = 1L << 40;
 
     /**
-     * Returns where packets to an IP multicast group go: RFC 1112 section 6.4, RFC 2464 section 7.
+     * Returns the Ethernet address of an IP multicast group: RFC 1112 section 6.4, RFC 2464 section 7.
      *
      * @param group the group's address
      */
@@ -29,7 +29,7 @@ public record Mac(long value) {
         return new Mac(group instanceof Inet4Address ? IPV4_GROUPS | last & IPV4_MASK : IPV6_GROUPS | last);
     }
 
-    /** Tells whether it is that of a group. */
+    /** Returns whether it is a group address. */
     public boolean isGroup() {
         return (value & GROUP_BIT) != 0;
     }

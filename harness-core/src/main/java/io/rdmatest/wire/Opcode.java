@@ -6,7 +6,7 @@ import java.util.Optional;
 /**
  * The operation code of a packet, section 9.2.1: the transport service in the upper three bits, the operation in the others.
  *
- * @param code the value, 0 to 255; one that means nothing stays visible
+ * @param code the value, 0 to 255; undefined values are allowed
  */
 public record Opcode(int code) {
 
@@ -20,11 +20,11 @@ public record Opcode(int code) {
         UD,
         /** Extended reliable connection. */
         XRC,
-        /** Congestion notification, which belongs to no service. */
+        /** Congestion notification, without a service. */
         CNP
     }
 
-    /** What a packet is to the message that it is a part of. */
+    /** The position of a packet in its message. */
     public enum Position {
         /** The first of several. */
         FIRST,
@@ -36,7 +36,7 @@ public record Opcode(int code) {
         ONLY
     }
 
-    /** What a packet is for. */
+    /** The kinds of operation. */
     public enum Kind {
         /** A part of a send. */
         SEND,
@@ -48,11 +48,11 @@ public record Opcode(int code) {
         ATOMIC,
         /** A flush of written memory. */
         FLUSH,
-        /** A part of the answer to an RDMA read, an atomic write or a flush. */
+        /** A part of the response to an RDMA read, an atomic write or a flush. */
         READ_RESPONSE,
-        /** An acknowledgement of either sort, see {@link Aeth}. */
+        /** A positive or negative acknowledgement, see {@link Aeth}. */
         ACKNOWLEDGE,
-        /** The answer to an atomic operation. */
+        /** The response to an atomic operation. */
         ATOMIC_ACKNOWLEDGE,
         /** A congestion notification. */
         CONGESTION
@@ -116,7 +116,7 @@ public record Opcode(int code) {
             return Optional.of(CONGESTION_MEANING);
         }
         int operation = code & OPERATION_MASK;
-        // Unreliable services have no answers; datagrams have one packet.
+        // Unreliable services have no responses; datagrams have one packet.
         int least = 0;
         int most = OPERATION_MASK;
         switch (service().orElse(Transport.CNP)) {
@@ -133,12 +133,12 @@ public record Opcode(int code) {
                 : Optional.ofNullable(OPERATIONS.get(operation));
     }
 
-    /** Returns what the packet is for; empty if the code is not defined. */
+    /** Returns the kind of operation; empty if the code is not defined. */
     public Optional<Kind> kind() {
         return meaning().map(Meaning::kind);
     }
 
-    /** Returns what the packet is to its message; empty if the code is not defined. */
+    /** Returns the packet's position in its message; empty if the code is not defined. */
     public Optional<Position> position() {
         return meaning().map(Meaning::position);
     }
@@ -155,17 +155,17 @@ public record Opcode(int code) {
         return position().filter(each -> each == position).isPresent();
     }
 
-    /** Tells whether the code is defined. */
+    /** Returns whether the code is defined. */
     public boolean isDefined() {
         return meaning().isPresent();
     }
 
-    /** Tells whether it answers a request of a reliable service. */
+    /** Returns whether it is a response of a reliable service. */
     public boolean isResponse() {
         return is(Kind.READ_RESPONSE) || is(Kind.ACKNOWLEDGE) || is(Kind.ATOMIC_ACKNOWLEDGE);
     }
 
-    /** Tells whether it is a request of a connected service. */
+    /** Returns whether it is a request of a connected service. */
     public boolean isRequest() {
         return isDefined() && !isResponse() && !is(Transport.UD) && !is(Transport.CNP);
     }
@@ -178,7 +178,7 @@ public record Opcode(int code) {
         return isDefined() && name().endsWith("WITH_INVALIDATE");
     }
 
-    /** Whether an RDMA extended transport header follows. */
+    /** Returns whether an RDMA extended transport header follows. */
     boolean hasReth() {
         Meaning meaning = meaning().orElse(null);
         if (meaning == null) {
@@ -196,7 +196,7 @@ public record Opcode(int code) {
         return is(Kind.ATOMIC) && !hasReth();
     }
 
-    /** Whether an acknowledge extended transport header follows. */
+    /** Returns whether an acknowledge extended transport header follows. */
     boolean hasAeth() {
         return isResponse() && !is(Position.MIDDLE);
     }

@@ -5,13 +5,13 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A packet that is no RDMA traffic, or too damaged or too short to tell.
+ * A packet that is not RDMA traffic, or is too damaged or too short to decode.
  *
- * @param time when it passed
- * @param what what can be said of it, such as {@code ARP}
- * @param malformed whether it breaks its own format; not if it was only captured in part
- * @param source the IP address that it comes from; null if it has none, or it is not known
- * @param notJudged why it can't be judged although it may be RDMA traffic; null if it is none
+ * @param time the time of capture
+ * @param what a description, such as {@code ARP}
+ * @param malformed whether it violates its own format; false if it was only captured in part
+ * @param source its source IP address; null if it has none or it is unknown
+ * @param notJudged why it can't be judged although it may be RDMA traffic; null if it is not RDMA traffic
  */
 public record OtherPacket(
         Instant time,

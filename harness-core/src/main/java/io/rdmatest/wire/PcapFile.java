@@ -16,9 +16,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A capture in the pcap format, as libpcap, wireshark and tshark read and write it: pcap-savefile(5). It also reads pcapng.
+ * A capture file in the pcap format, pcap-savefile(5), as libpcap, wireshark and tshark use it. Reading also supports
+ * pcapng.
  *
- * <p>Closing it writes what is left. For one thread.
+ * <p>Closing flushes the file. For one thread.
  */
 public final class PcapFile implements AutoCloseable {
 
@@ -46,10 +47,10 @@ public final class PcapFile implements AutoCloseable {
     }
 
     /**
-     * Begins a file with times in nanoseconds, and packets that begin with their Ethernet header.
+     * Creates a file with times in nanoseconds, for packets that begin with their Ethernet header.
      *
-     * @param file replaced if it is there
-     * @param snapLength how many bytes of a packet are kept at most
+     * @param file the file; replaced if it exists
+     * @param snapLength the most captured bytes of a packet
      * @throws IOException if it can't be written
      */
     public static PcapFile create(Path file, int snapLength) throws IOException {
@@ -78,7 +79,7 @@ public final class PcapFile implements AutoCloseable {
                 frame.bytes().duplicate());
     }
 
-    /** Adds a packet; takes what remains of its bytes. */
+    /** Adds a packet: the remaining bytes of the buffer. */
     void write(long seconds, int nanos, int length, ByteBuffer bytes) throws IOException {
         require(PACKET_HEADER);
         written += PACKET_HEADER + bytes.remaining();
@@ -124,22 +125,22 @@ public final class PcapFile implements AutoCloseable {
     }
 
     /**
-     * What a file turned out to be when it was read to its end.
+     * The totals of a file that was read to its end.
      *
-     * @param packets how many packets it has that could be read
-     * @param cutShort why packets may be missing at its end, in words; null if it ends behind a packet
-     * @param dropped how many packets were not captured, as the file says; -1 if it does not say, as pcap never does
-     * @param otherLink how many packets begin with a header that is not one of {@link LinkType}
+     * @param packets the number of packets that were read
+     * @param cutShort why packets may be missing at its end, in words; null if it ends after a whole packet
+     * @param dropped how many packets the capture dropped according to the file; -1 if unknown, as always in pcap
+     * @param otherLink how many packets have a link type that is not one of {@link LinkType}
      */
     public record Contents(long packets, @Nullable String cutShort, long dropped, long otherLink) {}
 
     /**
-     * Reads a capture packet by packet: pcap of either byte order with times in micro- or nanoseconds, and pcapng. A last packet
-     * that is not whole is left out: the writer was killed, or its disk was full.
+     * Reads a capture packet by packet: pcap of either byte order with times in micro- or nanoseconds, and pcapng. An
+     * incomplete last packet is skipped: the writer was killed, or its disk was full.
      *
      * @param file a file of this class, of tcpdump, dumpcap or wireshark
      * @param taker takes each packet, in order
-     * @return what the file has
+     * @return the totals
      * @throws IOException if it can't be read, is of another format, or has another link type throughout
      */
     public static Contents read(Path file, Consumer<Frame> taker) throws IOException {
@@ -159,8 +160,8 @@ public final class PcapFile implements AutoCloseable {
                 }
             }
             throw new IOException(file
-                    + " is neither a pcap nor a pcapng file: it begins with 0x%08x%s"
-                            .formatted(magic, magic >>> 16 == GZIP ? ", as a file of gzip does; gunzip it first" : ""));
+                    + " is not a pcap or pcapng file: it begins with 0x%08x%s"
+                            .formatted(magic, magic >>> 16 == GZIP ? ", like a gzip file; run gunzip first" : ""));
         }
     }
 
@@ -168,7 +169,7 @@ public final class PcapFile implements AutoCloseable {
             throws IOException {
         ByteBuffer header = ByteBuffer.wrap(in.readNBytes(FILE_HEADER - 4)).order(order);
         if (header.remaining() < FILE_HEADER - 4) {
-            throw new IOException(file + " is not a capture: it ends within its header");
+            throw new IOException(file + " is not a capture: it ends inside its header");
         }
         int code = header.getInt(16) & LINK_TYPE_MASK;
         LinkType link = LinkType.of(code).orElseThrow(() -> otherLink(file, code));
@@ -191,24 +192,24 @@ public final class PcapFile implements AutoCloseable {
     }
 
     static IOException otherLink(Path file, int code) {
-        return new IOException(file + " has packets of link type " + code + "; RoCE is read from "
+        return new IOException(file + " has packets of link type " + code + "; supported link types: "
                 + Arrays.stream(LinkType.values()).map(LinkType::name).collect(Collectors.joining(", ")));
     }
 
-    /** Reads as many bytes as a packet is said to have; they are fewer where the file ends. */
+    /** Reads the captured bytes of a packet; fewer at the end of the file. */
     static byte[] bytes(Path file, InputStream in, long packetsBefore, int captured) throws IOException {
         if (captured < 0 || captured > LARGEST) {
-            throw new IOException("%s is damaged: it says that packet %d has %d bytes"
+            throw new IOException("%s is damaged: packet %d has an invalid length of %d bytes"
                     .formatted(file, packetsBefore + 1, Integer.toUnsignedLong(captured)));
         }
         return in.readNBytes(captured);
     }
 
     static String cutShort(long packetsBefore) {
-        return "the file ends within packet " + (packetsBefore + 1) + ": its writer was killed, or had no space";
+        return "the file ends inside packet " + (packetsBefore + 1) + ": its writer was killed, or its disk was full";
     }
 
-    /** Puts a packet together; a cooked one names the interface, or at least the direction. */
+    /** Makes a packet. A cooked header supplies the interface, or at least the direction. */
     static Frame frame(Instant time, int length, byte[] captured, LinkType link, int interfaceId) {
         ByteBuffer bytes = ByteBuffer.wrap(captured);
         int id = interfaceId;

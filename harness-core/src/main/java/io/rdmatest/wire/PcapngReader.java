@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the pcapng format: the IETF's draft-ietf-opsawg-pcapng. A file has sections, each with interfaces of its own. */
+/** Reads the pcapng format: the IETF's draft-ietf-opsawg-pcapng. A file has sections, each with its own interfaces. */
 final class PcapngReader {
 
     /** The type of the block that begins a section; the same in either byte order. */
@@ -39,11 +39,13 @@ final class PcapngReader {
     private static final int BINARY = 0x80;
     private static final double BILLION = 1e9;
 
-    /** An interface of the section: null for a link type that is not known; units of a second, and seconds to add. */
+    /**
+     * An interface of the section: its link type, null if unsupported; its time units per second, and seconds to add.
+     */
     private record Interface(@Nullable LinkType link, int code, int snapLength, long units, long offset, int id) {
 
         Instant time(long value) {
-            // Units may be more than fit in nanoseconds; 2 to the power of 32 seconds fit in a long.
+            // Units may be finer than nanoseconds; 2 to the power of 32 seconds fit in a long.
             long seconds = Long.divideUnsigned(value, units);
             long rest = Long.remainderUnsigned(value, units);
             return Instant.ofEpochSecond(seconds + offset, (long) (rest * (BILLION / units)));
@@ -55,7 +57,7 @@ final class PcapngReader {
     private final Consumer<Frame> taker;
     private final List<Interface> interfaces = new ArrayList<>();
 
-    /** The latest statistics of each interface: they count from the begin of the capture. */
+    /** The latest drop count of each interface, since the begin of the capture. */
     private final Map<Integer, Long> dropped = new HashMap<>();
 
     private ByteOrder order = ByteOrder.LITTLE_ENDIAN;
@@ -65,7 +67,7 @@ final class PcapngReader {
     private long otherLink;
     private int otherCode = -1;
 
-    /** Creates a reader of what follows the first four bytes. */
+    /** Creates a reader that begins after the first four bytes. */
     PcapngReader(Path file, InputStream in, Consumer<Frame> taker) {
         this.file = file;
         this.in = in;
@@ -89,7 +91,7 @@ final class PcapngReader {
                 packets, cut ? PcapFile.cutShort(packets + otherLink) : null, dropped.isEmpty() ? -1 : sum, otherLink);
     }
 
-    /** Reads a block; returns whether it is whole. */
+    /** Reads a block; returns whether it is complete. */
     private boolean block(byte[] header) throws IOException {
         if (ByteBuffer.wrap(header).getInt() == SECTION) {
             byte[] length = Arrays.copyOfRange(header, 4, BLOCK_HEADER);
@@ -105,7 +107,7 @@ final class PcapngReader {
             frame = read(start.getInt(0), body);
         } catch (BufferUnderflowException | IndexOutOfBoundsException | ArithmeticException | DateTimeException e) {
             throw new IOException(
-                    "%s is damaged: the block of type %d behind packet %d is too short, or has a time that can't be: %s"
+                    "%s is damaged: the block of type %d after packet %d is too short, or has an invalid time: %s"
                             .formatted(file, start.getInt(0), packets + otherLink, e.getMessage()),
                     e);
         }
@@ -121,7 +123,7 @@ final class PcapngReader {
         return length.length == 4 && section(length);
     }
 
-    /** Begins a section, in whose byte order the length that was read is, too. */
+    /** Begins a section. Its byte order also applies to the given length. */
     private boolean section(byte[] length) throws IOException {
         byte[] magic = in.readNBytes(4);
         if (magic.length < 4) {
@@ -140,13 +142,13 @@ final class PcapngReader {
     }
 
     /**
-     * Returns the rest of a block without the length at its end; null if the file ends before.
+     * Returns the rest of a block without the length at its end; null if the file ends first.
      *
-     * @param before how many bytes of it were read
+     * @param before the number of bytes already read
      */
     private @Nullable ByteBuffer body(int length, int before) throws IOException {
         if (length < LEAST_BLOCK || length > LARGEST_BLOCK || length < before + 4) {
-            throw new IOException("%s is damaged: it says that the block behind packet %d has %d bytes"
+            throw new IOException("%s is damaged: the block after packet %d has an invalid length of %d bytes"
                     .formatted(file, packets, Integer.toUnsignedLong(length)));
         }
         byte[] bytes = in.readNBytes(length - before);
@@ -155,7 +157,7 @@ final class PcapngReader {
                 : ByteBuffer.wrap(bytes, 0, bytes.length - 4).slice().order(order);
     }
 
-    /** Reads a block; returns the packet that is in it, or null. */
+    /** Reads a block; returns its packet, or null. */
     private @Nullable Frame read(int type, ByteBuffer body) throws IOException {
         return switch (type) {
             case INTERFACE -> {
@@ -171,7 +173,7 @@ final class PcapngReader {
                 Interface at = at(0);
                 int length = body.getInt(0);
                 int captured = at.snapLength() == 0 ? length : Math.min(length, at.snapLength());
-                // It has no time.
+                // A simple packet block has no time.
                 yield packet(body.slice(4, body.limit() - 4), at, latest, captured, length);
             }
             case STATISTICS -> {
@@ -201,7 +203,7 @@ final class PcapngReader {
 
     private Interface at(int index) throws IOException {
         if (index < 0 || index >= interfaces.size()) {
-            throw new IOException("%s is damaged: packet %d is of interface %d, which it does not describe"
+            throw new IOException("%s is damaged: packet %d has interface %d, which the file does not describe"
                     .formatted(file, packets + otherLink + 1, index));
         }
         return interfaces.get(index);
@@ -210,7 +212,7 @@ final class PcapngReader {
     private @Nullable Frame packet(ByteBuffer body, int index, int high, int low, int captured) throws IOException {
         Interface at = at(index);
         Instant time = at.time((long) high << 32 | Integer.toUnsignedLong(low));
-        // Both sorts of packet block end their fixed part with the length on the wire.
+        // In both kinds of packet block the fixed part ends with the length on the wire.
         int length = body.getInt(16);
         return packet(body.slice(20, body.limit() - 20), at, time, captured, length);
     }
@@ -225,7 +227,7 @@ final class PcapngReader {
             return null;
         }
         if (captured < 0 || captured > rest.remaining()) {
-            throw new IOException("%s is damaged: it says that packet %d has %d bytes"
+            throw new IOException("%s is damaged: packet %d has an invalid length of %d bytes"
                     .formatted(file, packets + otherLink + 1, Integer.toUnsignedLong(captured)));
         }
         byte[] bytes = new byte[captured];

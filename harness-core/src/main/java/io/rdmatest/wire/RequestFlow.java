@@ -16,14 +16,14 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that one side of a connection sends, and what answers them: sections 9.7.2 (packet sequence numbers), 9.7.4 and
+ * The requests of one side of a connection, and their responses: sections 9.7.2 (packet sequence numbers), 9.7.4 and
  * 9.7.5 (the responder and its acknowledgements).
  *
- * <p>Sequence numbers have 24 bits and are counted here from the first one on, without a wrap.
+ * <p>Packet sequence numbers wrap after 24 bits. Positions count them from the first one, without a wrap.
  */
 final class RequestFlow {
 
-    /** Who sends to whom; answers have the same of the other side. */
+    /** The direction of the requests. */
     record Key(InetAddress source, InetAddress destination, int destinationQp) {
 
         @Override
@@ -40,13 +40,13 @@ final class RequestFlow {
         UNKNOWN
     }
 
-    /** A request that is not acknowledged: the position behind it, and when it was sent. */
+    /** An unacknowledged request: the position after it, and its time. */
     private record Pending(long end, Instant time) {}
 
-    /** Requests of this time before a connection is taken down may be on their way. */
+    /** Requests this short before a disconnect may still be in flight. */
     private static final Duration IN_FLIGHT = Duration.ofSeconds(1);
 
-    /** No capture lacks so many packets, and no requester goes back so far, on one connection. */
+    /** A larger jump of the sequence numbers means another connection. */
     private static final int FAR = 1 << 16;
 
     private static final int PSNS = 1 << 24;
@@ -57,10 +57,12 @@ final class RequestFlow {
     private final Key key;
     private final Consumer<String> violations;
 
-    /** The number that position 0 stands for; -1 until it is known. */
+    /** The packet sequence number of position 0; -1 until it is known. */
     private int base = -1;
 
-    /** The position that comes next, and the highest it may be: how many a read takes is not known without an MTU. */
+    /**
+     * The next position, and its highest possible value: without an MTU the number of a read's responses is unknown.
+     */
     private long next;
 
     private long nextAtMost;
@@ -68,35 +70,39 @@ final class RequestFlow {
     /** Positions before this are acknowledged. */
     private long acknowledged;
 
-    /** Where the answers to a read stand; -1 if none is under way. */
+    /** The position of the latest response to a read; -1 if no read is in progress. */
     private long reading = -1;
 
-    /** Where the last answer to a read was the last one; -1 if it was not. */
+    /** The position of a read's last response; -1 if the latest response was not the last one. */
     private long readUntil = -1;
 
-    /** Positions that were passed over: the first and the one behind the last. */
+    /** Skipped positions: from the first to the one after the last. */
     private final TreeMap<Long, Long> missing = new TreeMap<>();
 
     private final Deque<Pending> pending = new ArrayDeque<>();
 
-    /** The last positions of reads and atomics that are not answered: an acknowledgement of later requests is no answer. */
+    /**
+     * The last positions of unanswered reads and atomics: an acknowledgement of later requests does not answer them.
+     */
     private final TreeSet<Long> unanswered = new TreeSet<>();
 
     private final Map<String, Long> naks = new TreeMap<>();
     private Message message = Message.NONE;
 
-    /** Where the requests stand that are sent again, and in which message; -1 if the last one was not sent again. */
+    /**
+     * The position of the latest retransmission, and its message; -1 if the latest request was not a retransmission.
+     */
     private long resent = -1;
 
     private Message resentMessage = Message.UNKNOWN;
 
-    /** The packet before, and when the connection was agreed on. */
+    /** The previous packet, and the time at which the connection was agreed on. */
     private @Nullable RocePacket last;
 
     private @Nullable Instant agreedAt;
     private int mtu;
 
-    /** The size of the last packet of an answer to a read that more follow. */
+    /** The size of the latest read response that is not the last of its read. */
     private int readMtu;
 
     private boolean agreed;
@@ -121,7 +127,7 @@ final class RequestFlow {
         this.partial = partial;
     }
 
-    /** Begins where both sides have agreed to. */
+    /** Starts at the packet sequence number that both sides agreed on. */
     void agree(int startingPsn, int pathMtu, Instant time) {
         base = startingPsn;
         mtu = pathMtu;
@@ -130,8 +136,8 @@ final class RequestFlow {
     }
 
     /**
-     * Tells whether a request is probably of another connection, which uses the queue pair number again. Only where the capture may
-     * lack the messages that would tell.
+     * Returns whether a request probably belongs to another connection that reuses the queue pair number. Only for
+     * captures that may lack the connection manager's messages.
      */
     boolean isOver(RocePacket packet) {
         if (!partial || base < 0) {
@@ -146,7 +152,7 @@ final class RequestFlow {
         }
         RocePacket before = last;
         if (before == null) {
-            // Short after it was agreed on, the number can't be another connection's.
+            // Shortly after the agreement the number can't belong to another connection.
             return agreedAt != null && agreedAt.plus(IN_FLIGHT).isBefore(packet.time());
         }
         boolean acknowledgedBefore = position < Math.max(acknowledged, 0);
@@ -158,7 +164,7 @@ final class RequestFlow {
                         || before.time().plus(IN_FLIGHT).isBefore(packet.time()));
     }
 
-    /** What is on its way may stay without an answer: the connection is taken down. */
+    /** Notes a disconnect: requests in flight may stay without an answer. */
     void close(Instant time) {
         if (!closed) {
             closed = true;
@@ -167,7 +173,7 @@ final class RequestFlow {
         }
     }
 
-    /** Answers were seen that may have been this flow's or another's. */
+    /** Notes responses that may belong to this flow or to another. */
     void doubt() {
         ambiguous = true;
     }
@@ -194,7 +200,7 @@ final class RequestFlow {
         }
         long position = position(packet.psn(), next);
         if (position >= next && resent >= 0) {
-            // What was sent again may have been another message than the one that it seemed to be.
+            // The retransmission may have belonged to another message than assumed.
             message = resent == position ? resentMessage : Message.UNKNOWN;
             resent = -1;
         }
@@ -206,7 +212,7 @@ final class RequestFlow {
             message = Message.UNKNOWN;
             fresh(packet, position);
         } else if (agreed && position < 0) {
-            violate(packet, "comes before the starting PSN of " + base + " that was agreed");
+            violate(packet, "is before the agreed starting PSN of " + base);
         } else if (remember(position, span(packet, true))) {
             late++;
         } else {
@@ -216,7 +222,7 @@ final class RequestFlow {
         }
     }
 
-    /** The message that is under way behind a packet. */
+    /** Returns the message that is in progress after a packet. */
     private static Message after(RocePacket packet) {
         Position position = packet.opcode().position().orElse(Position.ONLY);
         return position == Position.FIRST || position == Position.MIDDLE ? kind(packet) : Message.NONE;
@@ -234,7 +240,7 @@ final class RequestFlow {
         return position == Position.FIRST || position == Position.ONLY;
     }
 
-    /** Counts from the nearest position, so that the wrap of the numbers is none. */
+    /** Returns the position of a number that is nearest to another position, which resolves the wrap. */
     private long position(int psn, long near) {
         int difference = psn - (int) ((base + near) % PSNS);
         if (difference > HALF) {
@@ -246,7 +252,7 @@ final class RequestFlow {
     }
 
     private void fresh(RocePacket packet, long position) {
-        // The order of the two: what the message was before this packet tells whether its size is known.
+        // In this order: the message before this packet decides whether its size is known.
         judgeLength(packet);
         judgeSequence(packet);
         next = position + span(packet, true);
@@ -264,7 +270,7 @@ final class RequestFlow {
         return kind == Kind.READ || kind == Kind.ATOMIC || kind == Kind.FLUSH;
     }
 
-    /** A packet fills a gap; returns whether there was one. */
+    /** Fills a gap; returns whether there was one. */
     private boolean remember(long position, long count) {
         Map.Entry<Long, Long> gap = missing.floorEntry(position);
         if (gap == null || gap.getValue() <= position) {
@@ -280,7 +286,7 @@ final class RequestFlow {
         return true;
     }
 
-    /** How many numbers a request takes: a read has those of its answers. */
+    /** Returns how many sequence numbers a request uses: a read uses one for each response. */
     private long span(RocePacket packet, boolean least) {
         RocePacket.Reth memory = packet.remoteMemory();
         if (memory == null || !packet.opcode().is(Kind.READ)) {
@@ -296,9 +302,9 @@ final class RequestFlow {
         boolean start = isStart(position);
         if (message != Message.UNKNOWN) {
             if (start && message != Message.NONE) {
-                violate(packet, "begins before the " + message + " message before it has had its last packet");
+                violate(packet, "begins before the last packet of the " + message + " message before it");
             } else if (!start && message != kind) {
-                violate(packet, "goes on with a " + kind + " message that was not begun");
+                violate(packet, "continues a " + kind + " message that was not begun");
             }
         }
         message = after(packet);
@@ -307,7 +313,7 @@ final class RequestFlow {
     private void judgeLength(RocePacket packet) {
         Position position = packet.opcode().position().orElse(Position.ONLY);
         int length = packet.payloadLength();
-        // In part of a capture, the MTU is known for sure within a message only.
+        // In a partial capture the MTU is only known for sure inside a message.
         boolean known = agreed || !partial || !isStart(position) && message == kind(packet);
         if (position == Position.FIRST || position == Position.MIDDLE) {
             if (mtu == 0 || !known) {
@@ -316,16 +322,17 @@ final class RequestFlow {
             if (length != mtu || Integer.bitCount(length) != 1 || length < LEAST_MTU || length > MOST_MTU) {
                 violate(
                         packet,
-                        "has %d bytes, and more follow: it should have the path MTU of %d".formatted(length, mtu));
+                        "has %d bytes and is not the last packet: it should have the path MTU of %d"
+                                .formatted(length, mtu));
             }
         } else if (known && mtu != 0 && length > mtu) {
             violate(packet, "has %d bytes, more than the path MTU of %d".formatted(length, mtu));
         }
     }
 
-    // ---- answers ----
+    // ---- responses ----
 
-    /** Tells whether a packet may answer a request of this flow. */
+    /** Returns whether a packet may answer a request of this flow. */
     boolean covers(int psn) {
         if (base < 0 || !reliable) {
             return false;
@@ -342,7 +349,7 @@ final class RequestFlow {
             if (partial) {
                 stray++;
             } else {
-                violate(packet, "answers a request that was never sent");
+                violate(packet, "answers a request that was not sent");
             }
             return;
         }
@@ -360,9 +367,9 @@ final class RequestFlow {
         }
         naks.merge(aeth.text(), 1L, Long::sum);
         switch (aeth.type()) {
-            // It tells nothing; the judge says so.
+            // A reserved syndrome, which the judge reports.
             case RESERVED -> {}
-            // What came before it is acknowledged.
+            // A NAK acknowledges everything before it.
             case RNR_NAK -> acknowledge(position);
             default -> {
                 acknowledge(position);
@@ -382,9 +389,9 @@ final class RequestFlow {
         Position at = packet.opcode().position().orElse(Position.ONLY);
         boolean start = isStart(at);
         if (!start && readUntil >= 0 && position == readUntil + 1) {
-            violate(packet, "goes on with the answer to a read that has had its last packet");
+            violate(packet, "continues the response to a read after its last packet");
         } else if (!start && reading >= 0 && position > reading + 1) {
-            // Lost on the way: the requester asks again.
+            // A response was lost: the requester repeats the request.
             gaps++;
         }
         boolean more = at == Position.FIRST || at == Position.MIDDLE;
@@ -399,7 +406,7 @@ final class RequestFlow {
             if (packet.payloadLength() != expected) {
                 violate(
                         packet,
-                        "has %d bytes, and more follow: it should have the path MTU of %d"
+                        "has %d bytes and is not the last packet: it should have the path MTU of %d"
                                 .formatted(packet.payloadLength(), expected));
             }
         }
@@ -410,12 +417,12 @@ final class RequestFlow {
     // ---- the end ----
 
     /**
-     * Judges what is left.
+     * Judges what only the end of the capture shows.
      *
      * @param doubt why packets may be missing in the capture; null if none are
      * @param answersSeen whether the capture has anything of the other direction
-     * @param observations for what may be
-     * @param notJudged for what could not be judged, and how often
+     * @param observations takes permitted events
+     * @param notJudged takes the reason and the number of cases that could not be judged
      */
     void finish(
             @Nullable String doubt,
@@ -425,19 +432,20 @@ final class RequestFlow {
         countStray(notJudged);
         if (retransmissions > 0) {
             observations.accept(
-                    "%s: %d of %d request packets were sent again".formatted(key, retransmissions, requests));
+                    "%s: %d of %d request packets were retransmitted".formatted(key, retransmissions, requests));
         }
         if (gaps > 0) {
-            observations.accept("%s: %d times packets were passed over; %d came later".formatted(key, gaps, late));
+            observations.accept(
+                    "%s: %d gaps in the packet sequence; %d packets arrived late".formatted(key, gaps, late));
         }
-        naks.forEach((what, count) -> observations.accept("%s: answered %d times by %s".formatted(key, count, what)));
+        naks.forEach((what, count) -> observations.accept("%s: %d × %s".formatted(key, count, what)));
         boolean excused = closed && !overdue || failed || doubt != null || partial;
         if (partial && reliable) {
             notJudged.accept(NotJudged.MISSING, lost());
         }
         if (lost() > 0) {
             Map.Entry<Long, Long> first = missing.firstEntry();
-            String what = "%s: PSN %d%s never appeared"
+            String what = "%s: PSN %d%s is missing"
                     .formatted(
                             key, (base + first.getKey()) % PSNS, (lost() == 1 ? "" : " and " + (lost() - 1) + " more"));
             (excused || !reliable ? observations : violations).accept(what);
@@ -465,7 +473,7 @@ final class RequestFlow {
         }
     }
 
-    /** Counts the answers to what is not in the capture. */
+    /** Counts the responses to requests that are not in the capture. */
     void countStray(ObjLongConsumer<NotJudged> notJudged) {
         notJudged.accept(NotJudged.UNKNOWN_REQUEST, stray);
     }

@@ -7,30 +7,30 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A RoCE packet: its base transport header (section 9.2) and the extended headers that its operation has.
+ * A RoCE packet: its base transport header (section 9.2) and the extended headers of its operation.
  *
- * @param time when it passed
- * @param destinationMac the Ethernet address that it goes to; null if the capture does not have it
- * @param source the IP address that it comes from
- * @param destination the IP address that it goes to
- * @param trafficClass the DSCP in the upper six bits and the congestion marks (ECN) in the lower two: the type of service of IPv4,
- *     the traffic class of IPv6 or of the GRH
- * @param sourcePort the UDP port that it comes from, which routers spread connections by; 0 of RoCE v1, which has none
+ * @param time the time of capture
+ * @param destinationMac the destination Ethernet address; null if the capture does not have it
+ * @param source the source IP address
+ * @param destination the destination IP address
+ * @param trafficClass the type of service of IPv4, or the traffic class of IPv6 or of the GRH: DSCP in the upper six
+ *     bits, ECN in the lower two
+ * @param sourcePort the source UDP port, by which ECMP distributes connections; 0 for RoCE v1
  * @param opcode the operation
  * @param headerVersion the version of the header, 0
  * @param partitionKey the P_Key
- * @param destinationQp the queue pair that it goes to
- * @param acknowledgeRequested whether the responder is to acknowledge it
+ * @param destinationQp the destination queue pair
+ * @param acknowledgeRequested whether the requester asks for an acknowledgement
  * @param psn the packet sequence number, 24 bits
- * @param remoteMemory the RETH: where it reads or writes; null if the operation has none
- * @param acknowledgement the AETH: what is acknowledged; null if the operation has none
+ * @param remoteMemory the RETH: the remote memory of a read or write; null if the operation has none
+ * @param acknowledgement the AETH; null if the operation has none
  * @param datagram the DETH: the sending queue pair and the Q_Key; null if the operation has none
  * @param immediate the immediate data; null if the operation has none
  * @param payloadLength the bytes of payload on the wire, without padding
- * @param payload those of them that were captured; read-only
- * @param checksum whether the invariant checksum is right; null if it can't be told
- * @param unchecked why the checksum can't be told, or {@link NotJudged#NO_CHECKSUM} if its field is zero; null otherwise
- * @param management the message of the communication manager that it carries; null if it carries none
+ * @param payload the captured bytes of the payload; read-only
+ * @param checksum whether the invariant checksum is right; null if unknown
+ * @param unchecked why the checksum is unknown, or {@link NotJudged#NO_CHECKSUM} if its field is zero; null otherwise
+ * @param management its message of the communication manager; null if none
  */
 public record RocePacket(
         Instant time,
@@ -70,7 +70,7 @@ public record RocePacket(
      *
      * @param address the virtual address
      * @param key the R_Key
-     * @param length how many bytes
+     * @param length the length in bytes
      */
     public record Reth(long address, int key, long length) {}
 
@@ -78,11 +78,11 @@ public record RocePacket(
      * The datagram extended transport header, section 9.3.2.
      *
      * @param queueKey the Q_Key
-     * @param sourceQp the queue pair that sent it
+     * @param sourceQp the sending queue pair
      */
     public record Deth(int queueKey, int sourceQp) {}
 
-    /** Tells whether a switch marked it: it met congestion (ECN CE, RFC 3168). */
+    /** Returns whether a switch marked it as having met congestion (ECN CE, RFC 3168). */
     public boolean isCongestionMarked() {
         return (trafficClass & 3) == 3;
     }
@@ -92,12 +92,12 @@ public record RocePacket(
         return trafficClass >> 2;
     }
 
-    /** Returns the message of the communication manager that it carries. */
+    /** Returns its message of the communication manager. */
     public Optional<CmMessage> cm() {
         return Optional.ofNullable(management);
     }
 
-    /** Returns one line that names it. */
+    /** Returns a description in one line. */
     public String text() {
         return "%s %s→%s QP 0x%06x PSN %d%s"
                 .formatted(

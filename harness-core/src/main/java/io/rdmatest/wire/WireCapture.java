@@ -14,25 +14,25 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Captures what passes a network interface below a software RDMA device into a pcap file: RoCEv2, IGMP and ICMPv6 with the
- * reports of multicast members, ARP.
+ * Captures the packets of the network interface below a software RDMA device into a pcap file: RoCEv2, ARP, and IGMP
+ * and ICMPv6 with the membership reports.
  *
- * <p>It sees the traffic between this host and others. What a device sends to itself never reaches the interface, and the
- * packets of a hardware adapter do not pass through the kernel. The process needs CAP_NET_RAW. The interface also receives
- * the packets of groups that this host is no member of while a capture runs.
+ * <p>It captures the traffic between this host and others. Packets that a device sends to itself never reach the
+ * interface, and packets of a hardware adapter bypass the kernel. The process needs CAP_NET_RAW. During a capture the
+ * interface also receives multicast groups that this host has not joined.
  *
- * <p>A thread of its own takes the packets from a ring of 16 MiB that the kernel writes, so that nothing grows with the
- * traffic but the file, up to its limit. What did not fit in either is counted, see {@link Result#isComplete()}.
+ * <p>A thread copies the packets from a ring of 16 MiB that the kernel writes. Only the file grows with the traffic, up
+ * to its limit. Packets that did not fit in the ring or the file are counted, see {@link Result#isComplete()}.
  */
 public final class WireCapture implements AutoCloseable {
 
-    /** The bytes that are kept of a packet unless set: all headers, and management datagrams whole. */
+    /** The default number of captured bytes of a packet: all headers, and whole management datagrams. */
     public static final int DEFAULT_SNAP_LENGTH = 400;
 
-    /** Bytes that are enough for any RoCE packet. */
+    /** A number of captured bytes that is enough for any RoCE packet. */
     public static final int WHOLE = 4400;
 
-    /** The size of the file in bytes unless set. */
+    /** The default limit of the file in bytes. */
     public static final long DEFAULT_LIMIT = 64L << 20;
 
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
@@ -41,7 +41,7 @@ public final class WireCapture implements AutoCloseable {
     private static final int VLAN_TAG = 4;
     private static final int MAC_ADDRESSES = 12;
 
-    /** How long nothing may pass for the traffic to be over, and how long that is waited for. */
+    /** The traffic is over after this time without a packet, or after {@link #PATIENCE}. */
     private static final int QUIET_MILLIS = 100;
 
     private static final Duration PATIENCE = Duration.ofSeconds(2);
@@ -56,22 +56,22 @@ public final class WireCapture implements AutoCloseable {
     private volatile @Nullable Throwable failure;
     private @Nullable Result result;
 
-    // What the thread counts; read when it has ended.
+    // Counted by the thread; read after its end.
     private long packets;
     private long leftOut;
     private long dropped;
 
     /**
-     * What was captured.
+     * The result of a capture.
      *
-     * @param file where the packets are
-     * @param packets how many they are
-     * @param dropped packets that the kernel had no room for in its ring
-     * @param leftOut packets that the file had no room for within its limit
+     * @param file the capture file
+     * @param packets the number of captured packets
+     * @param dropped packets that the kernel dropped because the ring was full
+     * @param leftOut packets that did not fit into the file's limit
      */
     public record Result(Path file, long packets, long dropped, long leftOut) {
 
-        /** Tells whether the file has all packets. */
+        /** Returns whether the file has all packets. */
         public boolean isComplete() {
             return dropped == 0 && leftOut == 0;
         }
@@ -87,10 +87,10 @@ public final class WireCapture implements AutoCloseable {
     }
 
     /**
-     * Begins to capture with the default limits; when it returns, no packet escapes it any more.
+     * Begins a capture with the default limits. It has every packet after this method returns.
      *
      * @param networkInterface the interface, such as {@code eth0}; see {@link #interfaceOf(String)}
-     * @param file the file for the packets; replaced if it is there
+     * @param file the file for the packets; replaced if it exists
      * @throws RdmaException if there is no such interface, or the process may not capture
      * @throws IOException if the file can't be written
      */
@@ -99,23 +99,23 @@ public final class WireCapture implements AutoCloseable {
     }
 
     /**
-     * Begins to capture; when it returns, no packet escapes it any more.
+     * Begins a capture. It has every packet after this method returns.
      *
      * @param networkInterface the interface, such as {@code eth0}; see {@link #interfaceOf(String)}
-     * @param file the file for the packets; replaced if it is there
-     * @param snapLength how many bytes of a packet are kept, 128 to 65536; {@link #WHOLE} for all
+     * @param file the file for the packets; replaced if it exists
+     * @param snapLength the captured bytes of a packet, 128 to 65536; {@link #WHOLE} for all
      * @param limit the largest size of the file in bytes, at least 64 KiB
      * @throws RdmaException if there is no such interface, or the process may not capture
      * @throws IOException if the file can't be written
      */
     public static WireCapture start(String networkInterface, Path file, int snapLength, long limit) throws IOException {
         if (snapLength < LEAST_SNAP_LENGTH || snapLength > MOST_SNAP_LENGTH) {
-            throw new IllegalArgumentException("The bytes kept of a packet are %d to %d, not %d"
+            throw new IllegalArgumentException("The captured bytes of a packet must be %d to %d, not %d"
                     .formatted(LEAST_SNAP_LENGTH, MOST_SNAP_LENGTH, snapLength));
         }
         if (limit < MOST_SNAP_LENGTH) {
             throw new IllegalArgumentException(
-                    "The size of a capture is at least " + MOST_SNAP_LENGTH + " bytes, not " + limit);
+                    "The limit of a capture must be at least " + MOST_SNAP_LENGTH + " bytes, not " + limit);
         }
         PacketRing ring = PacketRing.open(networkInterface, index(networkInterface), snapLength, true);
         try {
@@ -156,9 +156,8 @@ public final class WireCapture implements AutoCloseable {
         try {
             return Files.readString(folder.resolve("parent")).strip();
         } catch (IOException e) {
-            throw new RdmaException(
-                    "The packets of " + device + " can't be captured: it is not a soft-RoCE device, and those"
-                            + " of an adapter do not pass through the kernel");
+            throw new RdmaException("Can't capture the packets of " + device
+                    + ": it is not a soft-RoCE device, and packets of an adapter bypass the kernel");
         }
     }
 
@@ -210,9 +209,9 @@ public final class WireCapture implements AutoCloseable {
     }
 
     /**
-     * Ends the capture when nothing has passed for 100 ms, so that the last acknowledgements are in it, or after 2 s.
+     * Ends the capture after 100 ms without a packet, so that it has the last acknowledgements, or after 2 s.
      *
-     * @return what was captured; the same when called again
+     * @return the result; a second call returns the same
      * @throws IOException if the file could not be written
      */
     public synchronized Result stop() throws IOException {
@@ -221,14 +220,14 @@ public final class WireCapture implements AutoCloseable {
             ending = true;
             ring.wake();
             join();
-            // The thread no longer uses it.
+            // The thread has ended.
             ring.close();
             known = new Result(file, packets, dropped, leftOut);
             result = known;
         }
         Throwable failed = failure;
         if (failed != null) {
-            throw new IOException("The capture in " + file + " is not complete: " + failed, failed);
+            throw new IOException("The capture in " + file + " is incomplete: " + failed, failed);
         }
         return known;
     }
@@ -247,13 +246,12 @@ public final class WireCapture implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         if (thread.isAlive()) {
-            throw new IllegalStateException(thread.getName()
-                    + " does not end, although it waits for nothing but packets;" + " its disk may hang");
+            throw new IllegalStateException(thread.getName() + " did not end; its disk may hang");
         }
     }
 
     /**
-     * Ends the capture, if {@link #stop()} has not.
+     * Ends the capture, unless {@link #stop()} has done so.
      *
      * @throws IOException if the file could not be written
      */

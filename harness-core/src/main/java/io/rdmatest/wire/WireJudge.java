@@ -23,31 +23,30 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the packets of a fabric, in the order in which they passed.
+ * Judges the packets of a fabric, in the order of their capture.
  *
- * <p>There are two sorts of captures. One that has every packet from before an exchange to behind its end, such as one of
- * {@link WireCapture}: what is missing in it was never on the wire. And one from the field, see {@link #judge(Path)}: it may begin
- * and end anywhere, show one direction only, and lack packets. There, a violation is only what no packet outside of the capture
- * can excuse; what is missing is counted by its reason in {@link WireReport#notJudged()}.
+ * <p>There are two kinds of captures. A whole capture, such as one of {@link WireCapture}, has every packet of its
+ * exchanges. A packet that it lacks was never on the wire. A capture from the field, see {@link #judge(Path)}, may
+ * begin and end anywhere, have one direction only, and lack packets. There, a violation must hold whatever the missing
+ * packets were. {@link WireReport#notJudged()} counts the other cases by reason.
  *
- * <p>It holds them against the specification: defined operations; packet sequence numbers that start as agreed and have no
- * gap that stays; messages whose packets follow each other; answers only to what was asked, and one for everything that
- * was; invariant checksums; the exchanges of the communication manager; the Ethernet addresses of multicast groups. What
- * breaks a rule is a <em>violation</em>. What a lossy fabric may do, such as packets that are sent again, is an
- * <em>observation</em>, as is what could not be judged.
+ * <p>The rules are those of the specification: defined operations; packet sequence numbers that start as agreed and
+ * have no lasting gap; messages of consecutive packets; one answer to each request, and no other answers; invariant
+ * checksums; the exchanges of the communication manager; the Ethernet addresses of multicast groups. A broken rule is a
+ * <em>violation</em>. Events that a lossy fabric may have, such as retransmissions, are <em>observations</em>.
  *
- * <p>Connections are known by the messages of the communication manager. Of one that was made otherwise, or before the
- * capture, the two directions are found by the sequence numbers of the first answers. Requests of the last second before a
- * connection is taken down, and those after a negative acknowledgement that ends it, may stay without an answer.
+ * <p>The messages of the communication manager identify connections. Without them, the sequence numbers of the first
+ * answers match the two directions of a connection. Two kinds of requests may stay without an answer: those of the last
+ * second before a disconnect, and those after a fatal negative acknowledgement.
  *
  * <p>For one thread.
  */
 public final class WireJudge {
 
-    /** More of a kind say no more. */
+    /** The most findings of a kind that are kept. */
     private static final int MOST_FINDINGS = 100;
 
-    /** A packet that is captured on two interfaces is so within this time. */
+    /** Two captures of one packet on two interfaces are at most this far apart. */
     private static final Duration DUPLICATE = Duration.ofMillis(10);
 
     private static final int MOST_RECENT = 4096;
@@ -57,7 +56,7 @@ public final class WireJudge {
 
     private record Id(InetAddress host, int number, boolean datagram) {}
 
-    /** What two captures of one packet have in common. */
+    /** The fields that two captures of one packet have in common. */
     private record Fingerprint(
             InetAddress source,
             InetAddress destination,
@@ -72,7 +71,7 @@ public final class WireJudge {
 
     private record Direction(InetAddress source, InetAddress destination) {}
 
-    /** An exchange of the communication manager as it goes on. */
+    /** An exchange of the communication manager. */
     private static final class Exchange {
 
         final InetAddress client;
@@ -148,7 +147,7 @@ public final class WireJudge {
     private final Map<NotJudged, Long> notJudged = new EnumMap<>(NotJudged.class);
     private final Set<Direction> directions = new HashSet<>();
 
-    /** Only of a capture from the field: who computes invariant checksums, and what passed lately. */
+    /** Only for captures from the field: the senders with right invariant checksums, and the latest packets. */
     private final Set<InetAddress> checksumming = new HashSet<>();
 
     private final LinkedHashMap<Fingerprint, Sighting> recent = new LinkedHashMap<>();
@@ -165,7 +164,7 @@ public final class WireJudge {
     private boolean membersRequired;
     private long packets;
 
-    /** Creates a judge that has seen nothing, for packets of which none is missing unless {@link #incomplete(String)} says so. */
+    /** Creates a judge of whole captures; {@link #incomplete(String)} makes exceptions. */
     public WireJudge() {
         this(false);
     }
@@ -177,21 +176,21 @@ public final class WireJudge {
     /**
      * Judges a capture.
      *
-     * @param capture what was captured; if that is not all, missing packets are no violations
+     * @param capture the capture; if it is incomplete, missing packets are not violations
      * @throws IOException if its file can't be read
      */
     public static WireReport judge(WireCapture.Result capture) throws IOException {
         WireJudge judge = new WireJudge();
         if (!capture.isComplete()) {
-            judge.incomplete("the kernel dropped %d packets, and %d found no room in the file"
+            judge.incomplete("the kernel dropped %d packets, and %d did not fit into the file"
                     .formatted(capture.dropped(), capture.leftOut()));
         }
         return judge.read(capture.file());
     }
 
     /**
-     * Judges a file that has every packet of its exchanges, from their begin to their end and of both directions. What is missing
-     * in it is a violation.
+     * Judges a file that has every packet of its exchanges, from begin to end and in both directions. A missing packet
+     * is a violation.
      *
      * @param capture a pcap or pcapng file
      * @throws IOException if it can't be read
@@ -201,7 +200,8 @@ public final class WireJudge {
     }
 
     /**
-     * Judges a file from the field, which may have been cut anywhere and lack packets. Only what is in it can be a violation.
+     * Judges a file from the field, which may begin and end anywhere and lack packets. Missing packets are not
+     * violations.
      *
      * @param capture a pcap or pcapng file, of tcpdump, dumpcap or wireshark
      * @throws IOException if it can't be read
@@ -218,14 +218,14 @@ public final class WireJudge {
             incomplete(contents.cutShort());
         }
         if (contents.dropped() > 0) {
-            incomplete("the capturing program could not keep up, and %d packets were dropped"
-                    .formatted(contents.dropped()));
+            incomplete(
+                    "the capturing program dropped %d packets because it was too slow".formatted(contents.dropped()));
         }
         count(NotJudged.OTHER_LINK, contents.otherLink());
         return finish();
     }
 
-    /** Notes who computes checksums, before anything is judged: an adapter may do so behind the place of the capture. */
+    /** Notes the senders with right checksums before the judging: an adapter may compute them after the capture. */
     private void learn(WirePacket packet) {
         if (packet instanceof RocePacket roce && Boolean.TRUE.equals(roce.checksum())) {
             checksumming.add(roce.source());
@@ -233,15 +233,17 @@ public final class WireJudge {
     }
 
     /**
-     * Says that packets are missing in what is judged: what seems lost or unanswered is then an observation.
+     * Notes that the capture lacks packets. Apparent losses and missing answers are then observations.
      *
-     * @param reason how that comes
+     * @param reason why packets are missing
      */
     public void incomplete(String reason) {
         doubt = doubt == null ? reason : doubt + "; " + reason;
     }
 
-    /** Demands that somebody reported to be a member of each group that is sent to: nobody else would get the packets. */
+    /**
+     * Requires a membership report for each group that packets are sent to. Switches would not forward them without.
+     */
     public void requireMembers() {
         membersRequired = true;
     }
@@ -256,7 +258,7 @@ public final class WireJudge {
         }
     }
 
-    /** A capture on several interfaces has a packet of a bond, a bridge or a VLAN more than once. */
+    /** Returns whether the packet was already captured on another interface, as with a bond, a bridge or a VLAN. */
     private boolean isDuplicate(RocePacket packet, int interfaceId) {
         if (interfaceId < 0) {
             return false;
@@ -317,7 +319,10 @@ public final class WireJudge {
         }
     }
 
-    /** In the field, UDP to RoCE's port may be anything, unless its sender has shown by a right checksum that it sends RoCE. */
+    /**
+     * In the field, UDP to RoCE's port may be other traffic. A right invariant checksum proves that its sender sends
+     * RoCE.
+     */
     private boolean isTrusted(@Nullable InetAddress source) {
         return !fromField || source != null && checksumming.contains(source);
     }
@@ -355,7 +360,7 @@ public final class WireJudge {
         }
     }
 
-    /** Judges what every packet has; returns whether the rest can be judged, too. */
+    /** Judges the base transport header and the checksum; returns whether the rest can be judged, too. */
     private boolean judgeIntegrity(RocePacket packet) {
         if (packet.unchecked() != null && packet.checksum() == null) {
             count(packet.unchecked(), 1);
@@ -365,8 +370,8 @@ public final class WireJudge {
                 count(NotJudged.NO_CHECKSUM, 1);
             } else {
                 judged++;
-                // Any other of its fields may be what is damaged.
-                violate(packet, "its invariant checksum is wrong: it was damaged on the way");
+                // Any of its fields may be damaged.
+                violate(packet, "its invariant checksum is wrong: it was damaged in transit");
                 return false;
             }
         }
@@ -409,7 +414,7 @@ public final class WireJudge {
         return flows.computeIfAbsent(key, each -> new RequestFlow(each, violations, fromField));
     }
 
-    /** The queue pair number may be another's now, with another one at its other side. */
+    /** Forgets the opposite direction: the queue pair number may now belong to another connection. */
     private void forgetOpposite(Key key) {
         Key other = opposites.remove(key);
         if (other != null && key.equals(opposites.get(other))) {
@@ -426,7 +431,7 @@ public final class WireJudge {
         Mac mac = packet.destinationMac();
         if (!to.isMulticastAddress()) {
             if (mac != null && mac.isGroup()) {
-                violate(packet, "goes to the group's Ethernet address " + mac + ", but to one IP address");
+                violate(packet, "goes to the group Ethernet address " + mac + ", but to a unicast IP address");
             }
             return;
         }
@@ -435,17 +440,17 @@ public final class WireJudge {
         if (mac == null) {
             count(NotJudged.NO_ETHERNET_ADDRESS, 1);
         } else if (!mac.equals(right)) {
-            violate(packet, "goes to the Ethernet address " + mac + "; that of the group is " + right);
+            violate(packet, "goes to the Ethernet address " + mac + "; the group's address is " + right);
         }
         if (packet.destinationQp() != RocePacket.MULTICAST_QP) {
-            violate(packet, "goes to a group; the queue pair of every group is 0xffffff");
+            violate(packet, "goes to a group, whose queue pair number must be 0xffffff");
         }
         if (!packet.opcode().is(Transport.UD)) {
-            violate(packet, "goes to a group; only datagrams may");
+            violate(packet, "goes to a group, which only datagrams may");
         }
     }
 
-    /** An answer has nothing of the request but its number, and the queue pair that asked. */
+    /** Judges a response. It has only the PSN of its request, and the requester's queue pair. */
     private void answer(RocePacket packet) {
         judgeSyndrome(packet);
         Key key = new Key(packet.source(), packet.destination(), packet.destinationQp());
@@ -477,10 +482,10 @@ public final class WireJudge {
             return;
         }
         if (packet.opcode().is(Opcode.Kind.READ_RESPONSE)) {
-            violate(packet, "is no acknowledgement, but has data");
+            violate(packet, "has data, but is a negative acknowledgement");
         }
         if (aeth.type() == Aeth.Type.RESERVED) {
-            violate(packet, "has a syndrome without a meaning");
+            violate(packet, "has a reserved syndrome");
         }
     }
 
@@ -492,7 +497,7 @@ public final class WireJudge {
             case REP -> reply(packet, message);
             case SIDR_REP -> {
                 Exchange exchange = byId.get(new Id(packet.destination(), message.localId(), true));
-                if (require(packet, exchange, message, "answers a request that was never sent")) {
+                if (require(packet, exchange, message, "answers a request that was not sent")) {
                     exchange.messages.add(message);
                 }
             }
@@ -513,11 +518,11 @@ public final class WireJudge {
 
     private void reply(RocePacket packet, CmMessage message) {
         Exchange exchange = byId.get(new Id(packet.destination(), message.remoteId(), false));
-        if (!require(packet, exchange, message, "answers a request that was never sent")) {
+        if (!require(packet, exchange, message, "answers a request that was not sent")) {
             return;
         }
         if (fromField && exchange.request.transaction() != message.transaction()) {
-            // It has the ID of an earlier exchange, whose number is used again.
+            // Another exchange reuses the communication ID.
             count(NotJudged.PARTIAL_HANDSHAKE, 1);
             byId.remove(new Id(packet.destination(), message.remoteId(), false));
             return;
@@ -529,7 +534,7 @@ public final class WireJudge {
             Key toClient = new Key(exchange.server, exchange.client, exchange.request.queuePair());
             exchange.toServer = toServer;
             exchange.toClient = toClient;
-            // Each side says where the other one is to start.
+            // Each side chooses the starting PSN of the other one.
             open(toServer, message.startingPsn(), exchange.request.mtu(), packet.time());
             open(toClient, exchange.request.startingPsn(), exchange.request.mtu(), packet.time());
             forgetOpposite(toServer);
@@ -539,7 +544,7 @@ public final class WireJudge {
         }
     }
 
-    /** A connection begins, perhaps on a queue pair number that another one had. */
+    /** Begins a connection, possibly on a reused queue pair number. */
     private void open(Key key, int startingPsn, int mtu, Instant time) {
         RequestFlow flow = new RequestFlow(key, violations, fromField);
         flow.agree(startingPsn, mtu, time);
@@ -553,24 +558,24 @@ public final class WireJudge {
     private void goOn(RocePacket packet, CmMessage message) {
         Exchange exchange = byId.get(new Id(packet.destination(), message.remoteId(), false));
         if (exchange == null) {
-            // A side that was never answered has no ID of the other to name.
+            // Without an answer a side does not know the other side's ID.
             exchange = byId.get(new Id(packet.source(), message.localId(), false));
         }
         if (message.type() == CmMessage.Type.RTU) {
-            if (!require(packet, exchange, message, "says that a connection is in use that was never made")) {
+            if (!require(packet, exchange, message, "confirms a connection that was not requested")) {
                 return;
             }
             if (!exchange.has(CmMessage.Type.REP)) {
                 if (fromField) {
                     count(NotJudged.PARTIAL_HANDSHAKE, 1);
                 } else {
-                    violate(packet, message.text() + " comes before the reply");
+                    violate(packet, message.text() + " precedes the reply");
                 }
                 return;
             }
         } else if (exchange == null) {
             count(NotJudged.PARTIAL_HANDSHAKE, 1);
-            observations.accept(message.text() + " is of a connection that was made before the capture");
+            observations.accept(message.text() + " belongs to a connection that was established before the capture");
             return;
         }
         exchange.messages.add(message);
@@ -589,7 +594,7 @@ public final class WireJudge {
             case REJ -> close(exchange, packet.time());
             case DREP -> {
                 if (!exchange.has(CmMessage.Type.DREQ)) {
-                    violateIfWhole(packet, message.text() + " answers a request that was never sent");
+                    violateIfWhole(packet, message.text() + " answers a request that was not sent");
                 }
             }
             default -> {}
@@ -603,7 +608,7 @@ public final class WireJudge {
         return exchange != null;
     }
 
-    /** A violation, unless a packet that is not in the capture makes it right. */
+    /** Reports a violation, unless a packet outside of the capture may explain it. */
     private void violateIfWhole(RocePacket packet, String what) {
         absent(NotJudged.PARTIAL_HANDSHAKE, packet.text() + ": " + what);
     }
@@ -627,9 +632,9 @@ public final class WireJudge {
     // ---- the end ----
 
     /**
-     * Judges what only the end shows, such as requests without an answer, and returns the whole.
+     * Judges what only the end shows, such as requests without an answer, and returns the report.
      *
-     * @return the report; the judge is of no more use
+     * @return the report; the judge can't be used any more
      */
     public WireReport finish() {
         if (doubt != null) {
@@ -637,7 +642,7 @@ public final class WireJudge {
         }
         List<RequestFlow> all = new ArrayList<>(ended);
         all.addAll(flows.values());
-        // A connection that was made and not used has none.
+        // A connection without traffic has none.
         all.removeIf(flow -> flow.report().requests() == 0);
         all.forEach(flow -> {
             Key key = flow.key();
@@ -649,14 +654,14 @@ public final class WireJudge {
                 .forEach(flow -> flow.countStray(this::count));
         strayAnswers.forEach((key, count) -> {
             count(NotJudged.UNKNOWN_REQUEST, count);
-            observations.accept("%s: %d answers, whose requests are not known".formatted(key, count));
+            observations.accept("%s: %d answers to unknown requests".formatted(key, count));
         });
         exchanges.forEach(this::finish);
         groups.forEach((address, group) -> {
             if (group.packets > 0 && group.members.isEmpty()) {
                 (membersRequired && doubt == null && !fromField ? violations : observations)
-                        .accept("nobody reported to be a member of the group " + address.getHostAddress()
-                                + ", to which " + group.packets + " packets went");
+                        .accept("no host reported membership of the group " + address.getHostAddress() + ", but "
+                                + group.packets + " packets were sent to it");
             }
         });
         return new WireReport(
@@ -684,12 +689,10 @@ public final class WireJudge {
         } else if (!exchange.has(CmMessage.Type.REP) && !rejected) {
             absent(NotJudged.PARTIAL_HANDSHAKE, exchange + " was never answered");
         } else if (!rejected && !exchange.has(CmMessage.Type.RTU) && !exchange.has(CmMessage.Type.DREQ)) {
-            absent(
-                    NotJudged.PARTIAL_HANDSHAKE,
-                    exchange + " was answered, but the connection was never said to be in use");
+            absent(NotJudged.PARTIAL_HANDSHAKE, exchange + " was answered, but the reply was not confirmed (no RTU)");
         }
         if (exchange.has(CmMessage.Type.DREQ) && !exchange.has(CmMessage.Type.DREP)) {
-            observations.accept(exchange + " was disconnected, but nobody confirmed it");
+            observations.accept(exchange + " was disconnected without a confirmation (no DREP)");
         }
         Map<CmMessage.Type, Integer> times = new TreeMap<>();
         exchange.messages.forEach(message -> times.merge(message.type(), 1, Integer::sum));

@@ -6,15 +6,15 @@ import java.time.Instant;
 public sealed interface WirePacket permits RocePacket, MembershipReport, PauseFrame, OtherPacket {
 
     /**
-     * Decodes a packet: its link layer with any VLAN tags, IPv4, IPv6 or the GRH of RoCE v1, and what is above.
+     * Decodes a packet: its link layer with VLAN tags, IPv4, IPv6 or the GRH of RoCE v1, and the layers above.
      *
-     * @param frame the packet as captured, perhaps not whole
-     * @return what it is; an {@link OtherPacket} if it is nothing else
+     * @param frame the captured packet, possibly truncated
+     * @return the packet; an {@link OtherPacket} if no other type fits
      */
     static WirePacket of(Frame frame) {
         return Decoder.decode(frame);
     }
 
-    /** Returns when it passed. */
+    /** Returns the time of capture. */
     Instant time();
 }

@@ -9,18 +9,18 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What a {@link WireJudge} found in a capture.
+ * The findings of a {@link WireJudge} in a capture.
  *
- * @param packets how many packets were seen, of any sort
- * @param judged how many RoCE packets were judged; with none, the capture tells nothing of the fabric
- * @param opcodes how many RoCE packets there were of each operation, by its name
+ * @param packets the number of captured packets of any kind
+ * @param judged how many RoCE packets were judged; if 0, the capture says nothing about the fabric
+ * @param opcodes the number of RoCE packets by the name of their operation
  * @param flows the requests of each connection and direction, in the order of their first packet
  * @param handshakes the exchanges of the communication manager, in the order of their first message
- * @param groups the multicast groups that were sent to or reported
- * @param violations what must not be, whatever the fabric; empty if all is well
- * @param observations what may be, but is worth knowing: retransmissions, negative acknowledgements, what could not be judged
- * @param notJudged how often a rule could not be applied, by the reason
- * @param congestion what tells of congestion
+ * @param groups the multicast groups with packets or membership reports
+ * @param violations broken rules of the specification; empty if none
+ * @param observations permitted events that are worth knowing, such as retransmissions and negative acknowledgements
+ * @param notJudged how often a rule could not be applied, by reason
+ * @param congestion the signs of congestion
  */
 public record WireReport(
         long packets,
@@ -35,16 +35,16 @@ public record WireReport(
         Congestion congestion) {
 
     /**
-     * Packets that tell of congestion. None is a violation: this is how the fabric avoids loss.
+     * Packets that signal congestion. They are not violations: a fabric avoids loss this way.
      *
      * @param marked RoCE packets that a switch marked (ECN CE)
-     * @param notifications congestion notification packets (CNP), by which a receiver slows a sender down
+     * @param notifications congestion notification packets (CNP), with which a receiver slows a sender down
      * @param pauses pause frames that stop all traffic
      * @param priorityPauses pause frames of priority flow control (PFC) that stop at least one priority
      */
     public record Congestion(long marked, long notifications, long pauses, long priorityPauses) {
 
-        /** Nothing tells of congestion. */
+        /** No sign of congestion. */
         public static final Congestion NONE = new Congestion(0, 0, 0, 0);
     }
 
@@ -61,16 +61,16 @@ public record WireReport(
     /**
      * The requests of one side of a connection.
      *
-     * @param source who sent them
-     * @param destination who answered
-     * @param destinationQp the queue pair that answered
-     * @param requests how many request packets, those sent again included
-     * @param retransmissions how many of them were sent again
-     * @param responses how many packets answered
-     * @param acknowledged how many packet sequence numbers were acknowledged of those that were seen
-     * @param sent how many packet sequence numbers the requests took
-     * @param lost how many of these never appeared
-     * @param naks how many negative acknowledgements, by what they say
+     * @param source the requester
+     * @param destination the responder
+     * @param destinationQp the responder's queue pair
+     * @param requests the number of request packets, including retransmissions
+     * @param retransmissions how many of them are retransmissions
+     * @param responses the number of response packets
+     * @param acknowledged how many of the captured packet sequence numbers were acknowledged
+     * @param sent how many packet sequence numbers the requests used
+     * @param lost how many of these are missing in the capture
+     * @param naks the number of negative acknowledgements by their text
      */
     public record Flow(
             InetAddress source,
@@ -93,9 +93,9 @@ public record WireReport(
     /**
      * One exchange of the communication manager, from the request on.
      *
-     * @param client who asked
-     * @param server who was asked
-     * @param messages the messages in order, those sent again included
+     * @param client the side that sent the request
+     * @param server the side that received the request
+     * @param messages the messages in order, including retransmissions
      */
     public record Handshake(InetAddress client, InetAddress server, List<CmMessage> messages) {
 
@@ -104,7 +104,7 @@ public record WireReport(
             messages = List.copyOf(messages);
         }
 
-        /** Returns the types of the messages, each once, in the order of the first of each, such as {@code REQ REP RTU}. */
+        /** Returns the distinct message types in order of their first message, such as {@code REQ REP RTU}. */
         public String sequence() {
             return messages.stream()
                     .map(message -> message.type().name())
@@ -115,7 +115,7 @@ public record WireReport(
         /**
          * Returns the first message of a type.
          *
-         * @throws IllegalStateException if there was none
+         * @throws IllegalStateException if there is none
          */
         public CmMessage first(CmMessage.Type type) {
             return messages.stream()
@@ -130,8 +130,8 @@ public record WireReport(
      * A multicast group.
      *
      * @param address the group
-     * @param packets the packets to it
-     * @param members the hosts that reported that they want them
+     * @param packets the number of packets to it
+     * @param members the hosts that reported membership
      */
     public record Group(InetAddress address, long packets, List<InetAddress> members) {
 
@@ -141,20 +141,20 @@ public record WireReport(
         }
     }
 
-    /** Tells whether nothing was wrong in what was judged; also if that was nothing, see {@link #judged()}. */
+    /** Returns whether there are no violations; also true if nothing was judged, see {@link #judged()}. */
     public boolean isClean() {
         return violations.isEmpty();
     }
 
-    /** Returns how many request packets were sent again. */
+    /** Returns how many request packets are retransmissions. */
     public long retransmissions() {
         return flows.stream().mapToLong(Flow::retransmissions).sum();
     }
 
     /**
-     * Demands that nothing was wrong.
+     * Requires a report without violations.
      *
-     * @throws WireViolationError names each violation
+     * @throws WireViolationError if there are violations; it names each
      */
     public void requireClean() {
         if (!isClean()) {
@@ -167,7 +167,7 @@ public record WireReport(
         StringBuilder text = new StringBuilder();
         text.append("%d packets, %d violations, %d packets judged%n".formatted(packets, violations.size(), judged));
         if (judged == 0) {
-            text.append("nothing was judged: there is no RoCE packet that can be judged\n");
+            text.append("nothing was judged: the capture has no RoCE packet that can be judged\n");
         }
         lines(text, "violation", violations);
         lines(text, "observation", observations);
@@ -182,7 +182,7 @@ public record WireReport(
         }
         for (Flow flow : flows) {
             text.append(
-                    "%s→%s QP 0x%06x: %d request packets, %d of them again; %d of %d PSNs acknowledged by %d packets%s%s%n"
+                    "%s→%s QP 0x%06x: %d request packets, %d of them retransmitted; %d of %d PSNs acknowledged by %d packets%s%s%n"
                             .formatted(
                                     flow.source().getHostAddress(),
                                     flow.destination().getHostAddress(),
@@ -192,7 +192,7 @@ public record WireReport(
                                     flow.acknowledged(),
                                     flow.sent(),
                                     flow.responses(),
-                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " not seen",
+                                    flow.lost() == 0 ? "" : "; " + flow.lost() + " missing",
                                     flow.naks().isEmpty() ? "" : "; " + flow.naks()));
         }
         for (Handshake handshake : handshakes) {

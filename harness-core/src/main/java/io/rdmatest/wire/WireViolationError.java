@@ -3,7 +3,7 @@ package io.rdmatest.wire;
 import io.rdmatest.Cause;
 import java.util.List;
 
-/** Packets on the wire break the rules. */
+/** Signals that packets on the wire break the rules of the specification. */
 public final class WireViolationError extends AssertionError implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;

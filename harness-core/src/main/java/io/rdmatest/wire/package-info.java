@@ -1,9 +1,9 @@
 /**
- * What is on the wire: captures the packets of a software RDMA device, decodes RoCEv2 with its management datagrams and the
- * reports of multicast members, and judges whether they keep the rules.
+ * Captures the packets of a software RDMA device, decodes RoCE with its management datagrams and multicast membership
+ * reports, and judges them by the specification.
  *
- * <p>A capture is a pcap file, which wireshark and tshark read, too. Sections named here are those of the InfiniBand
- * Architecture Specification, volume 1, and of its annex A17 for RoCEv2.
+ * <p>A capture is a pcap file for wireshark and tshark, too. Section numbers refer to the InfiniBand Architecture
+ * Specification, volume 1, and its annex A17 for RoCEv2.
  */
 @NullMarked
 package io.rdmatest.wire;

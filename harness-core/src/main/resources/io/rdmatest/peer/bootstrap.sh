@@ -2,9 +2,9 @@
 # find-java.sh, which comes before it, sets variables (SC2154).
 # shellcheck disable=SC2154
 #
-# Starts the agent on a node. A shell reads this from the standard input that the agent then takes over. What stands between
-# at signs is put in by whoever sends it. The launching side sends nothing more until it is asked to, or the agent says
-# hello: a shell that reads ahead takes nothing away.
+# Starts the agent on a node. A shell reads this from the standard input that the agent then takes over. The launching side
+# replaces the names between at signs. It sends nothing more until the script asks for the jar, or the agent sends its
+# hello: so a shell that reads ahead loses nothing.
 start_the_agent() {
     fail() {
         status=$1
@@ -15,13 +15,13 @@ start_the_agent() {
     umask 077
     find_java @NAMED@
     if [ -z "$java" ]; then
-        [ -n "$seen" ] || fail @NO_JAVA@ "there is no java at $looked: install a JDK @VERSION@ or later, or name one by RDMATEST_JAVA or the node's key java"
-        fail @OLD_JAVA@ "a java of version @VERSION@ or later is needed, seen:$seen; install one, or name it by RDMATEST_JAVA or the node's key java"
+        [ -n "$seen" ] || fail @NO_JAVA@ "no java at $looked: install a JDK @VERSION@ or later, or name one by RDMATEST_JAVA or the node's key java"
+        fail @OLD_JAVA@ "java @VERSION@ or later is needed, found:$seen; install one, or name it by RDMATEST_JAVA or the node's key java"
     fi
     jar=@JAR@ folder=''
     if [ ! -r "$jar" ] || [ "$(sha256sum <"$jar" 2>/dev/null)" != '@SHA256@  -' ]; then
         folder=$(mktemp -d "${TMPDIR:-/tmp}/rdmatest-agent.XXXXXXXXXX" </dev/null) ||
-            fail @NO_SPACE@ "no folder can be made in ${TMPDIR:-/tmp}: set TMPDIR to one that takes @LENGTH@ bytes"
+            fail @NO_SPACE@ "can't make a folder in ${TMPDIR:-/tmp}: set TMPDIR to a folder with room for @LENGTH@ bytes"
         trap 'rm -rf "$folder"' EXIT
         trap 'exit 129' HUP
         trap 'exit 130' INT
@@ -30,9 +30,9 @@ start_the_agent() {
         echo '@SEND@'
         head -c @LENGTH@ >"$jar"
         [ "$(wc -c <"$jar")" -eq @LENGTH@ ] ||
-            fail @NO_SPACE@ "$folder did not take the agent's @LENGTH@ bytes: make room, or set TMPDIR to another folder"
+            fail @NO_SPACE@ "no room in $folder for the agent's @LENGTH@ bytes: make room, or set TMPDIR to another folder"
     fi
-    # The JVM keeps the jar open and removes the folder first of all: nothing is left, however it ends.
+    # The JVM keeps the jar open and removes the folder at its start, so nothing is left behind.
     # In an emulated machine (RDMA_NODE) the second compiler costs more than it saves.
     exec "$java" ${RDMA_NODE:+-XX:TieredStopAtLevel=1} -XX:+UseSerialGC -Xshare:auto -XX:+DisplayVMOutputToStderr -Xlog:disable -Xlog:all=warning:stderr \
         "-Drdmatest.agent.folder=$folder" -jar "$jar"

@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# What comes after it reads the variables (SC2034).
+# The script that follows reads the variables (SC2034).
 # shellcheck disable=SC2034
 #
-# Sets java to the path of the first java that is new enough: of the one that is named, else of RDMATEST_JAVA, else of those in
-# the usual places; to nothing if there is none. Then looked says where, and seen what was there instead. What stands between
-# at signs is put in by whoever sends it; no command reads the standard input, which may be this text.
+# Sets java to the path of the first java that is new enough: the named one, else RDMATEST_JAVA, else those in the usual
+# places; to an empty text if there is none. Then looked lists the places, and seen the javas that are too old. The launching
+# side replaces the names between at signs. No command reads the standard input, which may be this text.
 find_java() {
     java='' seen=''
-    # Whoever chooses one means that one.
+    # No search if one is chosen.
     if [ -n "$1" ]; then
         set -- "$(command -v "$1" || printf %s "$1")"
     elif [ -n "${RDMATEST_JAVA-}" ]; then

@@ -27,7 +27,7 @@ class NumaTests {
     void namesTheNodesThatAreThere() {
         assertThatExceptionOfType(RdmaException.class)
                 .isThrownBy(() -> Numa.check(4711))
-                .withMessageMatching("(?s).*NUMA node 4711.*(allowed: 0|leave the node open).*");
+                .withMessageMatching("(?s).*NUMA node 4711.*(allowed: 0|choose no node).*");
     }
 
     @Test

@@ -234,7 +234,7 @@ class BootstrapTests {
             });
 
             assertThat(loss)
-                    .hasMessageContaining("there is no java on the node")
+                    .hasMessageContaining("the node has no java")
                     .hasMessageContaining("no java at " + java + ": install");
         }
     }
@@ -243,7 +243,7 @@ class BootstrapTests {
     void aVariableWithoutAProperNameIsRefused() {
         assertThatThrownBy(() -> launch("java", Map.of("A B", "c")))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("'A B' is no name of a variable");
+                .hasMessageContaining("'A B' is not a valid variable name");
     }
 
     private static Path ownJava() {
@@ -261,7 +261,7 @@ class BootstrapTests {
 
         assertThat(loss.reason()).isEqualTo(Reason.ENDED);
         assertThat(loss)
-                .hasMessageContaining("there is no java on the node")
+                .hasMessageContaining("the node has no java")
                 .hasMessageContaining("no java at /nowhere/java: install a JDK 25 or later");
     }
 
@@ -288,7 +288,7 @@ class BootstrapTests {
 
         assertThat(loss)
                 .hasMessageContaining("no space for the agent's jar")
-                .hasMessageContaining("no folder can be made in " + folder.resolve("missing"));
+                .hasMessageContaining("can't make a folder in " + folder.resolve("missing"));
     }
 
     @Test

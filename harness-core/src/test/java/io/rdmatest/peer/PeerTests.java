@@ -355,7 +355,7 @@ class PeerTests {
         PeerLostException loss = lost(() -> shell("echo 'Welcome {\"type\":\"hello\",\"vers'; exec sleep 60"));
 
         assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
-        assertThat(loss).hasMessageContaining("said a hello that can't be read: \"{\"type\":\"hello\",\"vers\"");
+        assertThat(loss).hasMessageContaining("sent a hello that can't be parsed: \"{\"type\":\"hello\",\"vers\"");
         assertThat(loss.log()).contains("Welcome ");
         nothingIsLeft();
     }
@@ -376,7 +376,7 @@ class PeerTests {
         PeerLostException loss = lost(() -> shell("yes | tr -d '\\n'"));
 
         assertThat(loss.reason()).isEqualTo(Reason.GARBAGE);
-        assertThat(loss).hasMessageContaining("characters and never hello, which began with \"yyyy");
+        assertThat(loss).hasMessageContaining("characters but no hello; they begin with \"yyyy");
         nothingIsLeft();
     }
 
@@ -448,7 +448,7 @@ class PeerTests {
 
             PeerLostException loss = lost(role);
             assertThat(loss.reason()).isEqualTo(Reason.SILENT);
-            assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("has said nothing for");
+            assertThat(loss).hasMessageContaining("node " + node).hasMessageContaining("has sent nothing for");
         }
         awaitEnd(pid);
         nothingIsLeft();

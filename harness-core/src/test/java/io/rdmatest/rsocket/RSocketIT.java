@@ -274,7 +274,7 @@ class RSocketIT {
                             RdmaException.class, e -> assertThat(e.errnoName()).isEqualTo("ECONNREFUSED"))
                     .hasMessageContaining("rconnect(")
                     .hasMessageContaining(":7999")
-                    .hasMessageContaining("No listener answers");
+                    .hasMessageContaining("No listener at");
         }
     }
 

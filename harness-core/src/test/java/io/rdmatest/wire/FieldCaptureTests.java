@@ -194,7 +194,7 @@ class FieldCaptureTests {
         assertThat(report.observations())
                 .singleElement()
                 .asString()
-                .contains("the capture is not complete: the file ends within packet 3: its writer was killed");
+                .contains("the capture is not complete: the file ends inside packet 3: its writer was killed");
     }
 
     @Test
@@ -345,7 +345,7 @@ class FieldCaptureTests {
     void aWrongOrderIsOneInTheFirstVersionOfRoceToo() throws IOException {
         requireViolation(
                 judge(List.of(send(1).frameOfV1(), writeLast(2).frameOfV1())),
-                "goes on with a WRITE message that was not begun");
+                "continues a WRITE message that was not begun");
     }
 
     /** Captured on the host that sends, before its adapter computes them: zero, or what was there before. */
@@ -535,7 +535,7 @@ class FieldCaptureTests {
     @Test
     void aMessageThatGoesOnAsAnother() throws IOException {
         requireViolation(
-                judge(writeFirst(1), fromA(0x02, 2).payload(8)), "goes on with a SEND message that was not begun");
+                judge(writeFirst(1), fromA(0x02, 2).payload(8)), "continues a SEND message that was not begun");
     }
 
     @Test
@@ -553,7 +553,7 @@ class FieldCaptureTests {
     void anotherStartThanWasAgreedJustNow() throws IOException {
         List<Roce> packets = new ArrayList<>(connected(QP_A, QP_B, 7, 5));
         packets.add(send(6));
-        requireViolation(judge(packets.toArray(Roce[]::new)), "comes before the starting PSN of 7");
+        requireViolation(judge(packets.toArray(Roce[]::new)), "is before the agreed starting PSN of 7");
     }
 
     @Test
@@ -576,6 +576,6 @@ class FieldCaptureTests {
 
     @Test
     void anAnswerWithDataThatIsNegative() throws IOException {
-        requireViolation(judge(fromB(0x10, 3).aeth(0x62, 1).payload(8)), "is no acknowledgement, but has data");
+        requireViolation(judge(fromB(0x10, 3).aeth(0x62, 1).payload(8)), "has data, but is a negative acknowledgement");
     }
 }

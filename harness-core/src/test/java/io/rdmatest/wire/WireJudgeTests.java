@@ -167,7 +167,7 @@ class WireJudgeTests {
         assertThat(report.flows().getFirst().naks()).containsEntry("NAK: PSN sequence error", 1L);
         assertThat(report.observations())
                 .hasSize(2)
-                .anyMatch(each -> each.contains("2 of 4 request packets were sent again"));
+                .anyMatch(each -> each.contains("2 of 4 request packets were retransmitted"));
     }
 
     @Test
@@ -179,7 +179,7 @@ class WireJudgeTests {
         assertThat(report.observations())
                 .singleElement()
                 .asString()
-                .contains("1 times packets were passed over; 2 came later");
+                .contains("1 gaps in the packet sequence; 2 packets arrived late");
     }
 
     @Test
@@ -198,7 +198,7 @@ class WireJudgeTests {
         assertThat(report.violations()).isEmpty();
         assertThat(report.observations())
                 .anyMatch(each -> each.contains("not complete: a test"))
-                .anyMatch(each -> each.contains("never appeared"));
+                .anyMatch(each -> each.contains("is missing"));
     }
 
     @Test
@@ -224,14 +224,14 @@ class WireJudgeTests {
     void aGapThatStays() {
         requireViolation(
                 judge(connected(), send(PSN_A), send(PSN_A + 3), ack(PSN_A + 3)),
-                "PSN 16777215 and 1 more never appeared");
+                "PSN 16777215 and 1 more is missing");
     }
 
     @Test
     void anotherStartThanAgreed() {
         requireViolation(
                 judge(connected(), send(PSN_A - 1), send(PSN_A), ack(PSN_A)),
-                "PSN 16777213: comes before the starting PSN of 16777214");
+                "PSN 16777213: is before the agreed starting PSN of 16777214");
     }
 
     @Test
@@ -280,19 +280,19 @@ class WireJudgeTests {
     @Test
     void anAnswerToWhatWasNeverSent() {
         requireViolation(
-                judge(connected(), send(PSN_A), ack(PSN_A), ack(PSN_A + 1)), "answers a request that was never sent");
+                judge(connected(), send(PSN_A), ack(PSN_A), ack(PSN_A + 1)), "answers a request that was not sent");
     }
 
     @Test
     void anAnswerToWhatWasNeverSentOnAConnectionWithoutHandshake() {
-        requireViolation(judge(send(1), ack(1), ack(2)), "answers a request that was never sent");
+        requireViolation(judge(send(1), ack(1), ack(2)), "answers a request that was not sent");
     }
 
     @Test
     void aMessageThatGoesOnWithoutABegin() {
         requireViolation(
                 judge(connected(), fromA(0x02, PSN_A).payload(8), ack(PSN_A)),
-                "goes on with a SEND message that was not begun");
+                "continues a SEND message that was not begun");
     }
 
     @Test
@@ -303,7 +303,7 @@ class WireJudgeTests {
                         fromA(0x00, PSN_A).payload(1024),
                         fromA(0x08, PSN_A + 1).payload(8),
                         ack(PSN_A + 1)),
-                "goes on with a WRITE message that was not begun");
+                "continues a WRITE message that was not begun");
     }
 
     @Test
@@ -338,13 +338,13 @@ class WireJudgeTests {
                         fromA(0x0c, PSN_A).reth(0, 0, 2000),
                         fromB(0x10, PSN_A).aeth(ACK, 1).payload(1000),
                         fromB(0x0f, PSN_A + 1).aeth(ACK, 1).payload(1000)),
-                "goes on with the answer to a read that has had its last packet");
+                "continues the response to a read after its last packet");
     }
 
     @Test
     void aSyndromeWithoutAMeaning() {
         requireViolation(
-                judge(connected(), send(PSN_A), answer(PSN_A, 0x40), ack(PSN_A)), "has a syndrome without a meaning");
+                judge(connected(), send(PSN_A), answer(PSN_A, 0x40), ack(PSN_A)), "has a reserved syndrome");
     }
 
     @Test
@@ -376,17 +376,17 @@ class WireJudgeTests {
 
     @Test
     void aReplyToWhatWasNeverAsked() {
-        requireViolation(judge(reply(QP_B, 1)), "answers a request that was never sent");
+        requireViolation(judge(reply(QP_B, 1)), "answers a request that was not sent");
     }
 
     @Test
     void aConnectionThatIsNeverReady() {
-        requireViolation(judge(request(QP_A, 1), reply(QP_B, 1)), "was never said to be in use");
+        requireViolation(judge(request(QP_A, 1), reply(QP_B, 1)), "the reply was not confirmed (no RTU)");
     }
 
     @Test
     void aConnectionThatIsReadyBeforeTheReply() {
-        requireViolation(judge(request(QP_A, PSN_B), ready(), reply(QP_B, PSN_A), ready()), "comes before the reply");
+        requireViolation(judge(request(QP_A, PSN_B), ready(), reply(QP_B, PSN_A), ready()), "precedes the reply");
     }
 
     @Test
@@ -437,13 +437,13 @@ class WireJudgeTests {
         WireReport report = judge(toGroup());
 
         assertThat(report.violations()).isEmpty();
-        assertThat(report.observations()).singleElement().asString().contains("nobody reported to be a member");
+        assertThat(report.observations()).singleElement().asString().contains("no host reported membership");
     }
 
     @Test
     void aGroupWithoutMembersWhereTheyAreRequired() {
         judge.requireMembers();
-        requireViolation(judge(toGroup()), "nobody reported to be a member of the group 239.77.0.1");
+        requireViolation(judge(toGroup()), "no host reported membership of the group 239.77.0.1");
     }
 
     @Test
@@ -451,17 +451,17 @@ class WireJudgeTests {
         join();
         requireViolation(
                 judge(toGroup().mac(0x0100_5e4d_0002L)),
-                "goes to the Ethernet address 01:00:5e:4d:00:02; that of the group is");
+                "goes to the Ethernet address 01:00:5e:4d:00:02; the group's address is");
     }
 
     @Test
     void aGroupByAnotherQueuePair() {
         join();
-        requireViolation(judge(toGroup().qp(7)), "the queue pair of every group is 0xffffff");
+        requireViolation(judge(toGroup().qp(7)), "whose queue pair number must be 0xffffff");
     }
 
     @Test
     void oneHostByTheEthernetAddressOfAGroup() {
-        requireViolation(judge(connected(), send(PSN_A).mac(0x0100_5e4d_0001L), ack(PSN_A)), "but to one IP address");
+        requireViolation(judge(connected(), send(PSN_A).mac(0x0100_5e4d_0001L), ack(PSN_A)), "but to a unicast IP address");
     }
 }

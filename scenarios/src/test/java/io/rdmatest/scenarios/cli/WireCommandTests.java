@@ -109,7 +109,7 @@ class WireCommandTests {
     void aFileThatIsNoCapture() throws IOException {
         assertThat(wire(unreadable())).isEqualTo(2);
         assertThat(err.toString())
-                .contains("notes.txt is neither a pcap nor a pcapng file: it begins with 0x74686573")
+                .contains("notes.txt is not a pcap or pcapng file: it begins with 0x74686573")
                 .hasLineCount(1);
     }
 

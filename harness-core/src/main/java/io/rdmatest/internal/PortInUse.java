@@ -8,22 +8,22 @@ import java.net.NetworkInterface;
 import java.net.SocketException;
 import org.jspecify.annotations.Nullable;
 
-/** Tells a port that is taken from an address that is not there. */
-public final class TakenPort {
+/** Distinguishes a port in use from an address that no interface has. */
+public final class PortInUse {
 
-    private TakenPort() {}
+    private PortInUse() {}
 
     /**
-     * Explains a failure to bind. The kernel answers EADDRNOTAVAIL also for a port that is taken, where either of the two that
-     * want it is bound to any address.
+     * Corrects the errno of a failed bind. If one of two binders of a port uses the wildcard address, the kernel
+     * returns EADDRNOTAVAIL for a port in use.
      *
      * @param failure of rdma_bind_addr(3) or rbind
-     * @param address what was to be bound; null if it is none of IP
-     * @param operands of the call, as a person would name them
-     * @return EADDRINUSE if it was that; else the failure
+     * @param address the address to bind; null if it is not an IP address
+     * @param operands the operands of the call, readable for people
+     * @return EADDRINUSE if the port is in use; else the failure
      */
     public static RdmaException explain(RdmaException failure, @Nullable InetSocketAddress address, String operands) {
-        // Of port 0 it says that no port is left.
+        // With port 0, EADDRNOTAVAIL means that no port is free.
         if (failure.errno() != rdma_h.EADDRNOTAVAIL()
                 || address == null
                 || address.getPort() == 0
