@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.verbs.Mtu;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
@@ -28,7 +29,7 @@ public @interface ConnectionSpec {
     ConnectionMode[] mode() default {};
 
     /**
-     * Choose the path MTU, in the modes {@link ConnectionMode#RDMA_CM_EXTERNAL_QP} and {@link ConnectionMode#RAW_GID}.
+     * Choose the path MTU, in the modes {@link ConnectionMode#EXTERNAL_QP} and {@link ConnectionMode#RAW}.
      *
      * @return at most the port's active MTU; {@code UNKNOWN} for the path's
      */

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.fabric.FabricDevice;

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;

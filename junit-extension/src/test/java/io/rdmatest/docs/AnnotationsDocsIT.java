@@ -2,12 +2,12 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.junit.CompletionQueueSpec;
 import io.rdmatest.junit.ConnectedBy;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.DataPattern;
 import io.rdmatest.junit.DeviceTransport;
 import io.rdmatest.junit.ExclusiveDevice;
@@ -113,7 +113,7 @@ class AnnotationsDocsIT {
 
     // begin connected-by
     @RdmaTest
-    @ConnectedBy(ConnectionMode.RAW_GID)
+    @ConnectedBy(ConnectionMode.RAW)
     void withoutRdmaCm(QueuePair client, QueuePair server, Connection connection) {
         assertThat(connection.client().queuePair()).isSameAs(client);
         assertThat(connection.client().id()).isEmpty();

@@ -2,9 +2,9 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionModes;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.EachDevice;
@@ -64,7 +64,7 @@ class SourcesDocsIT {
     @RdmaParameterizedTest
     void eachMtu(@Mtus Mtu mtu, RdmaResources resources) {
         Connection connection = resources.connection(
-                ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID).mtu(mtu));
+                ConnectionOptions.defaults().mode(ConnectionMode.RAW).mtu(mtu));
         assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(mtu);
     }
     // end mtus
@@ -93,7 +93,7 @@ class SourcesDocsIT {
 
     // begin each-gid
     @RdmaParameterizedTest
-    @ConnectionModes(ConnectionMode.RAW_GID)
+    @ConnectionModes(ConnectionMode.RAW)
     void eachGid(@EachGid GidEntry gid, Connection connection) {
         assertThat(connection.client().queuePair().query().addressVector().gidIndex())
                 .isEqualTo(gid.index());

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
@@ -154,7 +155,7 @@ class DevicesIT {
         void gids(
                 @EachDevice FabricDevice device,
                 @EachGid GidEntry gid,
-                @ConnectionModes(ConnectionMode.RAW_GID) ConnectionMode mode,
+                @ConnectionModes(ConnectionMode.RAW) ConnectionMode mode,
                 Connection connection,
                 RdmaResources resources) {
             assertThat(connection.mode()).isEqualTo(mode);
@@ -423,7 +424,7 @@ class DevicesIT {
         @RdmaParameterizedTest
         void each(@Mtus Mtu mtu, RdmaResources resources) {
             Connection connection = resources.connection(
-                    ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID).mtu(mtu));
+                    ConnectionOptions.defaults().mode(ConnectionMode.RAW).mtu(mtu));
             assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(mtu);
             SEEN.add(mtu.toString());
         }
@@ -437,7 +438,7 @@ class DevicesIT {
         void none(@Mtus(Mtu.MTU_4096) Mtu mtu) {}
 
         @RdmaTest
-        @ConnectionSpec(mode = ConnectionMode.RAW_GID, mtu = Mtu.MTU_4096)
+        @ConnectionSpec(mode = ConnectionMode.RAW, mtu = Mtu.MTU_4096)
         void tooLarge(Connection connection) {}
     }
 

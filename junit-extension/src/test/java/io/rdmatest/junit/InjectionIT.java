@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.cm.CmId;
@@ -113,9 +114,9 @@ class InjectionIT {
         }
 
         @RdmaTest
-        @ConnectedBy(ConnectionMode.RAW_GID)
+        @ConnectedBy(ConnectionMode.RAW)
         void pair(QueuePair client, QueuePair server, Connection connection) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW_GID);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW);
             assertThat(connection.client().queuePair()).isSameAs(client);
             assertThat(connection.server().queuePair()).isSameAs(server);
             assertThat(client.state()).isEqualTo(QpState.RTS);
@@ -126,9 +127,9 @@ class InjectionIT {
         @ValueSource(ints = {1, 4096})
         void withParameter(
                 int size,
-                @ConnectedBy(ConnectionMode.RDMA_CM_EXTERNAL_QP) Connection connection,
+                @ConnectedBy(ConnectionMode.EXTERNAL_QP) Connection connection,
                 @Registered(size = "8KiB") MemoryRegion region) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RDMA_CM_EXTERNAL_QP);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
             exchange(connection, region, region, size);
         }
     }

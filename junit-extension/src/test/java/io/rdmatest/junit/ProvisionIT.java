@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.NativeResource;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
@@ -60,7 +61,7 @@ class ProvisionIT {
 
         @RdmaTest
         void externalMtu(
-                @ConnectionSpec(mode = ConnectionMode.RDMA_CM_EXTERNAL_QP, mtu = Mtu.MTU_512, ackTimeout = 17)
+                @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP, mtu = Mtu.MTU_512, ackTimeout = 17)
                         Connection connection) {
             QueuePairModification attributes = connection.client().queuePair().query();
             assertThat(attributes.pathMtu()).isEqualTo(Mtu.MTU_512);
@@ -69,12 +70,7 @@ class ProvisionIT {
         }
 
         @RdmaTest
-        @ConnectionSpec(
-                mode = ConnectionMode.RAW_GID,
-                mtu = Mtu.MTU_256,
-                retryCount = 3,
-                rnrRetryCount = 2,
-                ackTimeout = 9)
+        @ConnectionSpec(mode = ConnectionMode.RAW, mtu = Mtu.MTU_256, retryCount = 3, rnrRetryCount = 2, ackTimeout = 9)
         void rawMtu(QueuePair client, QueuePair server) {
             QueuePairModification attributes = client.query();
             assertThat(attributes.pathMtu()).isEqualTo(Mtu.MTU_256);

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryRegion;
@@ -60,7 +61,7 @@ class QualifiersTests {
         void mtuOfTheRoute(Connection connection) {}
 
         @RdmaTest
-        void twoModes(@ConnectionSpec(mode = {ConnectionMode.RDMA_CM, ConnectionMode.RAW_GID}) Connection connection) {}
+        void twoModes(@ConnectionSpec(mode = {ConnectionMode.RDMA_CM, ConnectionMode.RAW}) Connection connection) {}
 
         @RdmaTest
         void wrongSecond(MemoryRegion first, @Registered(size = "0") MemoryRegion second) {}
@@ -99,7 +100,7 @@ class QualifiersTests {
                 .hasMessageContaining("\"soon\" is no duration");
         assertThat(run.failure("mtuOfTheRoute"))
                 .hasMessageContaining("@ConnectionSpec(mtu)")
-                .hasMessageContaining("RDMA_CM_EXTERNAL_QP and RAW_GID");
+                .hasMessageContaining("EXTERNAL_QP and RAW");
         assertThat(run.failure("twoModes"))
                 .hasMessageContaining("@ConnectionSpec(mode)")
                 .hasMessageContaining("2 modes");

@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.verbs.QpType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -150,7 +151,7 @@ class SourcesTests {
 
         @ParameterizedTest
         @TransferSizes(from = "1B", to = "3B")
-        void one(long size, @ConnectionModes(ConnectionMode.RAW_GID) ConnectionMode mode) {
+        void one(long size, @ConnectionModes(ConnectionMode.RAW) ConnectionMode mode) {
             SEEN.add(size + " " + mode);
         }
     }
@@ -158,7 +159,7 @@ class SourcesTests {
     @Test
     void serveParameterizedTests() {
         assertThat(seen(JunitsOwnTestCase.class))
-                .containsExactlyInAnyOrder("8 RC", "8 UC", "16 RC", "16 UC", "1 RAW_GID", "2 RAW_GID", "3 RAW_GID");
+                .containsExactlyInAnyOrder("8 RC", "8 UC", "16 RC", "16 UC", "1 RAW", "2 RAW", "3 RAW");
     }
 
     @RdmaTest

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
  *
  * @ParameterizedTest
  * @EveryBringUp({"SEND, 64", "SEND, 4096"})
- * void sends(Operation operation, int size, BringUp bringUp, FabricDevice device) { … }
+ * void sends(Operation operation, int size, ConnectionMode bringUp, FabricDevice device) { … }
  * }</pre>
  */
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
@@ -29,5 +29,5 @@ public @interface EveryBringUp {
     String[] value();
 
     /** The ways, all unless given. */
-    BringUp[] by() default {BringUp.RDMA_CM, BringUp.EXTERNAL_QP, BringUp.RAW};
+    ConnectionMode[] by() default {ConnectionMode.RDMA_CM, ConnectionMode.EXTERNAL_QP, ConnectionMode.RAW};
 }

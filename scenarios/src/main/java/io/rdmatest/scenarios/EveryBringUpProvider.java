@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,7 +20,7 @@ final class EveryBringUpProvider extends AnnotationBasedArgumentsProvider<EveryB
                 .flatMap(row -> Arrays.stream(annotation.by()).map(way -> arguments(row, way)));
     }
 
-    private static Arguments arguments(String row, BringUp way) {
+    private static Arguments arguments(String row, ConnectionMode way) {
         List<Object> values = new ArrayList<>();
         Arrays.stream(row.split(",", -1)).map(String::strip).forEach(values::add);
         values.add(way);

@@ -2,13 +2,13 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.EachPair;
 import io.rdmatest.scenarios.EveryBringUp;
 import io.rdmatest.scenarios.OptionLines;
 import io.rdmatest.scenarios.Stage;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
@@ -41,9 +41,9 @@ class RolesDocsIT {
 
         @ParameterizedTest
         @EveryBringUp({"64", "4096"})
-        void arrives(int size, BringUp bringUp, FabricDevice device) {
+        void arrives(int size, ConnectionMode bringUp, FabricDevice device) {
             assertThat(size).isBetween(64, 4096);
-            assertThat(bringUp).isIn((Object[]) BringUp.values());
+            assertThat(bringUp).isIn((Object[]) ConnectionMode.values());
             assertThat(device.port()).isPositive();
         }
     }
