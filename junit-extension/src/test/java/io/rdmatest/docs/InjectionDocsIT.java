@@ -7,7 +7,6 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.OnDevice;
-import io.rdmatest.junit.OnNode;
 import io.rdmatest.junit.Provided;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Registered;
@@ -83,7 +82,7 @@ class InjectionDocsIT {
     @RequiresDevice(name = "rxe0")
     // begin on-node
     @RdmaTest
-    void ofANode(@OnNode("a") FabricDevice device) {
+    void ofANode(@OnDevice(node = "a") FabricDevice device) {
         assertThat(device.node().name()).isEqualTo("a");
     }
     // end on-node

@@ -100,7 +100,7 @@ class ProgrammaticIT {
         }
 
         @Test
-        @ConnectedBy(ConnectionMode.EXTERNAL_QP)
+        @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP)
         void annotationBeforeBuilder(Connection connection) {
             assertThat(connection.mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
             assertThat(RDMA.connection().mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);

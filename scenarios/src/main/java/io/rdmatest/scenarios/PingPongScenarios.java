@@ -24,7 +24,7 @@ public class PingPongScenarios {
     private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
-    @EveryBringUp({"23", "64", "4096", "65535"})
+    @RowsByMode({"23", "64", "4096", "65535"})
     void rping(int size, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).bringUp(bringUp);
         int count = iterations(size, bringUp, settings);
@@ -54,7 +54,7 @@ public class PingPongScenarios {
     }
 
     @ParameterizedTest(name = "{0}, {1} bytes, {2}")
-    @EveryBringUp({
+    @RowsByMode({
         "SEND, 64",
         "SEND, 4096",
         "SEND, 65536",
@@ -79,7 +79,7 @@ public class PingPongScenarios {
     }
 
     @ParameterizedTest(name = "{0} inline, {1} bytes, {2}")
-    @EveryBringUp({"SEND, 1", "SEND, 64", "WRITE_WITH_IMMEDIATE, 64"})
+    @RowsByMode({"SEND, 1", "SEND, 64", "WRITE_WITH_IMMEDIATE, 64"})
     void inline(
             Operation operation,
             int size,
@@ -91,7 +91,7 @@ public class PingPongScenarios {
     }
 
     @ParameterizedTest(name = "{0} into a shared receive queue, {1}")
-    @EveryBringUp({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
+    @RowsByMode({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
     void sharedReceiveQueue(
             Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).capability(DeviceCapability.SHARED_RECEIVE_QUEUES);
@@ -99,7 +99,7 @@ public class PingPongScenarios {
     }
 
     @ParameterizedTest(name = "{0} driven by completion events, {1}")
-    @EveryBringUp({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
+    @RowsByMode({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
     void completionEvents(
             Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(plan(operation, 1024, bringUp, settings).withEvents(), stage, report);

@@ -1,7 +1,9 @@
 package io.rdmatest.scenarios.bench;
 
-import io.rdmatest.junit.QueuePairSpec;
+import io.rdmatest.junit.QueuePairOptions;
+import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTest;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
@@ -27,7 +29,8 @@ final class ManyTests {
 
         @ParameterizedTest
         @MethodSource("numbers")
-        void itsQueuePairIsItsOwn(long number, @QueuePairSpec QueuePair queuePair) {
+        void itsQueuePairIsItsOwn(long number, RdmaResources resources) {
+            QueuePair queuePair = resources.queuePair(QueuePairOptions.of(QpType.RC));
             if (queuePair.number() <= 0) {
                 throw new AssertionError("Test " + number + " has no queue pair but " + queuePair);
             }

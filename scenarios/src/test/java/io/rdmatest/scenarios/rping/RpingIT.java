@@ -14,7 +14,7 @@ import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.scenarios.OptionLines;
+import io.rdmatest.scenarios.EachOptionLine;
 import io.rdmatest.scenarios.engine.Addresses;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles;
@@ -79,7 +79,7 @@ class RpingIT {
     // ---- options ----
 
     @ParameterizedTest
-    @OptionLines({
+    @EachOptionLine({
         "-C 7",
         "-C 7 -V",
         "-C 3 -S 23 -V",

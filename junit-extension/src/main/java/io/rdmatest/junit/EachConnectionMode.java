@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Documented
 @Inherited
 @ArgumentsSource(SourceArgumentsProvider.class)
-public @interface ConnectionModes {
+public @interface EachConnectionMode {
 
     /**
      * List the ways.

@@ -10,14 +10,14 @@ import org.junit.jupiter.params.provider.AnnotationBasedArgumentsProvider;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
-/** Makes the arguments of {@link EveryBringUp}: row by row, each over every way. */
-final class EveryBringUpProvider extends AnnotationBasedArgumentsProvider<EveryBringUp> {
+/** Makes the arguments of {@link RowsByMode}: row by row, each over every way. */
+final class RowsByModeProvider extends AnnotationBasedArgumentsProvider<RowsByMode> {
 
     @Override
     protected Stream<? extends Arguments> provideArguments(
-            ParameterDeclarations parameters, ExtensionContext context, EveryBringUp annotation) {
+            ParameterDeclarations parameters, ExtensionContext context, RowsByMode annotation) {
         return Arrays.stream(annotation.value())
-                .flatMap(row -> Arrays.stream(annotation.by()).map(way -> arguments(row, way)));
+                .flatMap(row -> Arrays.stream(ConnectionMode.values()).map(way -> arguments(row, way)));
     }
 
     private static Arguments arguments(String row, ConnectionMode way) {
