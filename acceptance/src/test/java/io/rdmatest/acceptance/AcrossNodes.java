@@ -1,11 +1,11 @@
 package io.rdmatest.acceptance;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.node.NodeRoles;
@@ -92,9 +92,9 @@ final class AcrossNodes {
                         "raw, server on b, client on a",
                         NodeRoles.runPair(
                                 b,
-                                new RpingRoles.Server(options().by(BringUp.RAW)),
+                                new RpingRoles.Server(options().by(ConnectionMode.RAW)),
                                 a,
-                                new RpingRoles.Client(options().by(BringUp.RAW)),
+                                new RpingRoles.Client(options().by(ConnectionMode.RAW)),
                                 SCENARIO));
             }
         }

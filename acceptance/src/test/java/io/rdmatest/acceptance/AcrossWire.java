@@ -2,6 +2,7 @@ package io.rdmatest.acceptance;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -16,7 +17,6 @@ import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.scenarios.ScenarioSettings;
 import io.rdmatest.scenarios.Stage;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
@@ -95,7 +95,7 @@ final class AcrossWire {
             AcrossWire wire = new AcrossWire(here, there, Path.of(arguments[1]));
             wire.capture("pings", () -> wire.pings(20, options().withAddress(B)));
             wire.capture("six", () -> wire.pings(5, options().withAddress(B6)));
-            wire.capture("raw", () -> wire.pings(5, options().by(BringUp.RAW)));
+            wire.capture("raw", () -> wire.pings(5, options().by(ConnectionMode.RAW)));
             // Answers of three packets at an MTU of 4096.
             wire.capture("reads", () -> wire.reads(5, 10_000));
             wire.capture("datagrams", wire::datagrams);

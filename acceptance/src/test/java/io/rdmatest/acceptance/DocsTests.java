@@ -70,7 +70,7 @@ class DocsTests {
                 }
             }
         }
-        assertThat(names).contains("RdmaTest", "OptionLines");
+        assertThat(names).contains("RdmaTest", "EachOptionLine");
         assertThat(wrong).isEmpty();
         assertThat(pages("annotations")).isEqualTo(names);
     }

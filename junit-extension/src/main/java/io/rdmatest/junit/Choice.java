@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.GidEntry;
 import java.lang.annotation.Annotation;
@@ -20,7 +21,7 @@ import org.junit.platform.commons.support.AnnotationSupport;
  * What the sources of one invocation chose for the resources that are injected into it.
  *
  * @param device by {@link EachDevice} or {@link EachGid}; null for the device of the test
- * @param mode by {@link ConnectionModes}; null for that of the test
+ * @param mode by {@link EachConnectionMode}; null for that of the test
  */
 record Choice(@Nullable FabricDevice device, @Nullable ConnectionMode mode) {
 
@@ -123,7 +124,7 @@ record Choice(@Nullable FabricDevice device, @Nullable ConnectionMode mode) {
                 continue;
             }
             Object argument = info.getArguments().get(index);
-            if (argument instanceof ConnectionMode chosen && from(ConnectionModes.class, source, declaration)) {
+            if (argument instanceof ConnectionMode chosen && from(EachConnectionMode.class, source, declaration)) {
                 choice = choice.with(chosen);
             } else if (argument instanceof FabricDevice chosen
                     && (from(EachDevice.class, source, declaration) || from(EachGid.class, source, declaration))) {

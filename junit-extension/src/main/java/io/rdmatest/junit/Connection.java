@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -102,7 +103,7 @@ public final class Connection implements AutoCloseable {
         /**
          * Get the id that rdma_cm connected.
          *
-         * @return the id; empty for {@link ConnectionMode#RAW_GID}
+         * @return the id; empty for {@link ConnectionMode#RAW}
          */
         public Optional<CmId> id() {
             return Optional.ofNullable(id);
@@ -163,8 +164,8 @@ public final class Connection implements AutoCloseable {
         try {
             switch (options.mode()) {
                 case RDMA_CM -> connection.connectByCm(device, options, false);
-                case RDMA_CM_EXTERNAL_QP -> connection.connectByCm(device, options, true);
-                case RAW_GID -> connection.connectRaw(device, options);
+                case EXTERNAL_QP -> connection.connectByCm(device, options, true);
+                case RAW -> connection.connectRaw(device, options);
             }
             return connection;
         } catch (Throwable e) {

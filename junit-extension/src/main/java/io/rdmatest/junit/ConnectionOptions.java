@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PortAttributes;
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** What a {@link Connection} is like. Immutable; begin with {@link #defaults()} and change what matters. */
 public final class ConnectionOptions {
 
-    /** The device's own ACK timeout: that of the route for rdma_cm, 67 ms for {@link ConnectionMode#RAW_GID}. */
+    /** The device's own ACK timeout: that of the route for rdma_cm, 67 ms for {@link ConnectionMode#RAW}. */
     static final int USUAL_ACK_TIMEOUT = -1;
 
     private static final ConnectionOptions DEFAULTS = new ConnectionOptions();
@@ -189,7 +190,7 @@ public final class ConnectionOptions {
             throw new OutOfRange(
                     "mtu",
                     "is " + mtu
-                            + ", and can be chosen in the modes RDMA_CM_EXTERNAL_QP and RAW_GID: in the mode RDMA_CM the"
+                            + ", and can be chosen in the modes EXTERNAL_QP and RAW: in the mode RDMA_CM the"
                             + " library takes that of the route");
         }
     }

@@ -13,7 +13,8 @@ import java.lang.annotation.Target;
  * the run's device, the one that {@code rdma.device} and {@code rdma.fabric} select.
  *
  * <p>Two parameters on different devices get resources of those devices. A device that is not there, or has no active port,
- * fails the test: the message says which devices are there. Where a test is to be skipped instead, condition it with
+ * fails the test: the message says which devices are there. So does a node that the fabric does not have, or that another
+ * host is. Where a test is to be skipped instead, condition it with
  * {@link RequiresDevice @RequiresDevice}.
  */
 @Target({
@@ -33,7 +34,15 @@ public @interface OnDevice {
      * Name the device.
      *
      * @return its name, such as {@code rxe0} or {@code mlx5_0}, with the port if it matters, such as {@code mlx5_0/2};
-     *     {@code auto} for the first active one
+     *     {@code auto} for the first active one; empty with {@link #node()}
      */
-    String value();
+    String value() default "";
+
+    /**
+     * Name a node of the fabric instead, whose device is taken.
+     *
+     * @return the name that the fabric's file gives a node of this host, without {@code launch}: resources of another host
+     *     can't be handed to a test in this JVM; empty with {@link #value()}
+     */
+    String node() default "";
 }

@@ -1,7 +1,10 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
@@ -14,7 +17,6 @@ import java.lang.annotation.Annotation;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
 
@@ -22,6 +24,7 @@ import org.junit.jupiter.api.extension.ParameterResolutionException;
 final class Provision {
 
     private static final Set<Class<?>> TYPES = Set.of(
+            Fabric.class,
             FabricDevice.class,
             DeviceContext.class,
             ProtectionDomain.class,
@@ -35,6 +38,9 @@ final class Provision {
             Connection.class,
             RdmaResources.class);
 
+    /** What a queue holds that is asked for without its size. */
+    private static final int USUAL_ENTRIES = 64;
+
     /** What is built on a protection domain. */
     private static final Set<Class<?>> IN_DOMAIN = Set.of(
             ProtectionDomain.class, MemoryRegion.class, QueuePair.class, SharedReceiveQueue.class, Connection.class);
@@ -45,7 +51,7 @@ final class Provision {
     /** The connections of a life are numbered, so that a lifecycle method and the test can ask for the same. */
     private record Numbered(String device, ConnectionKind kind, int number) {}
 
-    private record ConnectionKind(ConnectionMode mode, Optional<ConnectionSpec> spec) {}
+    private record ConnectionKind(ConnectionMode mode, List<ConnectionSpec> specs) {}
 
     private record Checked(Object siblings) {}
 
@@ -86,6 +92,9 @@ final class Provision {
         if (type == RdmaResources.class) {
             return resources;
         }
+        if (type == Fabric.class) {
+            return resources.fabric();
+        }
         if (type == FabricDevice.class) {
             return resources.device();
         }
@@ -103,32 +112,22 @@ final class Provision {
         }
         Object key = key(device);
         if (type == CompletionQueue.class) {
-            Qualifiers.Queue queue = Qualifiers.completionQueue(site);
-            return at(CompletionQueueSpec.class, () -> resources.completionQueue(key, queue.entries(), queue.events()));
+            return resources.completionQueue(key, USUAL_ENTRIES, false);
         }
         if (type == MemoryRegion.class) {
             Qualifiers.Memory memory = Qualifiers.memory(site);
             return resources.memory(key, memory.size(), memory.placement(), memory.access());
         }
         if (type == CmId.class) {
-            return resources.id(key, Qualifiers.portSpace(site));
+            return resources.id(key, PortSpace.TCP);
         }
         if (type == SharedReceiveQueue.class) {
-            Qualifiers.Receives receives = Qualifiers.sharedReceiveQueue(site);
-            return at(
-                    SharedReceiveQueueSpec.class,
-                    () -> resources.sharedReceiveQueue(key, receives.maxWr(), receives.maxSge()));
+            return resources.sharedReceiveQueue(key, USUAL_ENTRIES, 1);
         }
         if (type == Connection.class) {
             return connection(resources, device, site.ordinal(this::isLikewiseConnected));
         }
-        return Qualifiers.isSide(site)
-                ? sideOfConnection(resources, device)
-                : at(QueuePairSpec.class, () -> resources.queuePair(key, Qualifiers.queuePair(site)));
-    }
-
-    private <T> T at(Class<? extends Annotation> annotation, Supplier<T> making) {
-        return Qualifiers.at(site, annotation, making);
+        return sideOfConnection(resources, device);
     }
 
     private Object key(RunDevice device) {
@@ -163,13 +162,15 @@ final class Provision {
         return wider && scoped.isEmpty() ? RdmaResources.life(widest, context) : life;
     }
 
-    /** Two queue pairs without further words are the client and the server of one connection. */
+    /** Two queue pairs are the client and the server of one connection, in this order. */
     private QueuePair sideOfConnection(RdmaResources resources, RunDevice device) {
-        List<Site> pair = site.siblings().stream().filter(Qualifiers::isSide).toList();
+        List<Site> pair = site.siblings().stream()
+                .filter(other -> other.type() == QueuePair.class)
+                .toList();
         if (pair.size() != 2) {
-            throw new ParameterResolutionException(site.where() + " is one of " + pair.size()
-                    + " QueuePair parameters without annotation: either ask for two, the client and the server of one"
-                    + " connection, or for an unconnected one with @QueuePairSpec");
+            throw new ParameterResolutionException(site.where() + " is one of " + pair.size() + " of the type QueuePair: ask"
+                    + " for two, the client and the server of one connection; for a queue pair that is not connected, ask"
+                    + " for RdmaResources and call queuePair(QueuePairOptions)");
         }
         if (!RunDevice.of(pair.getFirst(), context)
                 .name()
@@ -178,9 +179,7 @@ final class Provision {
                     pair.getFirst().where() + " and " + pair.getLast().name()
                             + " are the two sides of one connection, and can't be on different devices: annotate both alike");
         }
-        boolean swapped =
-                pair.getFirst().name().equals("server") && pair.getLast().name().equals("client");
-        boolean client = pair.getFirst().equals(site) != swapped;
+        boolean client = pair.getFirst().equals(site);
         Connection connection = connection(resources, device, 0);
         return (client ? connection.client() : connection.server()).queuePair();
     }
@@ -188,11 +187,16 @@ final class Provision {
     private Connection connection(RdmaResources resources, RunDevice device, int number) {
         ConnectionOptions options = Qualifiers.connection(site, context);
         Object key = new Numbered(device.name() + scoped.map(Scoped::name).orElse(""), kind(site), number);
-        return at(ConnectionSpec.class, () -> resources.connection(key, options));
+        try {
+            return resources.connection(key, options);
+        } catch (OutOfRange e) {
+            throw new ParameterResolutionException(
+                    "@ConnectionSpec(" + e.option() + ") on " + site.where() + " " + e.problem(), e);
+        }
     }
 
     private ConnectionKind kind(Site of) {
-        return new ConnectionKind(Qualifiers.connection(of, context).mode(), Qualifiers.spec(of, context));
+        return new ConnectionKind(Qualifiers.connection(of, context).mode(), Qualifiers.specs(of, context));
     }
 
     private boolean isLikewiseConnected(Site other) {

@@ -1,8 +1,7 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
-import io.rdmatest.cm.CmId;
-import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
@@ -10,6 +9,7 @@ import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.SharedReceiveQueue;
@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -51,24 +50,14 @@ final class Qualifiers {
     /** The annotations that mean something on some types only. */
     private static final Map<Class<? extends Annotation>, Set<Class<?>>> BELONGS_TO = Map.of(
             Registered.class, Set.of(MemoryRegion.class),
-            QueuePairSpec.class, Set.of(QueuePair.class),
-            CompletionQueueSpec.class, Set.of(CompletionQueue.class),
-            SharedReceiveQueueSpec.class, Set.of(SharedReceiveQueue.class),
-            OnPortSpace.class, Set.of(CmId.class),
-            ConnectedBy.class, Set.of(Connection.class, QueuePair.class),
             ConnectionSpec.class, Set.of(Connection.class, QueuePair.class),
-            OnDevice.class, ON_DEVICE,
-            OnNode.class, ON_DEVICE);
+            OnDevice.class, ON_DEVICE);
 
     private static final Set<Class<? extends Annotation>> ALL = Stream.concat(
                     BELONGS_TO.keySet().stream(), Stream.of(Scoped.class))
             .collect(Collectors.toUnmodifiableSet());
 
-    /** A shared receive queue, a completion queue: what their annotations say. */
-    record Queue(int entries, boolean events) {}
-
-    record Receives(int maxWr, int maxSge) {}
-
+    /** What {@link Registered @Registered} says. */
     record Memory(long size, MemoryPlacement placement, Access[] access) {}
 
     private Qualifiers() {}
@@ -88,19 +77,8 @@ final class Qualifiers {
                         + site.type().getSimpleName());
             }
         });
-        if (site.has(QueuePairSpec.class) && (site.has(ConnectionSpec.class) || site.has(ConnectedBy.class))) {
-            throw new ParameterResolutionException(
-                    "@QueuePairSpec on " + site.where() + " asks for a queue pair that is not"
-                            + " connected: @ConnectionSpec and @ConnectedBy do not go with it");
-        }
         if (site.type() == MemoryRegion.class) {
             Memory ignored = memory(site);
-        } else if (site.type() == CompletionQueue.class) {
-            Queue ignored = completionQueue(site);
-        } else if (site.type() == SharedReceiveQueue.class) {
-            Receives ignored = sharedReceiveQueue(site);
-        } else if (site.type() == QueuePair.class && site.has(QueuePairSpec.class)) {
-            QueuePairOptions ignored = queuePair(site);
         } else if (site.type() == Connection.class || site.type() == QueuePair.class) {
             ConnectionOptions ignored = connection(site, context);
         }
@@ -111,51 +89,6 @@ final class Qualifiers {
 
     private static String kind(Site site) {
         return site.executable().isPresent() ? "parameter" : "field";
-    }
-
-    /** Runs something whose complaints are about the members of an annotation at the site. */
-    static <T> T at(Site site, Class<? extends Annotation> annotation, Supplier<T> reading) {
-        try {
-            return reading.get();
-        } catch (OutOfRange e) {
-            throw new ParameterResolutionException(
-                    "@" + annotation.getSimpleName() + "(" + e.option() + ") on " + site.where() + " " + e.problem(),
-                    e);
-        }
-    }
-
-    static Queue completionQueue(Site site) {
-        return at(site, CompletionQueueSpec.class, () -> {
-            Optional<CompletionQueueSpec> spec = site.find(CompletionQueueSpec.class);
-            int entries = spec.map(CompletionQueueSpec::entries).orElse(64);
-            return new Queue(
-                    OutOfRange.check("entries", entries, 1, Integer.MAX_VALUE),
-                    spec.map(CompletionQueueSpec::events).orElse(false));
-        });
-    }
-
-    static Receives sharedReceiveQueue(Site site) {
-        return at(site, SharedReceiveQueueSpec.class, () -> {
-            Optional<SharedReceiveQueueSpec> spec = site.find(SharedReceiveQueueSpec.class);
-            int maxWr = spec.map(SharedReceiveQueueSpec::maxWr).orElse(64);
-            int maxSge = spec.map(SharedReceiveQueueSpec::maxSge).orElse(1);
-            return new Receives(
-                    OutOfRange.check("maxWr", maxWr, 1, Integer.MAX_VALUE),
-                    OutOfRange.check("maxSge", maxSge, 1, Integer.MAX_VALUE));
-        });
-    }
-
-    static QueuePairOptions queuePair(Site site) {
-        QueuePairSpec spec = site.find(QueuePairSpec.class).orElseThrow();
-        return at(
-                site,
-                QueuePairSpec.class,
-                () -> new QueuePairOptions(
-                        spec.type(), spec.maxSendWr(), spec.maxReceiveWr(), spec.maxSge(), spec.maxInline()));
-    }
-
-    static PortSpace portSpace(Site site) {
-        return site.find(OnPortSpace.class).map(OnPortSpace::value).orElse(PortSpace.TCP);
     }
 
     static Memory memory(Site site) {
@@ -195,9 +128,9 @@ final class Qualifiers {
         return connection(inner(site, context), context, site.where());
     }
 
-    /** Returns the annotation that describes the connection of a site. */
-    static Optional<ConnectionSpec> spec(Site site, ExtensionContext context) {
-        return nearest(inner(site, context), context, ConnectionSpec.class);
+    /** Returns the annotations that describe the connection of a site, the nearest first. */
+    static List<ConnectionSpec> specs(Site site, ExtensionContext context) {
+        return specs(inner(site, context), context);
     }
 
     /** What is nearer to a site than the test method. */
@@ -215,12 +148,10 @@ final class Qualifiers {
     /** The annotation of a pair may stand on either of the two. */
     private static List<Site> sides(Site site) {
         return site.type() == QueuePair.class
-                ? site.siblings().stream().filter(Qualifiers::isSide).toList()
+                ? site.siblings().stream()
+                        .filter(other -> other.type() == QueuePair.class)
+                        .toList()
                 : List.of(site);
-    }
-
-    static boolean isSide(Site site) {
-        return site.type() == QueuePair.class && !site.has(QueuePairSpec.class);
     }
 
     /** Returns what the connections of a test are like that asks for them while it runs. */
@@ -229,11 +160,12 @@ final class Qualifiers {
     }
 
     private static ConnectionOptions connection(List<AnnotatedElement> inner, ExtensionContext context, String where) {
-        Optional<ConnectionSpec> spec = nearest(inner, context, ConnectionSpec.class);
-        ConnectionOptions usual =
+        ConnectionOptions options =
                 Optional.ofNullable(Settings.of(context).connections()).orElse(ConnectionOptions.defaults());
         try {
-            ConnectionOptions options = spec.map(Qualifiers::options).orElse(usual);
+            for (ConnectionSpec spec : specs(inner, context).reversed()) {
+                options = refined(options, spec);
+            }
             ConnectionOptions complete = options.mode(mode(inner, context, options));
             complete.check();
             return complete;
@@ -245,58 +177,68 @@ final class Qualifiers {
         }
     }
 
-    private static ConnectionOptions options(ConnectionSpec spec) {
+    /** Changes what an annotation sets; the rest stays. */
+    private static ConnectionOptions refined(ConnectionOptions outer, ConnectionSpec spec) {
         if (spec.mode().length > 1) {
             throw new OutOfRange("mode", "names " + spec.mode().length + " modes, and a connection has one");
         }
-        ConnectionOptions options = ConnectionOptions.defaults()
-                .mtu(spec.mtu())
-                .depth(spec.maxSendWr(), spec.maxReceiveWr())
-                .maxSge(spec.maxSge())
-                .maxInline(spec.maxInline())
-                .events(spec.events())
-                .retries(spec.retryCount(), spec.rnrRetryCount())
-                .timeout(Quantity.duration(spec.timeout()));
-        return spec.ackTimeout() == ConnectionOptions.USUAL_ACK_TIMEOUT
-                ? options
-                : options.ackTimeout(spec.ackTimeout());
+        ConnectionOptions options = outer.depth(
+                        set(spec.maxSendWr()).orElse(outer.maxSendWr()),
+                        set(spec.maxReceiveWr()).orElse(outer.maxReceiveWr()))
+                .maxSge(set(spec.maxSge()).orElse(outer.maxSge()))
+                .maxInline(set(spec.maxInline()).orElse(outer.maxInline()))
+                .events(spec.events() || outer.events())
+                .retries(
+                        set(spec.retryCount()).orElse(outer.retryCount()),
+                        set(spec.rnrRetryCount()).orElse(outer.rnrRetryCount()));
+        if (spec.mtu() != Mtu.UNKNOWN) {
+            options = options.mtu(spec.mtu());
+        }
+        if (spec.ackTimeout() != ConnectionSpec.UNSET) {
+            options = options.ackTimeout(spec.ackTimeout());
+        }
+        return spec.timeout().isEmpty() ? options : options.timeout(Quantity.duration(spec.timeout()));
     }
 
-    /** The nearest of both annotations that names a mode; what a source chose is nearer than the method's annotations. */
+    private static OptionalInt set(int member) {
+        return member == ConnectionSpec.UNSET ? OptionalInt.empty() : OptionalInt.of(member);
+    }
+
+    /** The nearest annotation that names a mode; what a source chose is nearer than the method's annotations. */
     private static ConnectionMode mode(
             List<AnnotatedElement> inner, ExtensionContext context, ConnectionOptions otherwise) {
-        Optional<ConnectionMode> found =
-                inner.stream().flatMap(e -> modeOn(e).stream()).findFirst();
-        if (found.isEmpty()) {
-            found = Optional.ofNullable(Choice.of(context).mode());
-        }
-        return found.or(() -> surrounding(context, Qualifiers::modeOn)).orElse(otherwise.mode());
+        return inner.stream()
+                .flatMap(element -> modeOn(element).stream())
+                .findFirst()
+                .or(() -> Optional.ofNullable(Choice.of(context).mode()))
+                .or(() -> surrounding(context).stream()
+                        .flatMap(element -> modeOn(element).stream())
+                        .findFirst())
+                .orElse(otherwise.mode());
     }
 
     private static Optional<ConnectionMode> modeOn(AnnotatedElement element) {
-        return AnnotationSupport.findAnnotation(element, ConnectedBy.class)
-                .map(ConnectedBy::value)
-                .or(() -> AnnotationSupport.findAnnotation(element, ConnectionSpec.class)
-                        .filter(spec -> spec.mode().length > 0)
-                        .map(spec -> spec.mode()[0]));
+        return AnnotationSupport.findAnnotation(element, ConnectionSpec.class)
+                .filter(spec -> spec.mode().length > 0)
+                .map(spec -> spec.mode()[0]);
     }
 
-    private static <A extends Annotation> Optional<A> nearest(
-            List<AnnotatedElement> inner, ExtensionContext context, Class<A> annotation) {
-        return inner.stream()
-                .flatMap(e -> AnnotationSupport.findAnnotation(e, annotation).stream())
-                .findFirst()
-                .or(() -> surrounding(context, e -> AnnotationSupport.findAnnotation(e, annotation)));
+    private static List<ConnectionSpec> specs(List<AnnotatedElement> inner, ExtensionContext context) {
+        return Stream.concat(inner.stream(), surrounding(context).stream())
+                .distinct()
+                .flatMap(element -> AnnotationSupport.findAnnotation(element, ConnectionSpec.class).stream())
+                .toList();
     }
 
-    private static <T> Optional<T> surrounding(ExtensionContext context, Function<AnnotatedElement, Optional<T>> look) {
-        Optional<T> found = Optional.empty();
+    /** The test method, its class and the enclosing ones, as far as the context is inside of them. */
+    private static List<AnnotatedElement> surrounding(ExtensionContext context) {
+        List<AnnotatedElement> elements = new ArrayList<>();
         for (Optional<ExtensionContext> current = Optional.of(context);
-                found.isEmpty() && current.isPresent();
+                current.isPresent();
                 current = current.get().getParent()) {
-            found = current.get().getElement().flatMap(look);
+            current.get().getElement().ifPresent(elements::add);
         }
-        return found;
+        return elements;
     }
 
     /** Refuses fields that have qualifiers and are not filled. */

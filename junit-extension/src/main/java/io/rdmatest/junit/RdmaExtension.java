@@ -476,7 +476,7 @@ public final class RdmaExtension
     /**
      * Take resources from a node's device: {@link RdmaResources#onNode(String)}.
      *
-     * @param name what {@link OnNode#value()} says; never null
+     * @param name what {@link OnDevice#node()} says; never null
      * @return the resources; never null
      */
     public RdmaResources onNode(String name) {
@@ -625,7 +625,7 @@ public final class RdmaExtension
         }
 
         /**
-         * Run on the device of a node, as {@link OnNode @OnNode} does.
+         * Run on the device of a node, as {@link OnDevice#node()} does.
          *
          * @param name the node; not blank
          * @return this builder

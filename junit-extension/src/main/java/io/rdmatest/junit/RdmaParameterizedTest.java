@@ -16,18 +16,18 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * Declare a test that runs on an RDMA device once for each combination of the values of its sources.
  *
  * <p>{@link RdmaTest @RdmaTest} declares a single test, so a method has the one or the other. Sources are
- * {@link TransferSizes @TransferSizes}, {@link Mtus @Mtus}, {@link QpTypes @QpTypes},
- * {@link ConnectionModes @ConnectionModes}, {@link EachDevice @EachDevice} and {@link EachGid @EachGid}. One that stands on a
+ * {@link EachSize @EachSize}, {@link EachMtu @EachMtu}, {@link EachQpType @EachQpType},
+ * {@link EachConnectionMode @EachConnectionMode}, {@link EachDevice @EachDevice} and {@link EachGid @EachGid}. One that stands on a
  * parameter serves this parameter. One that stands on the method serves the first parameter of a fitting type; parameters
  * may be in any order:
  *
  * {@snippet :
  * @RdmaParameterizedTest
- * @TransferSizes(from = "64B", to = "4MiB")
+ * @EachSize(from = "64B", to = "4MiB")
  * void fetchAndAdd(QueuePair client, QueuePair server, long size) { }
  *
  * @RdmaParameterizedTest
- * void creates(@QpTypes QpType type, @Mtus Mtu mtu, RdmaResources resources) { }
+ * void creates(@EachQpType QpType type, @EachMtu Mtu mtu, RdmaResources resources) { }
  * }
  *
  * <p>JUnit's own sources ({@code @ValueSource}, {@code @EnumSource}, {@code @CsvSource}, {@code @MethodSource}, and any other

@@ -52,7 +52,7 @@ final class RdmaParameterizedTestExtension implements TestTemplateInvocationCont
         if (rows.isEmpty() && product.served() == 0 && ofMethod.isEmpty()) {
             throw new ExtensionConfigurationException(
                     "@RdmaParameterizedTest on " + name + " has no source: put one on a"
-                            + " parameter or on the method, such as @TransferSizes, or write @RdmaTest for a single test");
+                            + " parameter or on the method, such as @EachSize, or write @RdmaTest for a single test");
         }
         if (rows.isEmpty()) {
             rows = List.<@Nullable Object[]>of(new Object[0]);

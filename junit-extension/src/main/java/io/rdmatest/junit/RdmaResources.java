@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
@@ -33,9 +34,6 @@ public final class RdmaResources {
 
     /** The one of its type that a life has on a device. */
     private record Common(Class<?> type, String device) {}
-
-    /** A completion queue that comes with another object. */
-    private record Part(Object of, String name) {}
 
     private final ExtensionContext context;
     private final RunDevice device;
@@ -70,7 +68,7 @@ public final class RdmaResources {
     /**
      * Take resources from the device of a node of the fabric.
      *
-     * @param name what {@link OnNode#value()} says; never null
+     * @param name what {@link OnDevice#node()} says; never null
      * @return resources of the same scope; never null
      */
     public RdmaResources onNode(String name) {
@@ -121,6 +119,15 @@ public final class RdmaResources {
      */
     public FabricDevice device() {
         return device.require();
+    }
+
+    /**
+     * Get the fabric that the test runs on, with its nodes, promises and thresholds.
+     *
+     * @return the fabric; never null
+     */
+    public Fabric fabric() {
+        return device.fabric();
     }
 
     /**
@@ -184,31 +191,21 @@ public final class RdmaResources {
      * @return the queue pair; never null
      */
     public QueuePair queuePair(QueuePairOptions options) {
-        return queuePair(null, options);
-    }
-
-    QueuePair queuePair(@Nullable Object key, QueuePairOptions options) {
         options.check(device.attributes(), device.name());
-        return provide(
-                key,
-                QueuePair.class,
-                () -> protectionDomain()
-                        .createQueuePair(QueuePairAttributes.builder(options.type())
-                                .sendQueue(part(key, "send", options.maxSendWr()))
-                                .receiveQueue(part(key, "receive", options.maxReceiveWr()))
-                                .maxSendWr(options.maxSendWr())
-                                .maxReceiveWr(options.maxReceiveWr())
-                                .maxSendSge(options.maxSge())
-                                .maxReceiveSge(options.maxSge())
-                                .maxInline(options.maxInline())
-                                .build()));
+        return life.provide(() -> protectionDomain()
+                .createQueuePair(QueuePairAttributes.builder(options.type())
+                        .sendQueue(ofOwn(options.maxSendWr()))
+                        .receiveQueue(ofOwn(options.maxReceiveWr()))
+                        .maxSendWr(options.maxSendWr())
+                        .maxReceiveWr(options.maxReceiveWr())
+                        .maxSendSge(options.maxSge())
+                        .maxReceiveSge(options.maxSge())
+                        .maxInline(options.maxInline())
+                        .build()));
     }
 
-    private CompletionQueue part(@Nullable Object key, String name, int entries) {
-        return provide(
-                key == null ? null : new Part(key, name),
-                CompletionQueue.class,
-                () -> device.context().createCompletionQueue(entries));
+    private CompletionQueue ofOwn(int entries) {
+        return life.provide(() -> device.context().createCompletionQueue(entries));
     }
 
     /**

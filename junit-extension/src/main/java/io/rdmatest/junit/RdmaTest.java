@@ -33,7 +33,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  *     void arrivesInSize(int size, Connection connection) { }
  *
  *     @RdmaParameterizedTest
- *     @TransferSizes(from = "64B", to = "4MiB")
+ *     @EachSize(from = "64B", to = "4MiB")
  *     void arrivesInAnySize(Connection connection, long size) { }
  * }
  * }

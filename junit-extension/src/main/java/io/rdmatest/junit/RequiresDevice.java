@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;
 import java.lang.annotation.Documented;
@@ -11,15 +12,12 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Run a test, or the tests of a class, only on a device with certain properties; elsewhere they are skipped with a reason
- * that begins with {@code unsupported by the device} or, where another device was asked for by name or driver,
- * {@code not selected}.
+ * Run a test, or the tests of a class, only on a device and port with certain properties; elsewhere they are skipped with a
+ * reason that begins with {@code unsupported by the device} and names the attribute that shows it or, where another device
+ * was asked for by name or driver, with {@code not selected}.
  *
  * <p>All that is said must hold, also where several annotations say it, on the test, its class, or annotations on these.
  * Having no device at all is no reason to skip: it fails the test. So does lacking what the fabric file promises.
- *
- * <p>For what else a device can do there is {@link RequiresCapability @RequiresCapability}; for its port,
- * {@link RequiresPort @RequiresPort}.
  */
 @Target({ElementType.TYPE, ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
@@ -64,30 +62,58 @@ public @interface RequiresDevice {
     GidType[] gidType() default {};
 
     /**
-     * Demand atomic operations.
+     * List the capabilities.
      *
-     * @return whether the device must have them
+     * @return what the device must be able to do; empty for nothing in particular
      */
-    boolean atomics() default false;
+    DeviceCapability[] capabilities() default {};
 
     /**
-     * Demand shared receive queues.
+     * Demand a rate.
      *
-     * @return whether the device must have them
+     * @return the least rate of the port in Gb/s, width times the nominal speed of a lane; 0 for any
      */
-    boolean sharedReceiveQueues() default false;
-
-    /**
-     * Demand multicast.
-     *
-     * @return whether the device must be able to attach queue pairs to multicast groups
-     */
-    boolean multicast() default false;
+    double minRate() default 0;
 
     /**
      * Demand a path MTU.
      *
-     * @return the least active MTU in bytes: 256, 512, 1024, 2048 or 4096; 0 for any
+     * @return the least active MTU of the port in bytes: 256, 512, 1024, 2048 or 4096; 0 for any
      */
     int minMtu() default 0;
+
+    /**
+     * Demand several ports.
+     *
+     * @return the least number of ports of the device, 0 … 255
+     */
+    int minPorts() default 0;
+
+    /**
+     * Demand inline data. No attribute tells it, so it is tried out once per run.
+     *
+     * @return the least number of bytes that a reliable connection can send inline, 0 … 65536
+     */
+    int minInline() default 0;
+
+    /**
+     * Demand scatter/gather.
+     *
+     * @return the least number of elements of a work request (max_sge), from 0
+     */
+    int minSge() default 0;
+
+    /**
+     * Demand deep queues.
+     *
+     * @return the least number of outstanding work requests on a queue (max_qp_wr), from 0
+     */
+    int minQueueDepth() default 0;
+
+    /**
+     * Demand outstanding reads and atomics, in both directions.
+     *
+     * @return the least number of them (max_qp_rd_atom, max_qp_init_rd_atom), from 0
+     */
+    int minReadAtomic() default 0;
 }

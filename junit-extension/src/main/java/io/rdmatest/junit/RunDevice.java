@@ -275,10 +275,12 @@ final class RunDevice {
         return new Opened(run.provide(new Own(name()), DeviceContext.class, required::open));
     }
 
-    /** Returns the fabric that the device is of. */
+    /** Returns the fabric that the device is of, also where it has no such device. */
     Fabric fabric() {
-        FabricDevice ignored = require();
-        return Objects.requireNonNull(fabric);
+        if (fabric != null) {
+            return fabric;
+        }
+        throw Objects.requireNonNull(failure);
     }
 
     String name() {

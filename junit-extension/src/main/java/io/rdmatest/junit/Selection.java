@@ -26,15 +26,14 @@ record Selection(Kind kind, String name) {
 
     /** Returns what the annotations of exactly this element say. */
     static Optional<Selection> on(AnnotatedElement element) {
-        Optional<Selection> device =
-                AnnotationSupport.findAnnotation(element, OnDevice.class).map(a -> device(a.value()));
-        Optional<Selection> node =
-                AnnotationSupport.findAnnotation(element, OnNode.class).map(a -> node(a.value()));
-        if (device.isPresent() && node.isPresent()) {
-            throw new ExtensionConfigurationException(
-                    "@OnDevice and @OnNode on " + element + ": one place has one of the two");
-        }
-        return device.or(() -> node);
+        return AnnotationSupport.findAnnotation(element, OnDevice.class).map(on -> {
+            if (on.value().isBlank() == on.node().isBlank()) {
+                throw new ExtensionConfigurationException("@OnDevice on " + element + " names "
+                        + (on.node().isBlank() ? "neither a device nor a node" : "both a device and a node")
+                        + ": give one of the two");
+            }
+            return on.node().isBlank() ? device(on.value()) : node(on.node());
+        });
     }
 
     /** Names the annotation for messages. */
@@ -43,7 +42,7 @@ record Selection(Kind kind, String name) {
         return switch (kind) {
             case RUN -> "the run's device";
             case DEVICE -> "@OnDevice(\"" + name + "\")";
-            case NODE -> "@OnNode(\"" + name + "\")";
+            case NODE -> "@OnDevice(node = \"" + name + "\")";
         };
     }
 }

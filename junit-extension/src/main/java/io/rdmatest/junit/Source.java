@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;
@@ -37,10 +38,10 @@ record Source(Annotation annotation, String where) {
         Map<Class<? extends Annotation>, Set<Class<?>>> types = new LinkedHashMap<>();
         types.put(EachDevice.class, Set.of(FabricDevice.class));
         types.put(EachGid.class, Set.of(GidEntry.class, FabricDevice.class));
-        types.put(Mtus.class, Set.of(Mtu.class, int.class, Integer.class));
-        types.put(ConnectionModes.class, Set.of(ConnectionMode.class));
-        types.put(QpTypes.class, Set.of(QpType.class));
-        types.put(TransferSizes.class, Set.of(long.class, Long.class, int.class, Integer.class));
+        types.put(EachMtu.class, Set.of(Mtu.class, int.class, Integer.class));
+        types.put(EachConnectionMode.class, Set.of(ConnectionMode.class));
+        types.put(EachQpType.class, Set.of(QpType.class));
+        types.put(EachSize.class, Set.of(long.class, Long.class, int.class, Integer.class));
         return types;
     }
 
@@ -75,7 +76,7 @@ record Source(Annotation annotation, String where) {
     boolean standsAlone() {
         return annotation instanceof EachDevice
                 || annotation instanceof EachGid
-                || annotation instanceof ConnectionModes;
+                || annotation instanceof EachConnectionMode;
     }
 
     @Override
@@ -91,10 +92,10 @@ record Source(Annotation annotation, String where) {
      */
     List<Value> values(Class<?> target, Choice choice, ExtensionContext context) {
         List<Value> values = switch (annotation) {
-            case TransferSizes sizes -> sizes(sizes, target, choice);
-            case Mtus mtus -> mtus(mtus, target, choice, context);
-            case QpTypes types -> constants(types.value(), QpType.values(), choice);
-            case ConnectionModes modes ->
+            case EachSize sizes -> sizes(sizes, target, choice);
+            case EachMtu mtus -> mtus(mtus, target, choice, context);
+            case EachQpType types -> constants(types.value(), QpType.values(), choice);
+            case EachConnectionMode modes ->
                 constants(modes.value(), ConnectionMode.values(), choice).stream()
                         .map(v -> new Value(v.argument(), v.text(), choice.with((ConnectionMode) v.argument())))
                         .toList();
@@ -121,7 +122,7 @@ record Source(Annotation annotation, String where) {
         }
     }
 
-    private List<Value> sizes(TransferSizes annotated, Class<?> target, Choice choice) {
+    private List<Value> sizes(EachSize annotated, Class<?> target, Choice choice) {
         List<Long> sizes = new ArrayList<>();
         if (annotated.values().length > 0) {
             if (!annotated.from().isEmpty() || !annotated.to().isEmpty()) {
@@ -163,7 +164,7 @@ record Source(Annotation annotation, String where) {
         return values;
     }
 
-    private List<Value> mtus(Mtus annotated, Class<?> target, Choice choice, ExtensionContext context) {
+    private List<Value> mtus(EachMtu annotated, Class<?> target, Choice choice, ExtensionContext context) {
         FabricDevice device = device(choice, context).require();
         Mtu active = device.portAttributes().activeMtu();
         List<Mtu> listed = annotated.value().length == 0

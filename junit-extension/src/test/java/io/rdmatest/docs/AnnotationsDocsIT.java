@@ -2,26 +2,25 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.junit.CompletionQueueSpec;
-import io.rdmatest.junit.ConnectedBy;
+import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.DataPattern;
 import io.rdmatest.junit.DeviceTransport;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.junit.OnPortSpace;
-import io.rdmatest.junit.QueuePairSpec;
+import io.rdmatest.junit.QueuePairOptions;
+import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Registered;
 import io.rdmatest.junit.RequiresDevice;
 import io.rdmatest.junit.ResourceScope;
 import io.rdmatest.junit.Scoped;
-import io.rdmatest.junit.SharedReceiveQueueSpec;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpState;
@@ -79,55 +78,48 @@ class AnnotationsDocsIT {
     }
     // end registered
 
-    // begin queue-pair-spec
+    // begin resources
     @RdmaTest
-    void datagrams(@QueuePairSpec(type = QpType.UD, maxSendWr = 32, maxReceiveWr = 8) QueuePair queuePair) {
-        assertThat(queuePair.state()).isEqualTo(QpState.RESET);
-        assertThat(queuePair.maxSendWr()).isGreaterThanOrEqualTo(32);
-    }
-    // end queue-pair-spec
+    void madeOnDemand(RdmaResources resources, CompletionChannel channel) {
+        QueuePair datagrams =
+                resources.queuePair(QueuePairOptions.of(QpType.UD).depth(32, 8));
+        assertThat(datagrams.state()).isEqualTo(QpState.RESET);
 
-    // begin completion-queue-spec
-    @RdmaTest
-    void completionsAsEvents(
-            CompletionChannel channel, @CompletionQueueSpec(entries = 256, events = true) CompletionQueue queue) {
+        CompletionQueue queue = resources.completionQueue(256, true);
         assertThat(queue.channel()).isSameAs(channel);
-        assertThat(queue.entries()).isGreaterThanOrEqualTo(256);
-    }
-    // end completion-queue-spec
 
-    // begin shared-receive-queue-spec
-    @RdmaTest
-    @RequiresDevice(sharedReceiveQueues = true)
-    void manyReceivers(@SharedReceiveQueueSpec(maxWr = 32, maxSge = 2) SharedReceiveQueue receives) {
-        assertThat(receives.attributes().maxWr()).isGreaterThanOrEqualTo(32);
-    }
-    // end shared-receive-queue-spec
-
-    // begin on-port-space
-    @RdmaTest
-    void datagramsOfRdmaCm(@OnPortSpace(PortSpace.UDP) CmId id) {
+        CmId id = resources.id(PortSpace.UDP);
         assertThat(id.isClosed()).isFalse();
     }
-    // end on-port-space
+    // end resources
 
-    // begin connected-by
+    // begin shared-receive-queue
     @RdmaTest
-    @ConnectedBy(ConnectionMode.RAW_GID)
+    @RequiresDevice(capabilities = DeviceCapability.SHARED_RECEIVE_QUEUES)
+    void manyReceivers(RdmaResources resources) {
+        SharedReceiveQueue receives = resources.sharedReceiveQueue(32, 2);
+        assertThat(receives.attributes().maxWr()).isGreaterThanOrEqualTo(32);
+    }
+    // end shared-receive-queue
+
+    // begin connection-mode
+    @RdmaTest
+    @ConnectionSpec(mode = ConnectionMode.RAW)
     void withoutRdmaCm(QueuePair client, QueuePair server, Connection connection) {
         assertThat(connection.client().queuePair()).isSameAs(client);
         assertThat(connection.client().id()).isEmpty();
         assertThat(server.state()).isEqualTo(QpState.RTS);
     }
-    // end connected-by
+    // end connection-mode
 
     // begin requires-device
     @RdmaTest
     @RequiresDevice(
             transport = {DeviceTransport.ROCE, DeviceTransport.INFINIBAND},
-            multicast = true,
+            capabilities = DeviceCapability.MULTICAST,
             minMtu = 1024)
-    void joinsGroups(@QueuePairSpec(type = QpType.UD) QueuePair queuePair) {
+    void joinsGroups(RdmaResources resources) {
+        QueuePair queuePair = resources.queuePair(QueuePairOptions.of(QpType.UD));
         assertThat(queuePair.type()).isEqualTo(QpType.UD);
     }
     // end requires-device

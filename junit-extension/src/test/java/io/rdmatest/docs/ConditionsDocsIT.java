@@ -10,10 +10,9 @@ import io.rdmatest.junit.NotOnDevice;
 import io.rdmatest.junit.Privilege;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Registered;
-import io.rdmatest.junit.RequiresCapability;
+import io.rdmatest.junit.RequiresDevice;
 import io.rdmatest.junit.RequiresKernel;
 import io.rdmatest.junit.RequiresNodes;
-import io.rdmatest.junit.RequiresPort;
 import io.rdmatest.junit.RequiresPrivilege;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
@@ -28,19 +27,19 @@ import java.time.Duration;
 @RdmaTest
 class ConditionsDocsIT {
 
-    // begin requires-capability
+    // begin requires-capabilities
     @RdmaTest
-    @RequiresCapability(
-            value = {DeviceCapability.ATOMICS, DeviceCapability.SHARED_RECEIVE_QUEUES},
+    @RequiresDevice(
+            capabilities = {DeviceCapability.ATOMICS, DeviceCapability.SHARED_RECEIVE_QUEUES},
             minInline = 64)
     void countsRequests(SharedReceiveQueue requests, DeviceContext context) {
         assertThat(requests.protectionDomain().context()).isSameAs(context);
     }
-    // end requires-capability
+    // end requires-capabilities
 
     // begin composed
-    @RequiresCapability(DeviceCapability.UNRELIABLE_DATAGRAMS)
-    @RequiresPort(minMtu = 1024)
+    @RequiresDevice(capabilities = DeviceCapability.UNRELIABLE_DATAGRAMS, minMtu = 1024)
+    @RequiresNodes(1)
     @Retention(RetentionPolicy.RUNTIME)
     @interface NeedsDatagrams {}
 
@@ -54,7 +53,7 @@ class ConditionsDocsIT {
 
     // begin requires-port
     @RdmaTest
-    @RequiresPort(minRate = 2.5, minMtu = 1024)
+    @RequiresDevice(minRate = 2.5, minMtu = 1024)
     void fillsTheLink(FabricDevice device) {
         assertThat(device.portAttributes().rateGbps()).isGreaterThanOrEqualTo(2.5);
     }

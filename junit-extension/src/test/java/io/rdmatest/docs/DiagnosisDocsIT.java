@@ -2,10 +2,10 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.IgnoreCounters;
@@ -25,7 +25,7 @@ class DiagnosisDocsIT {
     @IgnoreCounters("retry_*")
     void noticesThatThePeerIsGone(FabricDevice device, MemoryRegion source) {
         ConnectionOptions impatient = ConnectionOptions.defaults()
-                .mode(ConnectionMode.RAW_GID)
+                .mode(ConnectionMode.RAW)
                 .protectionDomain(source.protectionDomain())
                 .retries(1, 0);
         try (Connection connection = Connection.open(device, impatient)) {

@@ -2,12 +2,11 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.OnDevice;
-import io.rdmatest.junit.OnNode;
 import io.rdmatest.junit.Provided;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.Registered;
@@ -57,7 +56,7 @@ class InjectionDocsIT {
     // begin connection-spec
     @RdmaTest
     void narrowPath(
-            @ConnectionSpec(mode = ConnectionMode.RAW_GID, mtu = Mtu.MTU_256, maxSendWr = 8, retryCount = 3)
+            @ConnectionSpec(mode = ConnectionMode.RAW, mtu = Mtu.MTU_256, maxSendWr = 8, retryCount = 3)
                     Connection connection) {
         assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(Mtu.MTU_256);
     }
@@ -83,7 +82,7 @@ class InjectionDocsIT {
     @RequiresDevice(name = "rxe0")
     // begin on-node
     @RdmaTest
-    void ofANode(@OnNode("a") FabricDevice device) {
+    void ofANode(@OnDevice(node = "a") FabricDevice device) {
         assertThat(device.node().name()).isEqualTo("a");
     }
     // end on-node

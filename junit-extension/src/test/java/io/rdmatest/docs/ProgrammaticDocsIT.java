@@ -2,8 +2,8 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.QueuePairOptions;
 import io.rdmatest.junit.RdmaExtension;
@@ -29,7 +29,7 @@ class ProgrammaticDocsIT {
             .device("auto")
             .timeout(Duration.ofSeconds(60))
             .audit("ledger")
-            .connections(ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID))
+            .connections(ConnectionOptions.defaults().mode(ConnectionMode.RAW))
             .build();
     // end field
 
@@ -41,7 +41,7 @@ class ProgrammaticDocsIT {
         QueuePair datagrams = RDMA.queuePair(QueuePairOptions.of(QpType.UD).depth(64, 64));
         MemoryRegion ofTheClass = RDMA.in(ResourceScope.CLASS).memory(4096);
 
-        assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW_GID);
+        assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW);
         assertThat(target.protectionDomain()).isSameAs(datagrams.protectionDomain());
         assertThat(ofTheClass.protectionDomain()).isNotSameAs(target.protectionDomain());
     }

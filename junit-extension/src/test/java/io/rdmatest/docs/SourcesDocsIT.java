@@ -2,20 +2,20 @@ package io.rdmatest.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
-import io.rdmatest.junit.ConnectionModes;
+import io.rdmatest.junit.EachConnectionMode;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.EachDevice;
 import io.rdmatest.junit.EachGid;
-import io.rdmatest.junit.Mtus;
-import io.rdmatest.junit.QpTypes;
+import io.rdmatest.junit.EachMtu;
+import io.rdmatest.junit.EachQpType;
 import io.rdmatest.junit.QueuePairOptions;
 import io.rdmatest.junit.RdmaParameterizedTest;
 import io.rdmatest.junit.RdmaResources;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.TransferSizes;
+import io.rdmatest.junit.EachSize;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
@@ -30,9 +30,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @RdmaTest
 class SourcesDocsIT {
 
-    // begin transfer-sizes
+    // begin each-size
     @RdmaParameterizedTest
-    @TransferSizes(from = "64B", to = "16KiB", factor = 16)
+    @EachSize(from = "64B", to = "16KiB", factor = 16)
     void arrives(QueuePair client, QueuePair server, RdmaResources resources, long size) {
         MemoryRegion source = resources.memory(size);
         MemoryRegion target = resources.memory(size);
@@ -41,12 +41,12 @@ class SourcesDocsIT {
         client.sendQueue().awaitSuccess(Duration.ofSeconds(15));
         assertThat(target.buffer(0, (int) size).get((int) size - 1)).isEqualTo((byte) 42);
     }
-    // end transfer-sizes
+    // end each-size
 
     // begin product
     @RdmaParameterizedTest
     @ValueSource(ints = {1, 8})
-    void product(@QpTypes({QpType.RC, QpType.UD}) QpType type, int depth, RdmaResources resources) {
+    void product(@EachQpType({QpType.RC, QpType.UD}) QpType type, int depth, RdmaResources resources) {
         QueuePair queuePair = resources.queuePair(QueuePairOptions.of(type).depth(depth, depth));
         assertThat(queuePair.type()).isEqualTo(type);
     }
@@ -54,34 +54,34 @@ class SourcesDocsIT {
 
     // begin parameterized-test
     @ParameterizedTest
-    @TransferSizes(values = {"1B", "4097B"})
+    @EachSize(values = {"1B", "4097B"})
     void withJunitsOwn(long size, RdmaResources resources) {
         assertThat(resources.memory(size).size()).isEqualTo(size);
     }
     // end parameterized-test
 
-    // begin mtus
+    // begin each-mtu
     @RdmaParameterizedTest
-    void eachMtu(@Mtus Mtu mtu, RdmaResources resources) {
+    void eachMtu(@EachMtu Mtu mtu, RdmaResources resources) {
         Connection connection = resources.connection(
-                ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID).mtu(mtu));
+                ConnectionOptions.defaults().mode(ConnectionMode.RAW).mtu(mtu));
         assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(mtu);
     }
-    // end mtus
+    // end each-mtu
 
-    // begin qp-types
+    // begin each-qp-type
     @RdmaParameterizedTest
-    void eachType(@QpTypes QpType type, RdmaResources resources) {
+    void eachType(@EachQpType QpType type, RdmaResources resources) {
         assertThat(resources.queuePair(QueuePairOptions.of(type)).type()).isEqualTo(type);
     }
-    // end qp-types
+    // end each-qp-type
 
-    // begin connection-modes
+    // begin each-connection-mode
     @RdmaParameterizedTest
-    void eachWay(@ConnectionModes ConnectionMode mode, Connection connection) {
+    void eachWay(@EachConnectionMode ConnectionMode mode, Connection connection) {
         assertThat(connection.mode()).isEqualTo(mode);
     }
-    // end connection-modes
+    // end each-connection-mode
 
     // begin each-device
     @RdmaParameterizedTest
@@ -93,7 +93,7 @@ class SourcesDocsIT {
 
     // begin each-gid
     @RdmaParameterizedTest
-    @ConnectionModes(ConnectionMode.RAW_GID)
+    @EachConnectionMode(ConnectionMode.RAW)
     void eachGid(@EachGid GidEntry gid, Connection connection) {
         assertThat(connection.client().queuePair().query().addressVector().gidIndex())
                 .isEqualTo(gid.index());

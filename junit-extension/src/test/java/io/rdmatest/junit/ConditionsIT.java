@@ -18,11 +18,11 @@ import org.junit.jupiter.api.io.TempDir;
 @ExclusiveDevice
 class ConditionsIT {
 
-    @RequiresCapability(DeviceCapability.TAG_MATCHING)
+    @RequiresDevice(capabilities = DeviceCapability.TAG_MATCHING)
     @Retention(RetentionPolicy.RUNTIME)
     @interface NeedsTags {}
 
-    @RequiresCapability(DeviceCapability.DEVICE_MEMORY)
+    @RequiresDevice(capabilities = DeviceCapability.DEVICE_MEMORY)
     @Retention(RetentionPolicy.RUNTIME)
     @interface NeedsDeviceMemory {}
 
@@ -57,29 +57,29 @@ class ConditionsIT {
         void notHere() {}
 
         @RdmaTest
-        @RequiresCapability(DeviceCapability.TAG_MATCHING)
+        @RequiresDevice(capabilities = DeviceCapability.TAG_MATCHING)
         void capability() {}
 
         @RdmaTest
-        @RequiresCapability(minInline = 65536)
+        @RequiresDevice(minInline = 65536)
         void inline() {}
 
         @RdmaTest
-        @RequiresCapability(minSge = 1_000_000)
+        @RequiresDevice(minSge = 1_000_000)
         void sge() {}
 
         @RdmaTest
-        @RequiresCapability(DeviceCapability.SHARED_RECEIVE_QUEUES)
+        @RequiresDevice(capabilities = DeviceCapability.SHARED_RECEIVE_QUEUES)
         @NeedsTags
         @NeedsDeviceMemory
         void composed() {}
 
         @RdmaTest
-        @RequiresPort(minRate = 9999)
+        @RequiresDevice(minRate = 9999)
         void rate() {}
 
         @RdmaTest
-        @RequiresPort(minPorts = 200)
+        @RequiresDevice(minPorts = 200)
         void ports() {}
 
         @RdmaTest
@@ -92,7 +92,7 @@ class ConditionsIT {
     }
 
     @RdmaTest
-    @RequiresCapability(DeviceCapability.DEVICE_MEMORY)
+    @RequiresDevice(capabilities = DeviceCapability.DEVICE_MEMORY)
     static class LackingClassTestCase {
         @RdmaTest
         void one() {}
@@ -165,9 +165,6 @@ class ConditionsIT {
                 transport = DeviceTransport.ROCE,
                 linkLayer = LinkLayer.ETHERNET,
                 gidType = GidType.ROCE_V2,
-                atomics = true,
-                sharedReceiveQueues = true,
-                multicast = true,
                 minMtu = 256)
         void device() {}
 
@@ -176,8 +173,8 @@ class ConditionsIT {
         void notOnAnother() {}
 
         @RdmaTest
-        @RequiresCapability(
-                value = {
+        @RequiresDevice(
+                capabilities = {
                     DeviceCapability.ATOMICS,
                     DeviceCapability.SHARED_RECEIVE_QUEUES,
                     DeviceCapability.UNRELIABLE_CONNECTIONS,
@@ -192,7 +189,7 @@ class ConditionsIT {
         void capabilities() {}
 
         @RdmaTest
-        @RequiresPort(minRate = 1, minMtu = 1024, minPorts = 1)
+        @RequiresDevice(minRate = 1, minMtu = 1024, minPorts = 1)
         void port() {}
 
         @RdmaTest
@@ -226,19 +223,19 @@ class ConditionsIT {
         void deviceMtu() {}
 
         @RdmaTest
-        @RequiresPort(minMtu = 9000)
+        @RequiresDevice(minMtu = 9000)
         void mtu() {}
 
         @RdmaTest
-        @RequiresPort(minRate = -1)
+        @RequiresDevice(minRate = -1)
         void rate() {}
 
         @RdmaTest
-        @RequiresPort(minPorts = 256)
+        @RequiresDevice(minPorts = 256)
         void ports() {}
 
         @RdmaTest
-        @RequiresCapability(minInline = -5)
+        @RequiresDevice(minInline = -5)
         void inline() {}
 
         @RdmaTest
@@ -265,13 +262,13 @@ class ConditionsIT {
                 .contains(
                         "@RequiresDevice(minMtu) on method WrongTestCase.deviceMtu: 1500 is no MTU; allowed: 256, 512,"
                                 + " 1024, 2048, 4096, and 0 for any");
-        assertThat(wrong(run, "mtu")).contains("@RequiresPort(minMtu) on method WrongTestCase.mtu: 9000 is no MTU");
-        assertThat(wrong(run, "rate")).contains("@RequiresPort(minRate) on method WrongTestCase.rate: -1.0 is no rate");
+        assertThat(wrong(run, "mtu")).contains("@RequiresDevice(minMtu) on method WrongTestCase.mtu: 9000 is no MTU");
+        assertThat(wrong(run, "rate")).contains("@RequiresDevice(minRate) on method WrongTestCase.rate: -1.0 is no rate");
         assertThat(wrong(run, "ports"))
                 .contains(
-                        "@RequiresPort(minPorts) on method WrongTestCase.ports: 256 is out of range; allowed: 0 … 255");
+                        "@RequiresDevice(minPorts) on method WrongTestCase.ports: 256 is out of range; allowed: 0 … 255");
         assertThat(wrong(run, "inline"))
-                .contains("@RequiresCapability(minInline) on method WrongTestCase.inline: -5 is out of range; allowed:"
+                .contains("@RequiresDevice(minInline) on method WrongTestCase.inline: -5 is out of range; allowed:"
                         + " 0 … 65536");
         assertThat(wrong(run, "nodes"))
                 .contains("@RequiresNodes(value) on method WrongTestCase.nodes: 0 is out of range");

@@ -29,9 +29,9 @@ class ConditionsTests {
 
     @Test
     void tellsTheMtuThatIsTooSmall() {
-        assertThat(RequiresPortCondition.smallMtu(1024, 0)).isEmpty();
-        assertThat(RequiresPortCondition.smallMtu(1024, 1024)).isEmpty();
-        assertThat(RequiresPortCondition.smallMtu(1024, 4096))
+        assertThat(RequiresDeviceCondition.smallMtu(1024, 0)).isEmpty();
+        assertThat(RequiresDeviceCondition.smallMtu(1024, 1024)).isEmpty();
+        assertThat(RequiresDeviceCondition.smallMtu(1024, 4096))
                 .contains("its active MTU is 1024, and the test wants 4096");
     }
 

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
@@ -21,6 +22,7 @@ import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -79,9 +81,10 @@ class DevicesIT {
                 @OnDevice("rxe1") MemoryRegion region,
                 MemoryRegion elsewhere,
                 @OnDevice("rxe1") CompletionQueue queue,
-                @OnDevice("rxe1") @QueuePairSpec QueuePair queuePair,
+                @OnDevice("rxe1") RdmaResources resources,
                 @OnDevice("rxe1") Connection connection,
                 Connection other) {
+            QueuePair queuePair = resources.queuePair(QueuePairOptions.of(QpType.RC));
             assertThat(one.device().name()).isEqualTo("rxe0");
             assertThat(two.device().name()).isEqualTo("rxe1");
             assertThat(two.address().getHostAddress()).isEqualTo(SecondDevice.ADDRESS);
@@ -110,7 +113,7 @@ class DevicesIT {
         void missingForTheMethod() {}
 
         @RdmaTest
-        void noSuchNode(@OnNode("z") MemoryRegion region) {}
+        void noSuchNode(@OnDevice(node = "z") MemoryRegion region) {}
 
         @RdmaTest
         void sidesApart(QueuePair client, @OnDevice("rxe1") QueuePair server) {}
@@ -128,7 +131,7 @@ class DevicesIT {
                 .hasMessageContaining("@OnDevice(\"rxe9\") for missingForTheMethod")
                 .hasMessageContaining("rxe1/1");
         assertThat(run.failure("noSuchNode"))
-                .hasMessageContaining("@OnNode(\"z\") on parameter region")
+                .hasMessageContaining("@OnDevice(node = \"z\") on parameter region")
                 .hasMessageContaining("has no node 'z'; allowed: ");
         assertThat(run.failure("sidesApart")).hasMessageContaining("can't be on different devices");
         assertThat(run.results().testEvents().failed().count()).isEqualTo(4);
@@ -154,7 +157,7 @@ class DevicesIT {
         void gids(
                 @EachDevice FabricDevice device,
                 @EachGid GidEntry gid,
-                @ConnectionModes(ConnectionMode.RAW_GID) ConnectionMode mode,
+                @EachConnectionMode(ConnectionMode.RAW) ConnectionMode mode,
                 Connection connection,
                 RdmaResources resources) {
             assertThat(connection.mode()).isEqualTo(mode);
@@ -308,14 +311,14 @@ class DevicesIT {
     @RdmaTest
     static class NodesTestCase {
         @RdmaTest
-        void one(@OnNode("one") FabricDevice one, @OnNode("two") FabricDevice two, FabricDevice first) {
+        void one(@OnDevice(node = "one") FabricDevice one, @OnDevice(node = "two") FabricDevice two, FabricDevice first) {
             assertThat(one.device().name()).isEqualTo("rxe0");
             assertThat(two.device().name()).isEqualTo("rxe1");
             assertThat(first.device().name()).isEqualTo("rxe0");
         }
 
         @RdmaTest
-        void remote(@OnNode("far") FabricDevice far) {}
+        void remote(@OnDevice(node = "far") FabricDevice far) {}
     }
 
     @Test
@@ -334,7 +337,7 @@ class DevicesIT {
         Run run = Run.of(NodesTestCase.class, FabricConfiguration.FABRIC, file.toString());
         assertThat(run.succeeded()).hasSize(1);
         assertThat(run.failure("remote"))
-                .hasMessageContaining("@OnNode(\"far\") on parameter far of NodesTestCase.remote")
+                .hasMessageContaining("@OnDevice(node = \"far\") on parameter far of NodesTestCase.remote")
                 .hasMessageContaining("is another host, reached by 'ssh far.example'");
     }
 
@@ -421,23 +424,23 @@ class DevicesIT {
     @OnDevice("rxe1")
     static class MtusTestCase {
         @RdmaParameterizedTest
-        void each(@Mtus Mtu mtu, RdmaResources resources) {
+        void each(@EachMtu Mtu mtu, RdmaResources resources) {
             Connection connection = resources.connection(
-                    ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID).mtu(mtu));
+                    ConnectionOptions.defaults().mode(ConnectionMode.RAW).mtu(mtu));
             assertThat(connection.client().queuePair().query().pathMtu()).isEqualTo(mtu);
             SEEN.add(mtu.toString());
         }
 
         @RdmaParameterizedTest
-        void listed(@Mtus({Mtu.MTU_256, Mtu.MTU_4096}) int mtu) {
+        void listed(@EachMtu({Mtu.MTU_256, Mtu.MTU_4096}) int mtu) {
             SEEN.add("listed " + mtu);
         }
 
         @RdmaParameterizedTest
-        void none(@Mtus(Mtu.MTU_4096) Mtu mtu) {}
+        void none(@EachMtu(Mtu.MTU_4096) Mtu mtu) {}
 
         @RdmaTest
-        @ConnectionSpec(mode = ConnectionMode.RAW_GID, mtu = Mtu.MTU_4096)
+        @ConnectionSpec(mode = ConnectionMode.RAW, mtu = Mtu.MTU_4096)
         void tooLarge(Connection connection) {}
     }
 
@@ -452,7 +455,7 @@ class DevicesIT {
                         .hasEntrySatisfying(
                                 ReportKeys.LEFT_OUT,
                                 text -> assertThat(text)
-                                        .contains("@Mtus on parameter mtu of MtusTestCase.listed: MTU_4096")
+                                        .contains("@EachMtu on parameter mtu of MtusTestCase.listed: MTU_4096")
                                         .contains("is 1024")));
         assertThat(run.failure("none")).hasMessageContaining("has no value on this host");
         assertThat(run.failure("tooLarge"))

@@ -3,6 +3,7 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
@@ -201,7 +202,7 @@ class DiagnosisIT {
 
         private static void lose(FabricDevice device, MemoryRegion source) {
             ConnectionOptions options = ConnectionOptions.defaults()
-                    .mode(ConnectionMode.RAW_GID)
+                    .mode(ConnectionMode.RAW)
                     .protectionDomain(source.protectionDomain())
                     .retries(1, 0);
             try (Connection connection = Connection.open(device, options)) {

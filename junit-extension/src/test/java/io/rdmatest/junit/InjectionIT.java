@@ -2,11 +2,13 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
@@ -60,13 +62,17 @@ class InjectionIT {
                 ProtectionDomain domain,
                 CompletionChannel channel,
                 CompletionQueue plain,
-                @CompletionQueueSpec(entries = 128, events = true) CompletionQueue withEvents,
-                @QueuePairSpec(type = QpType.UD) QueuePair datagrams,
                 MemoryRegion small,
                 @Registered(size = "1MiB", access = Access.LOCAL_WRITE) MemoryRegion large,
                 EventChannel events,
-                @OnPortSpace(PortSpace.UDP) CmId id,
-                SharedReceiveQueue receives) {
+                CmId id,
+                SharedReceiveQueue receives,
+                Fabric fabric,
+                RdmaResources resources) {
+            CompletionQueue withEvents = resources.completionQueue(128, true);
+            QueuePair datagrams = resources.queuePair(QueuePairOptions.of(QpType.UD));
+            assertThat(fabric).isSameAs(resources.fabric());
+            assertThat(fabric.nodes()).contains(device.node());
             assertThat(device.device().name()).isEqualTo(context.deviceName());
             assertThat(domain.context()).isSameAs(context);
             assertThat(plain.channel()).isNull();
@@ -80,7 +86,8 @@ class InjectionIT {
             assertThat(large.size()).isEqualTo(1 << 20);
             assertThat(large.access()).containsExactly(Access.LOCAL_WRITE);
             assertThat(id.channel()).isSameAs(events);
-            assertThat(id.portSpace()).isEqualTo(PortSpace.UDP);
+            assertThat(id.portSpace()).isEqualTo(PortSpace.TCP);
+            assertThat(resources.id(PortSpace.UDP).portSpace()).isEqualTo(PortSpace.UDP);
             assertThat(receives.protectionDomain()).isSameAs(domain);
         }
     }
@@ -113,22 +120,28 @@ class InjectionIT {
         }
 
         @RdmaTest
-        @ConnectedBy(ConnectionMode.RAW_GID)
+        @ConnectionSpec(mode = ConnectionMode.RAW)
         void pair(QueuePair client, QueuePair server, Connection connection) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW_GID);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW);
             assertThat(connection.client().queuePair()).isSameAs(client);
             assertThat(connection.server().queuePair()).isSameAs(server);
             assertThat(client.state()).isEqualTo(QpState.RTS);
             assertThat(server.state()).isEqualTo(QpState.RTS);
         }
 
+        @RdmaTest
+        void theFirstIsTheClientWhateverItsName(QueuePair server, QueuePair client, Connection connection) {
+            assertThat(connection.client().queuePair()).isSameAs(server);
+            assertThat(connection.server().queuePair()).isSameAs(client);
+        }
+
         @ParameterizedTest
         @ValueSource(ints = {1, 4096})
         void withParameter(
                 int size,
-                @ConnectedBy(ConnectionMode.RDMA_CM_EXTERNAL_QP) Connection connection,
+                @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP) Connection connection,
                 @Registered(size = "8KiB") MemoryRegion region) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RDMA_CM_EXTERNAL_QP);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
             exchange(connection, region, region, size);
         }
     }
@@ -155,7 +168,7 @@ class InjectionIT {
 
     @Test
     void connectsInEveryMode() {
-        assertPasses(ConnectionTestCase.class, 7);
+        assertPasses(ConnectionTestCase.class, 8);
     }
 
     @RdmaTest

@@ -13,6 +13,7 @@ import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
@@ -106,7 +107,8 @@ class KernelAuditIT {
     @RdmaTest(timeout = "3 min")
     static class CleanTestCase {
         @RdmaTest
-        void uses(@QueuePairSpec QueuePair queuePair, @Registered(size = "4KiB") MemoryRegion memory) {
+        void uses(RdmaResources resources, @Registered(size = "4KiB") MemoryRegion memory) {
+            QueuePair queuePair = resources.queuePair(QueuePairOptions.of(QpType.RC));
             assertThat(queuePair.number()).isNotZero();
             assertThat(memory.bytes().byteSize()).isEqualTo(4096);
         }
@@ -317,7 +319,8 @@ class KernelAuditIT {
     @RdmaTest(timeout = "3 min")
     static class OwnedByTheClassTestCase {
         @BeforeAll
-        static void provisioned(@QueuePairSpec QueuePair queuePair) {
+        static void provisioned(RdmaResources resources) {
+            QueuePair queuePair = resources.queuePair(QueuePairOptions.of(QpType.RC));
             assertThat(queuePair.number()).isNotZero();
         }
 
@@ -356,7 +359,7 @@ class KernelAuditIT {
     }
 
     @RdmaTest(timeout = "3 min")
-    @RequiresCapability(DeviceCapability.MULTICAST)
+    @RequiresDevice(capabilities = DeviceCapability.MULTICAST)
     static class ConditionOnTheClassTestCase {
         @RdmaTest
         void needsWhatTheClassNeeds() {
@@ -375,7 +378,7 @@ class KernelAuditIT {
         }
 
         @RdmaTest
-        @RequiresCapability(DeviceCapability.MULTICAST)
+        @RequiresDevice(capabilities = DeviceCapability.MULTICAST)
         void bNeedsMore() {
             assertTheConditionHasMadeAnId();
         }

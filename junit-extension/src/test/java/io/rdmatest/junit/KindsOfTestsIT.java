@@ -78,7 +78,7 @@ class KindsOfTestsIT {
         }
 
         @RdmaParameterizedTest
-        @TransferSizes(values = {"1B", "2B"})
+        @EachSize(values = {"1B", "2B"})
         void ofSources(MemoryRegion region, long size) {
             seesNew(region);
         }
@@ -164,7 +164,7 @@ class KindsOfTestsIT {
         }
 
         @ParameterizedTest
-        @TransferSizes(values = {"1B", "2B"})
+        @EachSize(values = {"1B", "2B"})
         void two(long size, ProtectionDomain domain) {
             assertThat(size).isBetween(1L, 2L);
             assertThat(ofConstructor.protectionDomain()).isSameAs(domain);

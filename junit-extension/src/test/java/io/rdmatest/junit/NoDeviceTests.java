@@ -3,6 +3,8 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmatest.fabric.Fabric;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;
 import java.nio.file.Files;
@@ -23,7 +25,7 @@ class NoDeviceTests {
         void one() {}
 
         @RdmaTest
-        @RequiresDevice(atomics = true)
+        @RequiresDevice(capabilities = DeviceCapability.ATOMICS)
         void two() {}
     }
 
@@ -54,7 +56,7 @@ class NoDeviceTests {
         void single(QueuePair queuePair) {}
 
         @RdmaTest
-        void tooFew(@QueuePairSpec(maxSendWr = 0) QueuePair queuePair) {}
+        void tooFew(@ConnectionSpec(maxSendWr = 0) QueuePair client, QueuePair server) {}
     }
 
     @Test
@@ -66,9 +68,23 @@ class NoDeviceTests {
         assertThat(run.failure("misplaced"))
                 .hasMessageContaining("@Registered belongs on a MemoryRegion parameter")
                 .hasMessageContaining("is a String");
-        assertThat(run.failure("single")).hasMessageContaining("@QueuePairSpec");
+        assertThat(run.failure("single")).hasMessageContaining("call queuePair(QueuePairOptions)");
         assertThat(run.failure("tooFew"))
-                .hasMessageContaining("@QueuePairSpec(maxSendWr)")
+                .hasMessageContaining("@ConnectionSpec(maxSendWr)")
                 .hasMessageContaining("is 0");
+    }
+
+    @RdmaTest
+    static class FabricTestCase {
+        @RdmaTest
+        void any(Fabric fabric, RdmaResources resources) {
+            assertThat(fabric.nodes()).isNotEmpty();
+            assertThat(resources.fabric()).isSameAs(fabric);
+        }
+    }
+
+    @Test
+    void theFabricIsThereWithoutADevice() {
+        Run.withoutDevice(FabricTestCase.class).allSucceeded(1);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.junit.jupiter.api.DynamicContainer.dynamicContainer;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.cm.EventChannel;
@@ -47,7 +48,7 @@ class ProgrammaticIT {
     static class StaticFieldTestCase {
         @RegisterExtension
         static final RdmaExtension RDMA = RdmaExtension.builder()
-                .connections(ConnectionOptions.defaults().mode(ConnectionMode.RAW_GID))
+                .connections(ConnectionOptions.defaults().mode(ConnectionMode.RAW))
                 .build();
 
         private static MemoryRegion ofClass;
@@ -68,7 +69,7 @@ class ProgrammaticIT {
         void everything() throws Exception {
             assertThat(ofClass.isClosed()).isFalse();
             Connection connection = RDMA.connection();
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW_GID);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW);
             assertThat(connection.client().protectionDomain())
                     .isSameAs(ofSetUp.protectionDomain())
                     .isSameAs(RDMA.protectionDomain());
@@ -94,15 +95,15 @@ class ProgrammaticIT {
 
         @Test
         void parameters(MemoryRegion region, Connection connection, RdmaReport report) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW_GID);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.RAW);
             assertThat(region.protectionDomain()).isSameAs(ofSetUp.protectionDomain());
         }
 
         @Test
-        @ConnectedBy(ConnectionMode.RDMA_CM_EXTERNAL_QP)
+        @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP)
         void annotationBeforeBuilder(Connection connection) {
-            assertThat(connection.mode()).isEqualTo(ConnectionMode.RDMA_CM_EXTERNAL_QP);
-            assertThat(RDMA.connection().mode()).isEqualTo(ConnectionMode.RDMA_CM_EXTERNAL_QP);
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
+            assertThat(RDMA.connection().mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
         }
 
         @AfterEach

@@ -2,16 +2,15 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.NativeResource;
 import io.rdmatest.verbs.Access;
-import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
-import io.rdmatest.verbs.SharedReceiveQueue;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -32,9 +31,9 @@ class ProvisionIT {
     @RdmaTest
     static class QualifiersTestCase {
         @RdmaTest
-        void queuePair(
-                @QueuePairSpec(type = QpType.UD, maxSendWr = 33, maxReceiveWr = 65, maxSge = 3, maxInline = 64)
-                        QueuePair datagrams) {
+        void queuePair(RdmaResources resources) {
+            QueuePair datagrams = resources.queuePair(
+                    QueuePairOptions.of(QpType.UD).depth(33, 65).maxSge(3).maxInline(64));
             assertThat(datagrams.type()).isEqualTo(QpType.UD);
             assertThat(datagrams.maxSendWr()).isGreaterThanOrEqualTo(33);
             assertThat(datagrams.maxReceiveWr()).isGreaterThanOrEqualTo(65);
@@ -60,7 +59,7 @@ class ProvisionIT {
 
         @RdmaTest
         void externalMtu(
-                @ConnectionSpec(mode = ConnectionMode.RDMA_CM_EXTERNAL_QP, mtu = Mtu.MTU_512, ackTimeout = 17)
+                @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP, mtu = Mtu.MTU_512, ackTimeout = 17)
                         Connection connection) {
             QueuePairModification attributes = connection.client().queuePair().query();
             assertThat(attributes.pathMtu()).isEqualTo(Mtu.MTU_512);
@@ -69,12 +68,7 @@ class ProvisionIT {
         }
 
         @RdmaTest
-        @ConnectionSpec(
-                mode = ConnectionMode.RAW_GID,
-                mtu = Mtu.MTU_256,
-                retryCount = 3,
-                rnrRetryCount = 2,
-                ackTimeout = 9)
+        @ConnectionSpec(mode = ConnectionMode.RAW, mtu = Mtu.MTU_256, retryCount = 3, rnrRetryCount = 2, ackTimeout = 9)
         void rawMtu(QueuePair client, QueuePair server) {
             QueuePairModification attributes = client.query();
             assertThat(attributes.pathMtu()).isEqualTo(Mtu.MTU_256);
@@ -107,30 +101,70 @@ class ProvisionIT {
         }
 
         @RdmaTest
-        void beyondTheDevice(@QueuePairSpec(maxSendWr = 2_000_000_000) QueuePair queuePair) {}
+        void beyondTheDevice(@ConnectionSpec(maxSendWr = 2_000_000_000) Connection connection) {}
 
         @RdmaTest
-        void beyondTheDevicesQueue(@CompletionQueueSpec(entries = 2_000_000_000) CompletionQueue queue) {}
+        void beyondTheDevicesDepth(RdmaResources resources) {
+            resources.queuePair(QueuePairOptions.of(QpType.RC).depth(2_000_000_000, 1));
+        }
 
         @RdmaTest
-        void beyondTheDevicesReceives(@SharedReceiveQueueSpec(maxSge = 2_000_000_000) SharedReceiveQueue queue) {}
+        void beyondTheDevicesQueue(RdmaResources resources) {
+            resources.completionQueue(2_000_000_000, false);
+        }
+
+        @RdmaTest
+        void beyondTheDevicesReceives(RdmaResources resources) {
+            resources.sharedReceiveQueue(64, 2_000_000_000);
+        }
+
+        @RdmaTest
+        void noReceives(RdmaResources resources) {
+            resources.sharedReceiveQueue(-1, 1);
+        }
     }
 
     @Test
     void qualifiersReachTheDevice() {
         Run run = Run.of(QualifiersTestCase.class);
         assertThat(run.failure("beyondTheDevice"))
-                .hasMessageContaining("@QueuePairSpec(maxSendWr) on parameter queuePair of")
+                .hasMessageContaining("@ConnectionSpec(maxSendWr) on parameter connection of")
                 .hasMessageContaining("is 2000000000, and must be at most ")
                 .hasMessageContaining("max_qp_wr of rxe");
+        assertThat(run.failure("beyondTheDevicesDepth"))
+                .hasMessageContaining("maxSendWr is 2000000000, and must be at most ")
+                .hasMessageContaining("max_qp_wr of rxe");
         assertThat(run.failure("beyondTheDevicesQueue"))
-                .hasMessageContaining("@CompletionQueueSpec(entries)")
+                .hasMessageContaining("entries is 2000000000, and must be at most ")
                 .hasMessageContaining("max_cqe of rxe");
         assertThat(run.failure("beyondTheDevicesReceives"))
-                .hasMessageContaining("@SharedReceiveQueueSpec(maxSge)")
+                .hasMessageContaining("maxSge is 2000000000, and must be at most ")
                 .hasMessageContaining("max_srq_sge of rxe");
-        assertThat(run.failed()).allMatch(name -> name.startsWith("beyond")).hasSize(3);
+        assertThat(run.failure("noReceives")).hasMessage("maxWr is -1, and must be at least 1");
+        assertThat(run.failed()).hasSize(5);
         assertThat(run.succeeded()).hasSize(5);
+    }
+
+    @RdmaTest
+    @ConnectionSpec(mode = ConnectionMode.EXTERNAL_QP, maxSendWr = 128, retryCount = 4, ackTimeout = 16)
+    static class MembersTestCase {
+        @RdmaTest
+        @ConnectionSpec(mtu = Mtu.MTU_512, retryCount = 5)
+        void nearestFirst(@ConnectionSpec(ackTimeout = 17) Connection connection, RdmaResources resources) {
+            QueuePairModification attributes = connection.client().queuePair().query();
+            assertThat(connection.mode()).isEqualTo(ConnectionMode.EXTERNAL_QP);
+            assertThat(connection.client().queuePair().maxSendWr()).isGreaterThanOrEqualTo(128);
+            assertThat(attributes.pathMtu()).isEqualTo(Mtu.MTU_512);
+            assertThat(attributes.retryCount()).isEqualTo(5);
+            assertThat(attributes.timeout()).isEqualTo(17);
+            assertThat(resources.connection().client().queuePair().query().timeout())
+                    .isEqualTo(16);
+        }
+    }
+
+    @Test
+    void eachMemberOfAConnectionCountsWhereItIsSetNearest() {
+        Run.of(MembersTestCase.class).allSucceeded(1);
     }
 
     private static final Set<NativeResource> OF_RUN = new HashSet<>();

@@ -2,6 +2,7 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.verbs.QpType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -40,7 +41,7 @@ class SourcesTests {
 
     static class OnTheMethodTestCase {
         @RdmaParameterizedTest
-        @TransferSizes(from = "64B", to = "1KiB", factor = 4)
+        @EachSize(from = "64B", to = "1KiB", factor = 4)
         void sizes(TestInfo info, RdmaReport report, long size) {
             report.parameter("size", Long.toString(size));
             SEEN.add(info.getDisplayName());
@@ -57,9 +58,9 @@ class SourcesTests {
     static class ProductTestCase {
         @RdmaParameterizedTest
         void product(
-                @QpTypes({QpType.RC, QpType.UD}) QpType type,
+                @EachQpType({QpType.RC, QpType.UD}) QpType type,
                 RdmaReport report,
-                @TransferSizes(values = {"1B", "4097"}) int size) {
+                @EachSize(values = {"1B", "4097"}) int size) {
             report.parameter("size", Integer.toString(size));
             SEEN.add(type + " " + size);
         }
@@ -88,26 +89,26 @@ class SourcesTests {
     static class WithOthersTestCase {
         @RdmaParameterizedTest
         @ValueSource(ints = {1, 2})
-        void values(@TransferSizes(values = {"8B", "16B"}) long size, long count, RdmaReport report) {
+        void values(@EachSize(values = {"8B", "16B"}) long size, long count, RdmaReport report) {
             SEEN.add("values " + count + " " + size);
         }
 
         @RdmaParameterizedTest
         @CsvSource({"RC, 1", "UC, 2"})
-        void rows(QpType type, RdmaReport report, @TransferSizes(values = "8B") long size, int count) {
+        void rows(QpType type, RdmaReport report, @EachSize(values = "8B") long size, int count) {
             SEEN.add("rows " + type + " " + count + " " + size);
         }
 
         @RdmaParameterizedTest
         @EnumSource(names = "UD")
-        @TransferSizes(values = "8B")
+        @EachSize(values = "8B")
         void inferred(QpType type, long size) {
             SEEN.add("inferred " + type + " " + size);
         }
 
         @RdmaParameterizedTest
         @MethodSource("words")
-        void methods(@TransferSizes(values = "8B") long size, String word) {
+        void methods(@EachSize(values = "8B") long size, String word) {
             SEEN.add("methods " + word + " " + size);
         }
 
@@ -117,7 +118,7 @@ class SourcesTests {
 
         @RdmaParameterizedTest
         @Colours({"red", "blue"})
-        void own(String colour, @QpTypes(QpType.RC) QpType type) {
+        void own(String colour, @EachQpType(QpType.RC) QpType type) {
             SEEN.add("own " + colour + " " + type);
         }
     }
@@ -142,15 +143,15 @@ class SourcesTests {
     @RdmaTest
     static class JunitsOwnTestCase {
         @ParameterizedTest(name = "{0}, {1}")
-        @TransferSizes(values = {"8B", "16B"})
-        @QpTypes({QpType.RC, QpType.UC})
+        @EachSize(values = {"8B", "16B"})
+        @EachQpType({QpType.RC, QpType.UC})
         void both(long size, QpType type, RdmaReport report) {
             SEEN.add(size + " " + type);
         }
 
         @ParameterizedTest
-        @TransferSizes(from = "1B", to = "3B")
-        void one(long size, @ConnectionModes(ConnectionMode.RAW_GID) ConnectionMode mode) {
+        @EachSize(from = "1B", to = "3B")
+        void one(long size, @EachConnectionMode(ConnectionMode.RAW) ConnectionMode mode) {
             SEEN.add(size + " " + mode);
         }
     }
@@ -158,13 +159,13 @@ class SourcesTests {
     @Test
     void serveParameterizedTests() {
         assertThat(seen(JunitsOwnTestCase.class))
-                .containsExactlyInAnyOrder("8 RC", "8 UC", "16 RC", "16 UC", "1 RAW_GID", "2 RAW_GID", "3 RAW_GID");
+                .containsExactlyInAnyOrder("8 RC", "8 UC", "16 RC", "16 UC", "1 RAW", "2 RAW", "3 RAW");
     }
 
     @RdmaTest
     @ParameterizedClass
-    @TransferSizes(values = {"8B", "16B"})
-    @QpTypes({QpType.RC, QpType.UC})
+    @EachSize(values = {"8B", "16B"})
+    @EachQpType({QpType.RC, QpType.UC})
     static class ClassTestCase {
         private final long size;
         private final QpType type;
@@ -182,7 +183,7 @@ class SourcesTests {
 
     @RdmaTest
     @ParameterizedClass
-    @TransferSizes(values = {"8B", "16B"})
+    @EachSize(values = {"8B", "16B"})
     static class ClassWithFieldTestCase {
         @Parameter
         long size;
@@ -209,39 +210,39 @@ class SourcesTests {
         void noSource(RdmaReport report) {}
 
         @RdmaParameterizedTest
-        @TransferSizes(from = "64B", to = "1KiB")
+        @EachSize(from = "64B", to = "1KiB")
         void nobodyTakesIt(String text) {}
 
         @RdmaParameterizedTest
-        void wrongType(@QpTypes long size) {}
+        void wrongType(@EachQpType long size) {}
 
         @RdmaParameterizedTest
-        void twoSources(@TransferSizes(values = "1B") @Mtus int size) {}
+        void twoSources(@EachSize(values = "1B") @EachMtu int size) {}
 
         @RdmaParameterizedTest
-        void backwards(@TransferSizes(from = "1KiB", to = "64B") long size) {}
+        void backwards(@EachSize(from = "1KiB", to = "64B") long size) {}
 
         @RdmaParameterizedTest
-        void onlyFrom(@TransferSizes(from = "1KiB") long size) {}
+        void onlyFrom(@EachSize(from = "1KiB") long size) {}
 
         @RdmaParameterizedTest
-        void standsStill(@TransferSizes(from = "1B", to = "2B", factor = 1) long size) {}
+        void standsStill(@EachSize(from = "1B", to = "2B", factor = 1) long size) {}
 
         @RdmaParameterizedTest
-        void tooLarge(@TransferSizes(values = "2GiB") int size) {}
+        void tooLarge(@EachSize(values = "2GiB") int size) {}
 
         @RdmaParameterizedTest
-        void noSize(@TransferSizes(values = "big") long size) {}
+        void noSize(@EachSize(values = "big") long size) {}
 
         @RdmaTest
-        void single(@TransferSizes(values = "1B") long size) {}
+        void single(@EachSize(values = "1B") long size) {}
 
         @ParameterizedTest
-        @TransferSizes(values = "1B")
+        @EachSize(values = "1B")
         void notFirst(String text, long size) {}
 
         @ParameterizedTest
-        @ConnectionModes
+        @EachConnectionMode
         void noParameter(Connection connection) {}
     }
 
@@ -251,15 +252,15 @@ class SourcesTests {
         assertThat(run.failure("noSource")).hasMessageContaining("WrongTestCase.noSource has no source");
         assertThat(run.failure("nobodyTakesIt"))
                 .hasMessageContaining(
-                        "@TransferSizes on method WrongTestCase.nobodyTakesIt needs a parameter of the type");
+                        "@EachSize on method WrongTestCase.nobodyTakesIt needs a parameter of the type");
         assertThat(run.failure("wrongType"))
-                .hasMessageContaining("@QpTypes on parameter size of WrongTestCase.wrongType")
+                .hasMessageContaining("@EachQpType on parameter size of WrongTestCase.wrongType")
                 .hasMessageContaining("the parameter is a long");
         assertThat(run.failure("twoSources")).hasMessageContaining("a parameter takes its values from one source");
         assertThat(run.failure("backwards"))
-                .hasMessageContaining("@TransferSizes(to) on parameter size of WrongTestCase.backwards")
+                .hasMessageContaining("@EachSize(to) on parameter size of WrongTestCase.backwards")
                 .hasMessageContaining("64B is less than from, 1KiB");
-        assertThat(run.failure("onlyFrom")).hasMessageContaining("@TransferSizes(to)");
+        assertThat(run.failure("onlyFrom")).hasMessageContaining("@EachSize(to)");
         assertThat(run.failure("standsStill")).hasMessageContaining("is 1, and must be at least 2");
         assertThat(run.failure("tooLarge")).hasMessageContaining("2147483648 B does not fit an int");
         assertThat(run.failure("noSize")).hasMessageContaining("\"big\" is no size");
@@ -268,7 +269,7 @@ class SourcesTests {
                 .hasMessageContaining("declare it with @RdmaParameterizedTest");
         assertThat(run.failure("notFirst")).hasMessageContaining("come first");
         assertThat(run.failure("noParameter"))
-                .hasMessageContaining("@ConnectionModes")
+                .hasMessageContaining("@EachConnectionMode")
                 .hasMessageContaining("needs a parameter");
         assertThat(run.succeeded()).isEmpty();
     }

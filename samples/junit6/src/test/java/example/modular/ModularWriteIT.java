@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectedBy;
-import io.rdmatest.junit.ConnectionMode;
+import io.rdmatest.junit.ConnectionSpec;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.DataPattern;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.verbs.MemoryRegion;
@@ -22,7 +22,7 @@ class ModularWriteIT {
     }
 
     @RdmaTest
-    @ConnectedBy(ConnectionMode.RAW_GID)
+    @ConnectionSpec(mode = ConnectionMode.RAW)
     void arrivesWithoutRdmaCm(Connection connection, MemoryRegion source, MemoryRegion target) {
         write(connection, source, target);
     }

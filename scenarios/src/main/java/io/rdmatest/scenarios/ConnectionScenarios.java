@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.AddressInfo.Format;
@@ -11,7 +12,6 @@ import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.node.NodeFacts;
@@ -63,8 +63,13 @@ public class ConnectionScenarios {
         "10, RAW"
     })
     void setUpAndTearDown(
-            int connections, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings, Wire wire) {
-        if (bringUp == BringUp.RAW) {
+            int connections,
+            ConnectionMode bringUp,
+            Stage stage,
+            RdmaReport report,
+            ScenarioSettings settings,
+            Wire wire) {
+        if (bringUp == ConnectionMode.RAW) {
             wire.silent("queue pairs are connected by hand, and carry nothing");
         }
         run(
@@ -93,7 +98,7 @@ public class ConnectionScenarios {
             int connections,
             int messages,
             int size,
-            BringUp bringUp,
+            ConnectionMode bringUp,
             Stage stage,
             RdmaReport report,
             ScenarioSettings settings) {
@@ -109,9 +114,9 @@ public class ConnectionScenarios {
 
     @ParameterizedTest(name = "IPv6 addresses, {0}")
     @EnumSource(
-            value = BringUp.class,
+            value = ConnectionMode.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void ipv6(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    void ipv6(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         String server = ipv6Address(stage.server());
         UcmatoseOptions options = options(settings)
                 .withAddressFormat(Format.IPV6)
@@ -150,18 +155,18 @@ public class ConnectionScenarios {
 
     @ParameterizedTest(name = "migration to another event channel, {0}")
     @EnumSource(
-            value = BringUp.class,
+            value = ConnectionMode.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
-    void migration(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    void migration(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(options(settings).withConnections(2).withMigrate(true).withBringUp(bringUp), stage, report);
     }
 
     @ParameterizedTest(name = "type of service, {0}")
     @EnumSource(
-            value = BringUp.class,
+            value = ConnectionMode.class,
             names = {"RDMA_CM", "EXTERNAL_QP"})
     void typeOfService(
-            BringUp bringUp, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
+            ConnectionMode bringUp, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {
         report.parameter("type of service", TYPE_OF_SERVICE);
         var results = run(options(settings).withTypeOfService(TYPE_OF_SERVICE).withBringUp(bringUp), stage, report);
         // In an InfiniBand subnet, its manager makes a service level of it.
@@ -176,8 +181,8 @@ public class ConnectionScenarios {
     }
 
     @ParameterizedTest(name = "ACK timeout, {0}")
-    @EnumSource(BringUp.class)
-    void ackTimeout(BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    @EnumSource(ConnectionMode.class)
+    void ackTimeout(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("ACK timeout exponent", ACK_TIMEOUT);
         var results = run(options(settings).withAckTimeoutExponent(ACK_TIMEOUT).withBringUp(bringUp), stage, report);
         for (UcmatoseRoles.Result side : Arrays.asList(results.server(), results.client())) {
@@ -278,7 +283,7 @@ public class ConnectionScenarios {
     @ParameterizedTest(name = "raw, explicit GID index, {0}")
     @ValueSource(strings = {"IPv4", "IPv6"})
     void raw(String family, Stage stage, RdmaReport report, ScenarioSettings settings) {
-        DeviceNeeds.of(stage).bringUp(BringUp.RAW);
+        DeviceNeeds.of(stage).bringUp(ConnectionMode.RAW);
         List<GidEntry> gids =
                 gids(family, stage.client().facts(), stage.server().facts());
         GidEntry gid = gids.getFirst();
@@ -287,8 +292,8 @@ public class ConnectionScenarios {
         report.parameter("GID index", gid.index());
         report.parameter("GID type", gid.type());
         PingPongRoles.Plan plan = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, settings.stepTimeout())
-                .by(BringUp.RAW, gid);
-        PingPongRoles.Plan serverPlan = plan.by(BringUp.RAW, serverGid);
+                .by(ConnectionMode.RAW, gid);
+        PingPongRoles.Plan serverPlan = plan.by(ConnectionMode.RAW, serverGid);
         var results = report.step(
                 "connect without rdma_cm and exchange 20 messages",
                 () -> stage.runPair(new PingPongRoles.Server(serverPlan), new PingPongRoles.Client(plan), SCENARIO));

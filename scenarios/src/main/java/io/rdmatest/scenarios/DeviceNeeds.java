@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Transport;
@@ -45,8 +45,8 @@ public final class DeviceNeeds {
      * @param bringUp the way
      * @throws org.opentest4j.TestAbortedException if the device's queue pairs can't be connected by it
      */
-    public void bringUp(BringUp bringUp) {
-        if (bringUp == BringUp.RAW && isIwarp()) {
+    public void bringUp(ConnectionMode bringUp) {
+        if (bringUp == ConnectionMode.RAW && isIwarp()) {
             throw lack("is an iWARP device, whose queue pairs are connected by rdma_cm only");
         }
     }

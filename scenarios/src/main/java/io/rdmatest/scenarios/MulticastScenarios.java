@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 public class MulticastScenarios {
 
     @ParameterizedTest(name = "{0}, two receivers")
-    @OptionLines({
+    @EachOptionLine({
         "-m 239.77.0.1 -S 0",
         "-m 239.77.0.1 -S 1",
         "-m 239.77.0.1 -S 20",
@@ -248,7 +248,7 @@ public class MulticastScenarios {
     }
 
     @ParameterizedTest(name = "{0}")
-    @OptionLines({"-m 0.0.0.0 -C 5", "-M 0 -C 5"})
+    @EachOptionLine({"-m 0.0.0.0 -C 5", "-M 0 -C 5"})
     @DisplayName("a group that the subnet administrator chooses")
     void chosenGroup(
             MckeyOptions options, Stage stage, FabricDevice device, RdmaReport report, ScenarioSettings settings) {

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
 import io.rdmatest.scenarios.rping.RpingOptions;
@@ -24,8 +24,8 @@ public class PingPongScenarios {
     private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
-    @EveryBringUp({"23", "64", "4096", "65535"})
-    void rping(int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+    @RowsByMode({"23", "64", "4096", "65535"})
+    void rping(int size, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).bringUp(bringUp);
         int count = iterations(size, bringUp, settings);
         report.parameter("size", size);
@@ -54,7 +54,7 @@ public class PingPongScenarios {
     }
 
     @ParameterizedTest(name = "{0}, {1} bytes, {2}")
-    @EveryBringUp({
+    @RowsByMode({
         "SEND, 64",
         "SEND, 4096",
         "SEND, 65536",
@@ -69,33 +69,44 @@ public class PingPongScenarios {
         "COMPARE_AND_SWAP, 8"
     })
     void operation(
-            Operation operation, int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+            Operation operation,
+            int size,
+            ConnectionMode bringUp,
+            Stage stage,
+            RdmaReport report,
+            ScenarioSettings settings) {
         run(plan(operation, size, bringUp, settings), stage, report);
     }
 
     @ParameterizedTest(name = "{0} inline, {1} bytes, {2}")
-    @EveryBringUp({"SEND, 1", "SEND, 64", "WRITE_WITH_IMMEDIATE, 64"})
+    @RowsByMode({"SEND, 1", "SEND, 64", "WRITE_WITH_IMMEDIATE, 64"})
     void inline(
-            Operation operation, int size, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+            Operation operation,
+            int size,
+            ConnectionMode bringUp,
+            Stage stage,
+            RdmaReport report,
+            ScenarioSettings settings) {
         run(plan(operation, size, bringUp, settings).withInline(), stage, report);
     }
 
     @ParameterizedTest(name = "{0} into a shared receive queue, {1}")
-    @EveryBringUp({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
+    @RowsByMode({"SEND", "SEND_WITH_IMMEDIATE", "WRITE_WITH_IMMEDIATE"})
     void sharedReceiveQueue(
-            Operation operation, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+            Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).capability(DeviceCapability.SHARED_RECEIVE_QUEUES);
         run(plan(operation, 1024, bringUp, settings).withSharedReceives(), stage, report);
     }
 
     @ParameterizedTest(name = "{0} driven by completion events, {1}")
-    @EveryBringUp({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
+    @RowsByMode({"SEND", "WRITE_WITH_IMMEDIATE", "READ"})
     void completionEvents(
-            Operation operation, BringUp bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
+            Operation operation, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(plan(operation, 1024, bringUp, settings).withEvents(), stage, report);
     }
 
-    private static PingPongRoles.Plan plan(Operation operation, int size, BringUp bringUp, ScenarioSettings settings) {
+    private static PingPongRoles.Plan plan(
+            Operation operation, int size, ConnectionMode bringUp, ScenarioSettings settings) {
         return PingPongRoles.Plan.of(operation, size, iterations(size, bringUp, settings), settings.stepTimeout())
                 .by(bringUp, null);
     }
@@ -104,8 +115,8 @@ public class PingPongScenarios {
      * The largest messages take dozens of packets each, so fewer of them say as much. Once a connection stands, how it came up
      * makes no difference to what goes over it: most of the repetitions are made over one kind.
      */
-    private static int iterations(int size, BringUp bringUp, ScenarioSettings settings) {
-        int fewer = (size > 4096 ? 4 : 1) * (bringUp == BringUp.RDMA_CM ? 1 : 4);
+    private static int iterations(int size, ConnectionMode bringUp, ScenarioSettings settings) {
+        int fewer = (size > 4096 ? 4 : 1) * (bringUp == ConnectionMode.RDMA_CM ? 1 : 4);
         return Math.max(1, settings.pingPongIterations() / fewer);
     }
 

@@ -56,7 +56,7 @@ public class StreamScenarios {
     }
 
     @ParameterizedTest(name = "{0}")
-    @OptionLines({
+    @EachOptionLine({
         "-T v -S 1 -C 50 -I 2",
         "-T v -S 63 -C 50 -I 2",
         "-T v -S 1000 -C 50 -I 2",
@@ -69,7 +69,7 @@ public class StreamScenarios {
     }
 
     @ParameterizedTest(name = "{0}")
-    @OptionLines({
+    @EachOptionLine({
         "-T n,v -S 3000 -C 20 -I 5",
         "-T b,v -S 3000 -C 20 -I 5",
         "-T a,v -S 3000 -C 20 -I 5",
@@ -131,7 +131,7 @@ public class StreamScenarios {
 
     /** Both sides of the default suite from several clients: each series finds its place in its own client's stream. */
     @ParameterizedTest(name = "{0}")
-    @OptionLines({"-T v --scale 0.0002 --clients 3", "-T f,v --scale 0.0002 --clients 3"})
+    @EachOptionLine({"-T v --scale 0.0002 --clients 3", "-T f,v --scale 0.0002 --clients 3"})
     void manyClientsOfTheWholeSuite(
             RstreamOptions options, Stage stage, RdmaReport report, ScenarioSettings settings, Wire wire) {
         expect(options, wire);

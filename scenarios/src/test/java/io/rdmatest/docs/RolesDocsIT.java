@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.EachPair;
-import io.rdmatest.scenarios.EveryBringUp;
-import io.rdmatest.scenarios.OptionLines;
+import io.rdmatest.scenarios.EachOptionLine;
 import io.rdmatest.scenarios.Stage;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
@@ -20,34 +18,19 @@ import org.junit.jupiter.params.ParameterizedTest;
 class RolesDocsIT {
 
     @Nested
-    // begin option-lines
+    // begin each-option-line
     @RdmaTest
     class PingIT {
 
         @ParameterizedTest
-        @OptionLines({"-C 10 -S 64 -V", "-q -C 10 -S 4096"})
+        @EachOptionLine({"-C 10 -S 64 -V", "-q -C 10 -S 4096"})
         void pings(RpingOptions options, FabricDevice device) {
             RpingOptions onAnyPort = options.withPort(0);
             LocalRoles.runPair(
                     device, new RpingRoles.Server(onAnyPort), new RpingRoles.Client(onAnyPort), Duration.ofSeconds(30));
         }
     }
-    // end option-lines
-
-    @Nested
-    // begin every-bring-up
-    @RdmaTest
-    class SizesIT {
-
-        @ParameterizedTest
-        @EveryBringUp({"64", "4096"})
-        void arrives(int size, BringUp bringUp, FabricDevice device) {
-            assertThat(size).isBetween(64, 4096);
-            assertThat(bringUp).isIn((Object[]) BringUp.values());
-            assertThat(device.port()).isPositive();
-        }
-    }
-    // end every-bring-up
+    // end each-option-line
 
     @Nested
     // begin each-pair

@@ -3,9 +3,9 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.Connection;
-import io.rdmatest.junit.ConnectionMode;
 import io.rdmatest.junit.ConnectionOptions;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.IgnoreCounters;
@@ -63,7 +63,7 @@ class CountersThereIT {
         private static void lose(Stage stage, FabricDevice device, MemoryRegion source) {
             assertThat(stage.server().name()).isEqualTo("far");
             ConnectionOptions impatient = ConnectionOptions.defaults()
-                    .mode(ConnectionMode.RAW_GID)
+                    .mode(ConnectionMode.RAW)
                     .protectionDomain(source.protectionDomain())
                     .retries(1, 0);
             try (Connection connection = Connection.open(device, impatient)) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo.Format;
@@ -14,7 +15,6 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.cli.OptionLine;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
@@ -89,13 +89,13 @@ class UcmatoseIT {
 
     /** The call that sets an option may succeed and change nothing. */
     @ParameterizedTest
-    @EnumSource(BringUp.class)
-    void optionsOfAConnectionAreSeenAtItsQueuePair(BringUp bringUp) {
+    @EnumSource(ConnectionMode.class)
+    void optionsOfAConnectionAreSeenAtItsQueuePair(ConnectionMode bringUp) {
         UcmatoseOptions options = options()
                 .withConnections(2)
                 .withMessages(1)
                 .withBringUp(bringUp)
-                .withTypeOfService(bringUp == BringUp.RAW ? null : 0x48)
+                .withTypeOfService(bringUp == ConnectionMode.RAW ? null : 0x48)
                 .withAckTimeoutExponent(19);
 
         var results = LocalRoles.runPair(
@@ -103,7 +103,7 @@ class UcmatoseIT {
 
         assertThat(results.client().attributes()).hasSize(2).allSatisfy(attributes -> {
             assertThat(attributes.ackTimeout()).isEqualTo(19);
-            assertThat(attributes.trafficClass()).isEqualTo(bringUp == BringUp.RAW ? 0 : 0x48);
+            assertThat(attributes.trafficClass()).isEqualTo(bringUp == ConnectionMode.RAW ? 0 : 0x48);
         });
         assertThat(results.server().attributes()).hasSize(2).allMatch(attributes -> attributes.ackTimeout() == 19);
     }
@@ -338,7 +338,7 @@ class UcmatoseIT {
 
     @ParameterizedTest
     @CsvSource({"true, RDMA_CM", "false, RDMA_CM", "true, EXTERNAL_QP", "false, RAW"})
-    void aFlippedByteIsFound(boolean byServer, BringUp bringUp) {
+    void aFlippedByteIsFound(boolean byServer, ConnectionMode bringUp) {
         UcmatoseOptions right = options().withConnections(2).withBringUp(bringUp);
         UcmatoseOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);
 

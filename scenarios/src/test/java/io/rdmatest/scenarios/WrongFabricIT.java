@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaTimeoutException;
@@ -12,7 +13,6 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.rsocket.RSocket;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.Payload;
@@ -255,7 +255,7 @@ class WrongFabricIT {
     // ---- a raw connection through this test ----
 
     private static PingPongRoles.Plan raw(Operation operation, int size, int iterations) {
-        return PingPongRoles.Plan.of(operation, size, iterations, STEP).by(BringUp.RAW, null);
+        return PingPongRoles.Plan.of(operation, size, iterations, STEP).by(ConnectionMode.RAW, null);
     }
 
     /** Runs both sides, with what the server says of itself changed on its way; returns what the client says. */

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -138,7 +138,7 @@ public final class RpingArguments implements Arguments<RpingOptions> {
             options = options.withPersistence();
         }
         if (externalQueuePair) {
-            options = options.by(BringUp.EXTERNAL_QP);
+            options = options.by(ConnectionMode.EXTERNAL_QP);
         }
         return common.givenTimeout().isPresent() ? options : options.withUnlimitedListening();
     }

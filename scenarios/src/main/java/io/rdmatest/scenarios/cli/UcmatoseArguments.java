@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -106,7 +106,7 @@ public final class UcmatoseArguments implements Arguments<UcmatoseOptions> {
                 .withTypeOfService(typeOfService)
                 .withAckTimeoutExponent(ackTimeout)
                 .withMigrate(migrate)
-                .withBringUp(externalQueuePair ? BringUp.EXTERNAL_QP : BringUp.RDMA_CM)
+                .withBringUp(externalQueuePair ? ConnectionMode.EXTERNAL_QP : ConnectionMode.RDMA_CM)
                 .withTimeout(common.timeout())
                 .withFirstClientTimeout(common.givenTimeout().orElse(null))
                 .withFault(common.fault());

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
@@ -60,7 +61,7 @@ public final class RcLink implements AutoCloseable {
 
     /** What a connection is made of. */
     public record Spec(
-            BringUp bringUp,
+            ConnectionMode bringUp,
             int sendDepth,
             int receiveDepth,
             int inline,
@@ -70,7 +71,7 @@ public final class RcLink implements AutoCloseable {
             Duration timeout) {
 
         /** The capacities of rping(1): 16 sends, 2 receives, one RDMA READ at a time. */
-        public static Spec rping(BringUp bringUp, Duration timeout) {
+        public static Spec rping(ConnectionMode bringUp, Duration timeout) {
             return new Spec(bringUp, 16, 2, 0, 1, Waiting.POLLING_FIRST, false, timeout);
         }
     }
@@ -254,7 +255,7 @@ public final class RcLink implements AutoCloseable {
             link.createResources(id.context(), id);
             byte[] privateData = preparation.prepare(link);
             ConnectionParameters.Builder parameters = link.parameters(privateData);
-            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
                 parameters.qpNumber(link.queuePair().number());
             }
             link.connecting = System.nanoTime();
@@ -275,7 +276,7 @@ public final class RcLink implements AutoCloseable {
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
         // The kernel is asked only where it matters: to list the devices takes a part of the time that is measured
         // here.
-        if (spec.bringUp() == BringUp.EXTERNAL_QP
+        if (spec.bringUp() == ConnectionMode.EXTERNAL_QP
                 && !(answer.type() == CmEvent.Type.ESTABLISHED && cm.isConnectedByKernel())) {
             answer.require(CmEvent.Type.CONNECT_RESPONSE);
             moveExternal(cm);
@@ -312,7 +313,7 @@ public final class RcLink implements AutoCloseable {
             byte[] privateData = preparation.prepare(link);
             link.setAckTimeout(id);
             ConnectionParameters.Builder parameters = link.parameters(privateData);
-            if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+            if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
                 link.moveExternal(id);
                 parameters.qpNumber(link.queuePair().number());
             }
@@ -401,7 +402,7 @@ public final class RcLink implements AutoCloseable {
         } else {
             attributes.maxReceiveWr(spec.receiveDepth());
         }
-        if (cm != null && spec.bringUp() == BringUp.RDMA_CM) {
+        if (cm != null && spec.bringUp() == ConnectionMode.RDMA_CM) {
             queuePair = own(cm.createQueuePair(pd, attributes.build()));
         } else {
             QueuePair qp = own(pd.createQueuePair(attributes.build()));
@@ -528,7 +529,7 @@ public final class RcLink implements AutoCloseable {
         if (cm == null) {
             return;
         }
-        if (spec.bringUp() == BringUp.EXTERNAL_QP) {
+        if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
             queuePair().toError();
         }
         cm.disconnect();

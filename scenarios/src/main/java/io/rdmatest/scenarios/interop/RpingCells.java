@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -69,8 +69,8 @@ final class RpingCells implements CellSource {
             boolean verbose,
             boolean validate,
             boolean debug,
-            BringUp theirs,
-            BringUp ours,
+            ConnectionMode theirs,
+            ConnectionMode ours,
             boolean persistent,
             boolean source,
             boolean ipv6) {
@@ -103,8 +103,8 @@ final class RpingCells implements CellSource {
                     random.nextInt(3) == 0);
         }
 
-        private static BringUp bringUp(SplittableRandom random) {
-            return random.nextInt(3) == 0 ? BringUp.EXTERNAL_QP : BringUp.RDMA_CM;
+        private static ConnectionMode bringUp(SplittableRandom random) {
+            return random.nextInt(3) == 0 ? ConnectionMode.EXTERNAL_QP : ConnectionMode.RDMA_CM;
         }
 
         private List<String> server() {
@@ -131,7 +131,7 @@ final class RpingCells implements CellSource {
             if (debug) {
                 words.add("-d");
             }
-            if (theirs == BringUp.EXTERNAL_QP) {
+            if (theirs == ConnectionMode.EXTERNAL_QP) {
                 words.add("-q");
             }
             return words;
@@ -143,13 +143,13 @@ final class RpingCells implements CellSource {
 
         private String asClient() {
             return String.join(" ", client()) + (source ? " -I" : "") + (ipv6 ? " over IPv6" : "") + ", our server "
-                    + String.join(" ", "-S " + (size + spare), ours == BringUp.EXTERNAL_QP ? "-q" : "")
+                    + String.join(" ", "-S " + (size + spare), ours == ConnectionMode.EXTERNAL_QP ? "-q" : "")
                             .strip();
         }
 
         private String ourClient() {
             return "-C " + pings + " -S " + size + (validate ? " -V" : "") + (source ? " -I" : "")
-                    + (ours == BringUp.EXTERNAL_QP ? " -q" : "");
+                    + (ours == ConnectionMode.EXTERNAL_QP ? " -q" : "");
         }
 
         private RpingOptions options(CellContext context, Fault fault) {
@@ -190,7 +190,7 @@ final class RpingCells implements CellSource {
 
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
         RdmaDevice device = context.device().device();
-        if (drawn.theirs() == BringUp.EXTERNAL_QP && device.transport() == Transport.IWARP) {
+        if (drawn.theirs() == ConnectionMode.EXTERNAL_QP && device.transport() == Transport.IWARP) {
             // It asks rdma_establish(3) for a connection that is established already, and gives up at EINVAL.
             throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
                     device.name() + " is an iWARP device, where rping -c -q does not connect");

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
@@ -71,7 +71,7 @@ final class UcmatoseCells implements CellSource {
             boolean figures,
             boolean ipv6,
             boolean weMigrate,
-            BringUp ours) {
+            ConnectionMode ours) {
 
         private static Drawn draw(SplittableRandom random) {
             return new Drawn(
@@ -87,7 +87,7 @@ final class UcmatoseCells implements CellSource {
                     random.nextInt(3) == 0,
                     random.nextInt(3) == 0,
                     random.nextInt(3) == 0,
-                    random.nextInt(3) == 0 ? BringUp.EXTERNAL_QP : BringUp.RDMA_CM);
+                    random.nextInt(3) == 0 ? ConnectionMode.EXTERNAL_QP : ConnectionMode.RDMA_CM);
         }
 
         private List<Object> common() {
@@ -112,7 +112,7 @@ final class UcmatoseCells implements CellSource {
                     + (bind ? " -b" : "")
                     + (ipv6 ? " over IPv6" : "")
                     + (weMigrate ? ", our side -m" : "")
-                    + (ours == BringUp.EXTERNAL_QP ? ", our side with external QPs" : "");
+                    + (ours == ConnectionMode.EXTERNAL_QP ? ", our side with external QPs" : "");
         }
 
         private String ours(CellContext context) {

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.RoleContext;
@@ -109,7 +109,7 @@ final class PairStream implements AutoCloseable {
     private RcLink.Spec spec() {
         Duration timeout = plan.timeout().plus(WARM_UP).plus(plan.time().multipliedBy(2));
         return new RcLink.Spec(
-                BringUp.RDMA_CM,
+                ConnectionMode.RDMA_CM,
                 MOST_SLOTS + 1,
                 RECEIVES,
                 0,

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.pingpong;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmEvent;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -81,7 +81,7 @@ public final class PingPongRoles {
      * @param gid the GID of a raw connection; null for that of the fabric
      */
     public record Plan(
-            BringUp bringUp,
+            ConnectionMode bringUp,
             Operation operation,
             int size,
             int iterations,
@@ -104,7 +104,7 @@ public final class PingPongRoles {
 
         /** Returns a polling plan over rdma_cm. */
         public static Plan of(Operation operation, int size, int iterations, Duration timeout) {
-            return new Plan(BringUp.RDMA_CM, operation, size, iterations, false, false, false, timeout, null);
+            return new Plan(ConnectionMode.RDMA_CM, operation, size, iterations, false, false, false, timeout, null);
         }
 
         /** Returns this plan with the data inline. */
@@ -123,7 +123,7 @@ public final class PingPongRoles {
         }
 
         /** Returns this plan over another kind of connection. */
-        public Plan by(BringUp way, @Nullable GidEntry entry) {
+        public Plan by(ConnectionMode way, @Nullable GidEntry entry) {
             return new Plan(way, operation, size, iterations, inline, sharedReceives, events, timeout, entry);
         }
 
@@ -175,7 +175,7 @@ public final class PingPongRoles {
         @Override
         public Result run(RoleContext context) {
             Exchange exchange = new Exchange(plan, pace, "server");
-            if (plan.bringUp() == BringUp.RAW) {
+            if (plan.bringUp() == ConnectionMode.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
                     Result result = exchange.serve(link);
                     link.awaitDisconnect();
@@ -205,7 +205,7 @@ public final class PingPongRoles {
         @Override
         public Result run(RoleContext context) {
             Exchange exchange = new Exchange(plan, pace, "client");
-            if (plan.bringUp() == BringUp.RAW) {
+            if (plan.bringUp() == ConnectionMode.RAW) {
                 try (RcLink link = RcLink.raw(context, plan.spec(), plan.gid(), exchange::prepare)) {
                     Result result = exchange.drive(link);
                     link.disconnect();

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.UnexpectedCmEventException;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
 import io.rdmatest.scenarios.engine.RoleContext;
@@ -76,7 +76,7 @@ final class RpingClient {
 
     private RcLink connect() {
         RcLink.Spec spec = RcLink.Spec.rping(options.bringUp(), options.timeout());
-        if (options.bringUp() == BringUp.RAW) {
+        if (options.bringUp() == ConnectionMode.RAW) {
             return RcLink.raw(context, spec, options.gid(), this::prepare);
         }
         InetAddress given = options.address();

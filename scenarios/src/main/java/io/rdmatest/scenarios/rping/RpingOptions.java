@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.rping;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.verbs.GidEntry;
 import java.net.InetAddress;
@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param validate whether the client compares every byte that comes back (-V); the server always compares
  * @param debug whether events and states of the connection are printed (-d)
  * @param persistent whether the server serves any number of clients, several at once, until it is cancelled (-P)
- * @param bringUp how the connection is made; {@link BringUp#EXTERNAL_QP} is -q
- * @param gid the GID of a connection by {@link BringUp#RAW}; null for that of the device
+ * @param bringUp how the connection is made; {@link ConnectionMode#EXTERNAL_QP} is -q
+ * @param gid the GID of a connection by {@link ConnectionMode#RAW}; null for that of the device
  * @param clientLimit how many clients a persistent server serves at once, 1 to {@value #MOST_CLIENTS}; more are rejected
  * @param timeout how long any one wait may take
  * @param unlimitedListening whether a server waits for its first client without limit
@@ -41,7 +41,7 @@ public record RpingOptions(
         boolean validate,
         boolean debug,
         boolean persistent,
-        BringUp bringUp,
+        ConnectionMode bringUp,
         @Nullable GidEntry gid,
         int clientLimit,
         Duration timeout,
@@ -69,7 +69,7 @@ public record RpingOptions(
             false,
             false,
             false,
-            BringUp.RDMA_CM,
+            ConnectionMode.RDMA_CM,
             null,
             DEFAULT_CLIENTS,
             Duration.ofSeconds(10),
@@ -95,7 +95,7 @@ public record RpingOptions(
         if (timeout.isNegative() || timeout.isZero()) {
             throw new IllegalArgumentException("The timeout is above zero, not " + timeout);
         }
-        if (persistent && bringUp == BringUp.RAW) {
+        if (persistent && bringUp == ConnectionMode.RAW) {
             throw new IllegalArgumentException(
                     "A persistent server (-P) needs rdma_cm to hear of its clients; choose another bring-up than RAW");
         }
@@ -164,7 +164,7 @@ public record RpingOptions(
      * @param value how it is made
      * @param entry the GID of a raw connection; null for that of the device
      */
-    public RpingOptions by(BringUp value, @Nullable GidEntry entry) {
+    public RpingOptions by(ConnectionMode value, @Nullable GidEntry entry) {
         return copy(with -> {
             with.bringUp = value;
             with.gid = entry;
@@ -172,7 +172,7 @@ public record RpingOptions(
     }
 
     /** Returns these options over another kind of connection, from the GID of the device. */
-    public RpingOptions by(BringUp value) {
+    public RpingOptions by(ConnectionMode value) {
         return by(value, null);
     }
 
@@ -209,7 +209,7 @@ public record RpingOptions(
         private boolean validate;
         private boolean debug;
         private boolean persistent;
-        private BringUp bringUp;
+        private ConnectionMode bringUp;
         private @Nullable GidEntry gid;
         private int clientLimit;
         private Duration timeout;

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.rping;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.ForwardingContext;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -64,7 +64,7 @@ final class RpingServer {
     }
 
     RpingRoles.ServerResult run() {
-        if (options.bringUp() == BringUp.RAW) {
+        if (options.bringUp() == ConnectionMode.RAW) {
             Session session = new Session();
             clients = 1;
             try (RcLink link = RcLink.raw(context, spec(), options.gid(), session::prepare)) {
@@ -289,7 +289,7 @@ final class RpingServer {
         }
 
         private void answer(RpingLink link, MemoryRegion data, int announced) {
-            boolean endless = options.bringUp() != BringUp.RAW;
+            boolean endless = options.bringUp() != ConnectionMode.RAW;
             long chunk = Math.min(link.link().largestMessage(), RpingPattern.LARGEST_SIZE);
             while (endless || pings < announced) {
                 context.checkCancelled();

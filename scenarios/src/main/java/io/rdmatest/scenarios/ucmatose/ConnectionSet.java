@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.ucmatose;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.AddressInfo;
@@ -9,7 +10,6 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.scenarios.engine.AddressTexts;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Closing;
 import io.rdmatest.scenarios.engine.CmFailures;
 import io.rdmatest.scenarios.engine.ConnectionPool;
@@ -241,7 +241,7 @@ final class ConnectionSet implements AutoCloseable {
         know(connection, plan);
         ConnectionParameters.Builder parameters = ConnectionParameters.builder()
                 .privateData(plan.isPresent() ? own(connection).encode() : new byte[0]);
-        if (options.bringUp() == BringUp.EXTERNAL_QP) {
+        if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
             moveExternal(connection);
             parameters.qpNumber(connection.queuePair().number());
         }
@@ -358,7 +358,7 @@ final class ConnectionSet implements AutoCloseable {
                 .initiatorDepth(1)
                 .retryCount(5)
                 .rnrRetryCount(0);
-        if (options.bringUp() == BringUp.EXTERNAL_QP) {
+        if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
             parameters.qpNumber(connection.queuePair().number());
         }
         connection.since = System.nanoTime();
@@ -410,7 +410,7 @@ final class ConnectionSet implements AutoCloseable {
                 device -> new ConnectionPool(device, QpType.RC, options.connections(), messages, size));
         connection.pool = pool;
         try {
-            if (options.bringUp() == BringUp.EXTERNAL_QP) {
+            if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
                 connection.queuePair = pool.domain().createQueuePair(pool.attributes(connection.index));
                 pool.made(connection.queuePair());
                 connection.queuePair().modify(connection.id().initQueuePairAttributes(QpState.INIT));
@@ -447,7 +447,7 @@ final class ConnectionSet implements AutoCloseable {
             attributes.add(
                     new UcmatoseRoles.Attributes(vector == null ? -1 : vector.trafficClass(), queried.timeout()));
         }
-        if (options.bringUp() != BringUp.RAW) {
+        if (options.bringUp() != ConnectionMode.RAW) {
             DeviceBinding.require(context, connection.queuePair());
         }
         connection.up = true;
@@ -609,7 +609,7 @@ final class ConnectionSet implements AutoCloseable {
 
     private void leave(Connection connection) {
         connection.since = System.nanoTime();
-        if (options.bringUp() == BringUp.EXTERNAL_QP) {
+        if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
             connection.queuePair().toError();
         }
         connection.id().disconnect();
@@ -862,7 +862,7 @@ final class ConnectionSet implements AutoCloseable {
 
     /** Ends all connections from this side and waits until the peer has followed. */
     void disconnect() {
-        if (options.bringUp() == BringUp.RAW) {
+        if (options.bringUp() == ConnectionMode.RAW) {
             RawBringUp.part(context, options.timeout());
             return;
         }
@@ -879,7 +879,7 @@ final class ConnectionSet implements AutoCloseable {
 
     /** Waits until the peer has ended all connections, and follows. */
     void awaitDisconnect() {
-        if (options.bringUp() == BringUp.RAW) {
+        if (options.bringUp() == ConnectionMode.RAW) {
             RawBringUp.part(context, options.timeout());
             return;
         }

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.ucmatose;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.engine.AddressTexts;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.OptionRanges;
 import io.rdmatest.verbs.GidEntry;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param ackTimeoutExponent the ACK timeout is 4.096 us times 2 to this power (-a), 0 to 31; null to leave it
  * @param migrate whether ids, and the listener, move to another event channel before they disconnect (-m)
  * @param bringUp how the connections come up
- * @param gid the entry of the GID table that a {@link BringUp#RAW} connection uses; null for that of the device
+ * @param gid the entry of the GID table that a {@link ConnectionMode#RAW} connection uses; null for that of the device
  * @param timeout how long any one wait may take, more than 0
  * @param firstClientTimeout how long the server waits for its first client; null for no limit
  * @param fault what this side does wrong on purpose
@@ -44,7 +44,7 @@ public record UcmatoseOptions(
         @Nullable Integer typeOfService,
         @Nullable Integer ackTimeoutExponent,
         boolean migrate,
-        BringUp bringUp,
+        ConnectionMode bringUp,
         @Nullable GidEntry gid,
         Duration timeout,
         @Nullable Duration firstClientTimeout,
@@ -82,7 +82,7 @@ public record UcmatoseOptions(
         if (firstClientTimeout != null) {
             OptionRanges.checkTimeout("The timeout for the first client", firstClientTimeout);
         }
-        if (bringUp == BringUp.RAW && (addressFormat == Format.GID || migrate || typeOfService != null)) {
+        if (bringUp == ConnectionMode.RAW && (addressFormat == Format.GID || migrate || typeOfService != null)) {
             throw new IllegalArgumentException(
                     "Connections without rdma_cm have no native address, no type of service and"
                             + " nothing to migrate");
@@ -103,7 +103,7 @@ public record UcmatoseOptions(
                 null,
                 null,
                 false,
-                BringUp.RDMA_CM,
+                ConnectionMode.RDMA_CM,
                 null,
                 DEFAULT_TIMEOUT,
                 null,
@@ -220,14 +220,14 @@ public record UcmatoseOptions(
      *
      * @param value how the connections come up
      */
-    public UcmatoseOptions withBringUp(BringUp value) {
+    public UcmatoseOptions withBringUp(ConnectionMode value) {
         return copy(with -> with.bringUp = value);
     }
 
     /**
      * Returns these options with another value.
      *
-     * @param value the entry of the GID table that a {@link BringUp#RAW} connection uses; null for that of the device
+     * @param value the entry of the GID table that a {@link ConnectionMode#RAW} connection uses; null for that of the device
      */
     public UcmatoseOptions withGid(@Nullable GidEntry value) {
         return copy(with -> with.gid = value);
@@ -280,7 +280,7 @@ public record UcmatoseOptions(
         private @Nullable Integer typeOfService;
         private @Nullable Integer ackTimeoutExponent;
         private boolean migrate;
-        private BringUp bringUp;
+        private ConnectionMode bringUp;
         private @Nullable GidEntry gid;
         private Duration timeout;
         private @Nullable Duration firstClientTimeout;

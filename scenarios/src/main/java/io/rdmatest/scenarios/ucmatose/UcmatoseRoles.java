@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.ucmatose;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmId;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
@@ -137,7 +137,7 @@ public final class UcmatoseRoles {
         try (Ledger.StackSharing ignored = Ledger.shareStack();
                 ConnectionSet set = new ConnectionSet(context, options, server)) {
             long start = System.nanoTime();
-            if (options.bringUp() == BringUp.RAW) {
+            if (options.bringUp() == ConnectionMode.RAW) {
                 set.connectRaw();
             } else if (server) {
                 set.listen();
@@ -203,7 +203,7 @@ public final class UcmatoseRoles {
     }
 
     private static RcLink.Spec bare(Duration timeout) {
-        return new RcLink.Spec(BringUp.RDMA_CM, 1, 1, 0, 1, Waiting.POLLING, false, timeout);
+        return new RcLink.Spec(ConnectionMode.RDMA_CM, 1, 1, 0, 1, Waiting.POLLING, false, timeout);
     }
 
     /** Rejects one request with private data. */

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import java.io.PrintWriter;
@@ -39,7 +39,7 @@ class RpingArgumentsTests {
                         .withCount(100)
                         .withSize(4096)
                         .withPersistence()
-                        .by(BringUp.EXTERNAL_QP)
+                        .by(ConnectionMode.EXTERNAL_QP)
                         .withUnlimitedListening());
     }
 

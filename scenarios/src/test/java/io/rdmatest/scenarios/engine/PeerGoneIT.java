@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
@@ -56,7 +57,7 @@ class PeerGoneIT {
 
     @ParameterizedTest(name = "{0}, peer gone: {1}")
     @CsvSource({"RDMA_CM, true", "RDMA_CM, false", "RAW, true", "RAW, false"})
-    void requestsToAPeerThatIsGoneEndWhenTheRetriesDo(BringUp bringUp, boolean gone, FabricDevice device) {
+    void requestsToAPeerThatIsGoneEndWhenTheRetriesDo(ConnectionMode bringUp, boolean gone, FabricDevice device) {
         Throwable failure = failureOfReads(plan(bringUp, gone ? ENDLESS : COUNT), gone, device);
 
         if (gone) {
@@ -72,7 +73,7 @@ class PeerGoneIT {
                 .isEqualTo((long) COUNT * SIZE);
     }
 
-    private static Plan plan(BringUp bringUp, int count) {
+    private static Plan plan(ConnectionMode bringUp, int count) {
         return Plan.of(Operation.READ, SIZE, count, STEP).by(bringUp, null);
     }
 
@@ -87,7 +88,7 @@ class PeerGoneIT {
     private static @Nullable Throwable failureOfReads(Plan plan, boolean vanish, FabricDevice device) {
         try (LocalRoles roles = new LocalRoles()) {
             Running<Result> client = roles.start("client", device, new PingPongRoles.Client(plan));
-            if (plan.bringUp() == BringUp.RAW) {
+            if (plan.bringUp() == ConnectionMode.RAW) {
                 return serveRaw(client, vanish, device);
             }
             return serve(client, vanish, device);

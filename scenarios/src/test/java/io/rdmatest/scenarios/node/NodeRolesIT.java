@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
@@ -13,7 +14,6 @@ import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.peer.PeerLostException;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.peer.RemoteOrigin;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
@@ -97,7 +97,7 @@ class NodeRolesIT {
 
     @Test
     void withoutRdmaCmTheAddressesGoOverTheChannel() {
-        RpingOptions raw = options().by(BringUp.RAW, null);
+        RpingOptions raw = options().by(ConnectionMode.RAW, null);
 
         verified(NodeRoles.runPair(there, new RpingRoles.Server(raw), here, new RpingRoles.Client(raw), SCENARIO));
     }

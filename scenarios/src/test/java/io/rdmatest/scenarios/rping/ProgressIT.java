@@ -3,13 +3,13 @@ package io.rdmatest.scenarios.rping;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -56,7 +56,7 @@ class ProgressIT {
     @EnumSource(Waiting.class)
     void aWaitThatTakesLongSleepsUnlessItIsToPoll(Waiting waiting) {
         AtomicReference<Progress> waits = new AtomicReference<>();
-        RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
+        RcLink.Spec spec = new RcLink.Spec(ConnectionMode.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
         Role<Boolean> server = accepting(spec, messages -> {
             await().atMost(STEP).until(() -> waits.get() != null);
             if (waiting != Waiting.POLLING) {
@@ -111,7 +111,7 @@ class ProgressIT {
     /** Flushes the server's receive, and has it wait for a message or the end; returns what that failed of. */
     private String flushed(Waiting waiting, boolean goodbye) {
         CountDownLatch leave = new CountDownLatch(1);
-        RcLink.Spec spec = new RcLink.Spec(BringUp.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
+        RcLink.Spec spec = new RcLink.Spec(ConnectionMode.RDMA_CM, 4, 4, 0, 1, waiting, false, STEP);
         Role<String> server = accepting(spec, messages -> {
             messages.link()
                     .queuePair()

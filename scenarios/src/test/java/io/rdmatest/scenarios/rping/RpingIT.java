@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmatest.Cause;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
@@ -13,9 +14,8 @@ import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
-import io.rdmatest.scenarios.OptionLines;
+import io.rdmatest.scenarios.EachOptionLine;
 import io.rdmatest.scenarios.engine.Addresses;
-import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
@@ -79,7 +79,7 @@ class RpingIT {
     // ---- options ----
 
     @ParameterizedTest
-    @OptionLines({
+    @EachOptionLine({
         "-C 7",
         "-C 7 -V",
         "-C 3 -S 23 -V",
@@ -330,8 +330,8 @@ class RpingIT {
     // ---- faults ----
 
     @ParameterizedTest
-    @EnumSource(BringUp.class)
-    void aByteThatOurClientDamagesIsFoundByOurServer(BringUp bringUp) {
+    @EnumSource(ConnectionMode.class)
+    void aByteThatOurClientDamagesIsFoundByOurServer(ConnectionMode bringUp) {
         PayloadMismatchError found = catchThrowableOfType(
                 PayloadMismatchError.class,
                 () -> run(options().by(bringUp), options().by(bringUp).withFault(Fault.FLIP_PAYLOAD_BYTE)));
@@ -340,8 +340,8 @@ class RpingIT {
     }
 
     @ParameterizedTest
-    @EnumSource(BringUp.class)
-    void aByteThatOurServerDamagesIsFoundByOurClient(BringUp bringUp) {
+    @EnumSource(ConnectionMode.class)
+    void aByteThatOurServerDamagesIsFoundByOurClient(ConnectionMode bringUp) {
         PayloadMismatchError found = catchThrowableOfType(
                 PayloadMismatchError.class,
                 () -> run(
@@ -440,7 +440,7 @@ class RpingIT {
             MemoryRegion[] data = new MemoryRegion[1];
             try (RcLink link = RcLink.connect(
                     context,
-                    RcLink.Spec.rping(BringUp.RDMA_CM, STEP),
+                    RcLink.Spec.rping(ConnectionMode.RDMA_CM, STEP),
                     null,
                     new InetSocketAddress(context.device().address(), port),
                     prepared -> {

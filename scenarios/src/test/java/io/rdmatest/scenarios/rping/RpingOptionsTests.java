@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.rping;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.Fault;
 import java.net.InetAddress;
 import java.time.Duration;
@@ -23,7 +23,7 @@ class RpingOptionsTests {
         assertThat(DEFAULTS.port()).isEqualTo(7174);
         assertThat(DEFAULTS.sizeBytes()).isEqualTo(64);
         assertThat(DEFAULTS.count()).isZero();
-        assertThat(DEFAULTS.bringUp()).isEqualTo(BringUp.RDMA_CM);
+        assertThat(DEFAULTS.bringUp()).isEqualTo(ConnectionMode.RDMA_CM);
         assertThat(DEFAULTS.address()).isNull();
         assertThat(DEFAULTS.source()).isNull();
         assertThat(DEFAULTS.verbose() || DEFAULTS.validate() || DEFAULTS.debug() || DEFAULTS.persistent())
@@ -45,7 +45,7 @@ class RpingOptionsTests {
                 .withDebug()
                 .withPersistence()
                 .withClientLimit(3)
-                .by(BringUp.EXTERNAL_QP)
+                .by(ConnectionMode.EXTERNAL_QP)
                 .withTimeout(Duration.ofSeconds(4))
                 .withUnlimitedListening()
                 .withFault(Fault.FLIP_PAYLOAD_BYTE);
@@ -61,7 +61,7 @@ class RpingOptionsTests {
                         true,
                         true,
                         true,
-                        BringUp.EXTERNAL_QP,
+                        ConnectionMode.EXTERNAL_QP,
                         null,
                         3,
                         Duration.ofSeconds(4),
@@ -79,7 +79,7 @@ class RpingOptionsTests {
                 wrong("-C) is 0, for no end, or more, not -1", o -> o.withCount(-1)),
                 wrong("1 to 4096, not 0", o -> o.withClientLimit(0)),
                 wrong("above zero", o -> o.withTimeout(Duration.ZERO)),
-                wrong("needs rdma_cm", o -> o.withPersistence().by(BringUp.RAW)));
+                wrong("needs rdma_cm", o -> o.withPersistence().by(ConnectionMode.RAW)));
     }
 
     private static Arguments wrong(String message, UnaryOperator<RpingOptions> change) {

@@ -3,10 +3,10 @@ package io.rdmatest.scenarios.ucmatose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.cli.OptionLine;
-import io.rdmatest.scenarios.engine.BringUp;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
@@ -93,7 +93,7 @@ class UcmatoseOptionsTests {
         assertRefused(options -> options.withPortSpace(PortSpace.UDP), "The port space is UDP: allowed are TCP and IB");
         assertRefused(options -> options.withTimeout(Duration.ZERO), "The timeout is 0 ms: it must be more than 0");
         assertRefused(
-                options -> options.withBringUp(BringUp.RAW).withMigrate(true),
+                options -> options.withBringUp(ConnectionMode.RAW).withMigrate(true),
                 "Connections without rdma_cm have no native address, no type of service and nothing to migrate");
     }
 

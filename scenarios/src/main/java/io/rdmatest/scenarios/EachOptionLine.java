@@ -15,15 +15,15 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
  * <pre>{@code
  *
  * @ParameterizedTest
- * @OptionLines({"-C 100 -S 64 -V", "-q -S 4096"})
+ * @EachOptionLine({"-C 100 -S 64 -V", "-q -S 4096"})
  * void pings(RpingOptions options, FabricDevice device) { … }
  * }</pre>
  */
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
-@ArgumentsSource(OptionLinesProvider.class)
-public @interface OptionLines {
+@ArgumentsSource(EachOptionLineProvider.class)
+public @interface EachOptionLine {
 
     /** The lines, each with the options that {@code ./rdmatest <program>} takes; an empty one stands for the defaults. */
     String[] value();

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.ConnectionMode;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Documented
 @Inherited
 @ArgumentsSource(SourceArgumentsProvider.class)
-public @interface ConnectionModes {
+public @interface EachConnectionMode {
 
     /**
      * List the ways.

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Documented
 @Inherited
 @ArgumentsSource(SourceArgumentsProvider.class)
-public @interface TransferSizes {
+public @interface EachSize {
 
     /**
      * Name the smallest size.

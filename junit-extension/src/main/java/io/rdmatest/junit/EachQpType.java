@@ -1,6 +1,6 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.verbs.Mtu;
+import io.rdmatest.verbs.QpType;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -10,9 +10,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.params.provider.ArgumentsSource;
 
 /**
- * Run a test with each path MTU that the port supports, up to its active one, as an {@link Mtu} parameter, or as an
- * {@code int} in bytes. What was listed and is not supported is left out, and a report entry says so; if nothing is left,
- * the test fails.
+ * Run a test with each of several types of service, as a {@link QpType} parameter.
  *
  * <p>Stands on a parameter of an {@link RdmaParameterizedTest @RdmaParameterizedTest}, on such a method, or on a
  * {@code @ParameterizedTest} or {@code @ParameterizedClass}; several sources make the product of their values.
@@ -22,12 +20,12 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Documented
 @Inherited
 @ArgumentsSource(SourceArgumentsProvider.class)
-public @interface Mtus {
+public @interface EachQpType {
 
     /**
-     * List the MTUs to choose from.
+     * List the types.
      *
-     * @return MTUs; empty for all
+     * @return types; empty for all
      */
-    Mtu[] value() default {};
+    QpType[] value() default {};
 }

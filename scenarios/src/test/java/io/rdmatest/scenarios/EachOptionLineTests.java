@@ -15,14 +15,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
 
-class OptionLinesTests {
+class EachOptionLineTests {
 
     private static final List<String> RAN = new ArrayList<>();
 
     static class Pings {
 
         @ParameterizedTest(name = "{0}")
-        @OptionLines({"", "-C 100 -S 4096 -V", "-qC7"})
+        @EachOptionLine({"", "-C 100 -S 4096 -V", "-qC7"})
         void ping(RpingOptions options, TestInfo info) {
             RAN.add(info.getDisplayName() + ": " + options.count() + " of " + options.sizeBytes() + " "
                     + options.validate() + " " + options.bringUp());
@@ -32,7 +32,7 @@ class OptionLinesTests {
     static class WrongLine {
 
         @ParameterizedTest
-        @OptionLines("-S 3")
+        @EachOptionLine("-S 3")
         void ping(RpingOptions options) {
             throw new AssertionError(options);
         }
@@ -41,7 +41,7 @@ class OptionLinesTests {
     static class WrongType {
 
         @ParameterizedTest
-        @OptionLines("-S 64")
+        @EachOptionLine("-S 64")
         void ping(String options) {
             throw new AssertionError(options);
         }
@@ -82,6 +82,6 @@ class OptionLinesTests {
                 .haveExactly(
                         1,
                         event(finishedWithFailure(
-                                message(text -> text.contains("@OptionLines") && text.contains("first parameter")))));
+                                message(text -> text.contains("@EachOptionLine") && text.contains("first parameter")))));
     }
 }

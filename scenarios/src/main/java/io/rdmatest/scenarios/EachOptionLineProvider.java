@@ -10,17 +10,17 @@ import org.junit.jupiter.params.provider.AnnotationBasedArgumentsProvider;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
-/** Makes the options of {@link OptionLines}, named after their lines. */
-final class OptionLinesProvider extends AnnotationBasedArgumentsProvider<OptionLines> {
+/** Makes the options of {@link EachOptionLine}, named after their lines. */
+final class EachOptionLineProvider extends AnnotationBasedArgumentsProvider<EachOptionLine> {
 
     @Override
     protected Stream<? extends Arguments> provideArguments(
-            ParameterDeclarations parameters, ExtensionContext context, OptionLines annotation) {
+            ParameterDeclarations parameters, ExtensionContext context, EachOptionLine annotation) {
         Class<?> type = Arrays.stream(context.getRequiredTestMethod().getParameters())
                 .map(Parameter::getType)
                 .findFirst()
                 .filter(OptionLine::reads)
-                .orElseThrow(() -> new IllegalArgumentException("@OptionLines on "
+                .orElseThrow(() -> new IllegalArgumentException("@EachOptionLine on "
                         + context.getRequiredTestMethod()
                         + ": the first parameter is to be the options record of a program, such as RpingOptions"));
         return Arrays.stream(annotation.value())

@@ -1,6 +1,6 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.verbs.QpType;
+import io.rdmatest.verbs.Mtu;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -10,7 +10,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.params.provider.ArgumentsSource;
 
 /**
- * Run a test with each of several types of service, as a {@link QpType} parameter.
+ * Run a test with each path MTU that the port supports, up to its active one, as an {@link Mtu} parameter, or as an
+ * {@code int} in bytes. What was listed and is not supported is left out, and a report entry says so; if nothing is left,
+ * the test fails.
  *
  * <p>Stands on a parameter of an {@link RdmaParameterizedTest @RdmaParameterizedTest}, on such a method, or on a
  * {@code @ParameterizedTest} or {@code @ParameterizedClass}; several sources make the product of their values.
@@ -20,12 +22,12 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 @Documented
 @Inherited
 @ArgumentsSource(SourceArgumentsProvider.class)
-public @interface QpTypes {
+public @interface EachMtu {
 
     /**
-     * List the types.
+     * List the MTUs to choose from.
      *
-     * @return types; empty for all
+     * @return MTUs; empty for all
      */
-    QpType[] value() default {};
+    Mtu[] value() default {};
 }

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.ConnectionMode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -10,17 +10,17 @@ import org.junit.jupiter.params.provider.AnnotationBasedArgumentsProvider;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
-/** Makes the arguments of {@link EveryBringUp}: row by row, each over every way. */
-final class EveryBringUpProvider extends AnnotationBasedArgumentsProvider<EveryBringUp> {
+/** Makes the arguments of {@link RowsByMode}: row by row, each over every way. */
+final class RowsByModeProvider extends AnnotationBasedArgumentsProvider<RowsByMode> {
 
     @Override
     protected Stream<? extends Arguments> provideArguments(
-            ParameterDeclarations parameters, ExtensionContext context, EveryBringUp annotation) {
+            ParameterDeclarations parameters, ExtensionContext context, RowsByMode annotation) {
         return Arrays.stream(annotation.value())
-                .flatMap(row -> Arrays.stream(annotation.by()).map(way -> arguments(row, way)));
+                .flatMap(row -> Arrays.stream(ConnectionMode.values()).map(way -> arguments(row, way)));
     }
 
-    private static Arguments arguments(String row, BringUp way) {
+    private static Arguments arguments(String row, ConnectionMode way) {
         List<Object> values = new ArrayList<>();
         Arrays.stream(row.split(",", -1)).map(String::strip).forEach(values::add);
         values.add(way);
