@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.ForwardingContext;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -11,7 +12,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -231,18 +231,34 @@ public final class PairRoles {
         }
     }
 
+    /** Makes the connections of a side. */
+    @FunctionalInterface
+    private interface Connection {
+
+        PairStream open(RoleContext context, Plan plan, NearDevice near);
+    }
+
+    private static Result counted(
+            RoleContext context, Plan plan, @Nullable Role<PingPongRoles.Result> pingPong, Connection connection) {
+        try (NearDevice near = NearDevice.begin(context.device().device().name())) {
+            return counted(context, plan, pingPong, connection, near);
+        }
+    }
+
     private static Result counted(
             RoleContext context,
             Plan plan,
             @Nullable Role<PingPongRoles.Result> pingPong,
-            BiFunction<RoleContext, Plan, PairStream> connection) {
+            Connection connection,
+            NearDevice near) {
+        near.node().ifPresent(node -> context.trace(() -> "measured on NUMA node " + node));
         Reading before = plan.counters() ? Reading.of(context) : Reading.NONE;
         PingPongRoles.Result result = pingPong == null ? NO_ROUND_TRIP : pingPong.run(context);
         Moved bandwidth = Moved.NOTHING;
         Moved rate = Moved.NOTHING;
         long verified = result.bytesVerified();
         if (plan.hasStreams()) {
-            try (PairStream stream = connection.apply(context, plan)) {
+            try (PairStream stream = connection.open(context, plan, near)) {
                 if (plan.bandwidthSize() > 0) {
                     bandwidth = stream.run(0, plan.bandwidthSize());
                 }

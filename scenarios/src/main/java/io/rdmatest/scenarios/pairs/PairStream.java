@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.pairs;
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.BringUp;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -71,6 +72,7 @@ final class PairStream implements AutoCloseable {
 
     private final RoleContext context;
     private final Plan plan;
+    private final NearDevice near;
     private final boolean server;
     private final List<Lane> lanes = new ArrayList<>();
     private @Nullable RcLink control;
@@ -82,15 +84,16 @@ final class PairStream implements AutoCloseable {
     /** What a test does to the memory before the receiver looks at it. */
     Consumer<MemorySegment> beforeVerification = memory -> {};
 
-    private PairStream(RoleContext context, Plan plan, boolean server) {
+    private PairStream(RoleContext context, Plan plan, NearDevice near, boolean server) {
         this.context = context;
         this.plan = plan;
+        this.near = near;
         this.server = server;
     }
 
     /** Waits for all connections of a client. */
-    static PairStream accept(RoleContext context, Plan plan) {
-        PairStream stream = new PairStream(context, plan, true);
+    static PairStream accept(RoleContext context, Plan plan, NearDevice near) {
+        PairStream stream = new PairStream(context, plan, near, true);
         try {
             RcLink.Listener listener = RcLink.Listener.open(context, null, 0, plan.connections() + 1);
             stream.listener = listener;
@@ -109,10 +112,10 @@ final class PairStream implements AutoCloseable {
     }
 
     /** Makes all connections to a server. */
-    static PairStream connect(RoleContext context, Plan plan) {
+    static PairStream connect(RoleContext context, Plan plan, NearDevice near) {
         int port = Integer.parseInt(context.hear("port of the stream's server", plan.timeout()));
         InetSocketAddress target = new InetSocketAddress(context.peerAddress(), port);
-        PairStream stream = new PairStream(context, plan, false);
+        PairStream stream = new PairStream(context, plan, near, false);
         try {
             stream.control = RcLink.connect(context, stream.controlSpec(), null, target, stream::prepareControl);
             for (int i = 0; i < plan.connections(); i++) {
@@ -223,7 +226,7 @@ final class PairStream implements AutoCloseable {
 
         byte[] prepare(RcLink made) {
             long size = Math.max(areaOf(plan.bandwidthSize()), areaOf(plan.rateSize()));
-            MemoryRegion data = made.register(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
+            MemoryRegion data = near.register(made, size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
             MemoryRegion small = made.register(Long.BYTES, Access.LOCAL_WRITE);
             area = data;
             word = small;

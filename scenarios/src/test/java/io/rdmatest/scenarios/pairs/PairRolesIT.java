@@ -10,6 +10,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.pairs.PairRoles.Moved;
@@ -188,7 +189,8 @@ class PairRolesIT {
     void aDamagedByteIsFound(Operation operation, long offset) {
         PairRoles.Plan plan = streams(operation, 2, 1 << 16, 64);
         Role<Boolean> damaged = context -> {
-            try (PairStream stream = PairStream.accept(context, plan)) {
+            try (NearDevice near = NearDevice.begin("none");
+                    PairStream stream = PairStream.accept(context, plan, near)) {
                 stream.beforeVerification = memory ->
                         memory.set(ValueLayout.JAVA_BYTE, offset, (byte) ~memory.get(ValueLayout.JAVA_BYTE, offset));
                 return stream.run(0, plan.bandwidthSize()).nanos() > 0;
@@ -208,7 +210,8 @@ class PairRolesIT {
     void aByteThatIsDamagedOnTheWayBackIsFoundAtTheClient() {
         PairRoles.Plan plan = streams(Operation.WRITE, true, 1, 1 << 16, 0);
         Role<Boolean> damaged = context -> {
-            try (PairStream stream = PairStream.connect(context, plan)) {
+            try (NearDevice near = NearDevice.begin("none");
+                    PairStream stream = PairStream.connect(context, plan, near)) {
                 stream.beforeVerification =
                         memory -> memory.set(ValueLayout.JAVA_BYTE, 9, (byte) ~memory.get(ValueLayout.JAVA_BYTE, 9));
                 return stream.run(0, plan.bandwidthSize()).nanos() > 0;
