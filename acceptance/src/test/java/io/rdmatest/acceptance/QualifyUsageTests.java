@@ -30,6 +30,8 @@ class QualifyUsageTests {
                 "--pairs --fabric loopback      | --pairs takes two nodes, and the fabric loopback (",
                 "--pairs=speed --fabric microvm-2 | rdma.pairs.measure=speed: 'speed' is not measured of pairs; allowed: latency",
                 "--pairs --pairs-qps 65 --fabric microvm-2 | rdma.pairs.qps=65: allowed are 1.0 to 64.0",
+                "--pairs --pairs-operation atomic --fabric microvm-2 | rdma.pairs.operation=atomic: allowed are [write, read, send]",
+                "--pairs --pairs-directions 2 --fabric microvm-2 | rdma.pairs.directions=2: allowed are [one, both]",
                 "--pairs --pairs-time 0 --fabric microvm-2 | rdma.pairs.time=0: allowed are 0.01 to 60.0",
                 "-Drdma.pairs.file=x            | -Drdma.pairs.file is set by ./qualify itself",
                 "--server b                     | --server and --client are nodes of a fabric: name it with --fabric",

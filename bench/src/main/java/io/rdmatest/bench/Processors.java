@@ -1,17 +1,9 @@
 package io.rdmatest.bench;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
+import io.rdmatest.scenarios.engine.ProcessorBinding;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.interop.CProgram;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.BitSet;
@@ -31,13 +23,11 @@ record Processors(int server, int client) {
 
     private static final int NONE = -1;
 
-    /** As many as Linux can have. */
-    private static final int MOST = 8192;
+    private static final int MOST = ProcessorBinding.MOST;
 
     /** Neither end is bound. */
     public static final Processors ANY = new Processors(NONE, NONE);
 
-    private static final int MASK_BYTES = MOST / Byte.SIZE;
     private static final String TASKSET = "taskset";
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path PROCESSORS = Path.of("/sys/devices/system/cpu");
@@ -55,29 +45,6 @@ record Processors(int server, int client) {
         }
     }
 
-    /** The calls, found when the first thread is bound. */
-    private static final class Calls {
-
-        static final MethodHandle GET = handle("sched_getaffinity");
-        static final MethodHandle SET = handle("sched_setaffinity");
-
-        private static MethodHandle handle(String name) {
-            return Linker.nativeLinker()
-                    .downcallHandle(
-                            Linker.nativeLinker().defaultLookup().findOrThrow(name),
-                            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
-        }
-
-        /** Tells whether the calling thread's mask was read or set. */
-        static boolean succeeds(MethodHandle call, MemorySegment mask) {
-            try {
-                return (int) call.invokeExact(0, (long) MASK_BYTES, mask) == 0;
-            } catch (Throwable e) {
-                throw new IllegalStateException("A call of the C library failed", e);
-            }
-        }
-    }
-
     /**
      * Chooses two for the ends: those that this thread may use, near to the device if there are two, and not of the same core if
      * there are two cores.
@@ -91,7 +58,7 @@ record Processors(int server, int client) {
         }
         String node = "node" + read(DEVICES.resolve(device).resolve("device/numa_node"));
         return choose(
-                allowed(),
+                ProcessorBinding.allowed(),
                 processor -> Files.exists(of(processor).resolve(node)),
                 processor -> read(of(processor).resolve("topology/thread_siblings_list")));
     }
@@ -117,17 +84,6 @@ record Processors(int server, int client) {
             }
         }
         return new Processors(candidates[0], candidates[1]);
-    }
-
-    /** Returns those that the calling thread may use and that are there, sched_getaffinity(2). */
-    static BitSet allowed() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);
-            if (!Calls.succeeds(Calls.GET, mask)) {
-                throw new IllegalStateException("The kernel does not tell which processors this process may use");
-            }
-            return BitSet.valueOf(mask.toArray(JAVA_LONG));
-        }
     }
 
     private static Path of(int processor) {
@@ -174,9 +130,7 @@ record Processors(int server, int client) {
     /** Binds the calling thread, and the threads that it starts, until it is closed by the same thread. */
     static final class Binding implements AutoCloseable {
 
-        private final Arena arena = Arena.ofConfined();
-        private final MemorySegment before = arena.allocate(MASK_BYTES, Long.BYTES);
-        private final boolean bound;
+        private final @Nullable ProcessorBinding binding;
 
         /**
          * Binds.
@@ -185,24 +139,19 @@ record Processors(int server, int client) {
          * @throws IllegalStateException if this thread may not use it
          */
         Binding(int processor) {
-            bound = processor != NONE;
-            if (bound) {
-                MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);
-                mask.setAtIndex(JAVA_LONG, processor / Long.SIZE, 1L << processor % Long.SIZE);
-                if (!Calls.succeeds(Calls.GET, before) || !Calls.succeeds(Calls.SET, mask)) {
-                    arena.close();
-                    throw new IllegalStateException("The kernel does not let this process run on processor " + processor
-                            + " (taskset, cpuset)");
-                }
+            if (processor == NONE) {
+                binding = null;
+                return;
             }
+            BitSet one = new BitSet();
+            one.set(processor);
+            binding = ProcessorBinding.to(one);
         }
 
         @Override
         public void close() {
-            try (arena) {
-                if (bound && !Calls.succeeds(Calls.SET, before)) {
-                    throw new IllegalStateException("The kernel does not let this thread back to its processors");
-                }
+            if (binding != null) {
+                binding.close();
             }
         }
     }

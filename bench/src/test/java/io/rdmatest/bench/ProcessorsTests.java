@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.engine.ProcessorBinding;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
 import java.io.IOException;
@@ -71,7 +72,7 @@ class ProcessorsTests {
     @Test
     void aThreadIsBoundUntilTheEnd() {
         String before = ofThread();
-        int last = Processors.allowed().length() - 1;
+        int last = ProcessorBinding.allowed().length() - 1;
         try (Processors.Binding ignored = new Processors.Binding(last)) {
             assertThat(ofThread()).isEqualTo(Integer.toString(last));
         }
@@ -89,7 +90,7 @@ class ProcessorsTests {
 
     @Test
     void aProgramIsBound() throws Exception {
-        int last = Processors.allowed().length() - 1;
+        int last = ProcessorBinding.allowed().length() - 1;
         try (TimedProgram program =
                 TimedProgram.polling(STEP, last, "grep", "Cpus_allowed_list", "/proc/self/status")) {
             long ignored = program.awaitSuccess();
@@ -99,7 +100,7 @@ class ProcessorsTests {
 
     @Test
     void everyProcessorThatMayBeUsedCanBeBoundTo() {
-        BitSet allowed = Processors.allowed();
+        BitSet allowed = ProcessorBinding.allowed();
         assertThat(allowed.cardinality()).isPositive();
         for (int processor : allowed.stream().toArray()) {
             try (Processors.Binding ignored = new Processors.Binding(processor)) {
@@ -122,7 +123,7 @@ class ProcessorsTests {
 
     @Test
     void aRoleRunsOnTheProcessorOfItsEnd() {
-        int last = Processors.allowed().length() - 1;
+        int last = ProcessorBinding.allowed().length() - 1;
         Role<String> role = context -> {
             assertThat(context.isCancelled()).isTrue();
             return ofThread();

@@ -158,9 +158,16 @@ public final class Qualify implements Callable<Integer> {
 
     @Option(
             names = "--pairs-operation",
-            paramLabel = "write|read",
+            paramLabel = "write|read|send",
             description = "How --pairs moves data (default: write).")
     private @Nullable String pairsOperation;
+
+    @Option(
+            names = "--pairs-directions",
+            paramLabel = "one|both",
+            description = "Whether data flows back at the same time where --pairs measures bandwidth and message rate"
+                    + " (default: one).")
+    private @Nullable String pairsDirections;
 
     @Option(
             names = "--wire",
@@ -401,6 +408,7 @@ public final class Qualify implements Callable<Integer> {
         setting(PairSettings.SIZE, pairsSize);
         setting(PairSettings.TIME, pairsTime);
         setting(PairSettings.OPERATION, pairsOperation);
+        setting(PairSettings.DIRECTIONS, pairsDirections);
         PairSettings pairSettings;
         try {
             pairSettings = PairSettings.read(key -> Optional.ofNullable(settings.get(key)));

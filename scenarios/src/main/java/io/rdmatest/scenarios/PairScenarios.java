@@ -336,6 +336,7 @@ public class PairScenarios {
                             : null,
                     new Pace(UNMEASURED, PINGS),
                     pairs.operation(),
+                    pairs.bothWays(),
                     queuePairs,
                     measure.contains(Metric.BANDWIDTH) ? pairs.size() : 0,
                     measure.contains(Metric.RATE) ? SIZE : 0,
@@ -355,11 +356,12 @@ public class PairScenarios {
         }
 
         /** Of a stream, the side has the times that posted its requests. */
-        private static Rates rates(PairRoles.Result server, PairRoles.Result client) {
+        private Rates rates(PairRoles.Result server, PairRoles.Result client) {
             long slower = Math.min(server.lineRate(), client.lineRate());
+            PairRoles.Result posted = PairRoles.poster(settings.pairs().operation(), server, client);
             return new Rates(
-                    server.bandwidth().plus(client.bandwidth()).bitsPerSecond(),
-                    server.rate().plus(client.rate()).messagesPerSecond(),
+                    posted.bandwidth().bitsPerSecond(),
+                    posted.rate().messagesPerSecond(),
                     slower > 0 ? slower : Double.NaN);
         }
 
@@ -390,6 +392,7 @@ public class PairScenarios {
                     sample == null ? Double.NaN : sample.p99() / 1e6,
                     sample == null ? 0 : sample.count(),
                     known.bytesVerified(),
+                    settings.pairs().bothWays() ? 2 : 1,
                     known.fromCounters(),
                     known.toCounters()));
         }
@@ -529,18 +532,22 @@ public class PairScenarios {
                                 AllPairs.matrix(
                                         names,
                                         cells,
-                                        "bandwidth to the server in Gb/s",
+                                        "bandwidth to the server in Gb/s" + direction(),
                                         sample -> sample.rates().bandwidth() / 1e9);
                             case RATE ->
                                 AllPairs.matrix(
                                         names,
                                         cells,
-                                        "rate of messages of " + SIZE + " bytes to the server in Mmsg/s",
+                                        "rate of messages of " + SIZE + " bytes to the server in Mmsg/s" + direction(),
                                         sample -> sample.rates().messageRate() / 1e6);
                         });
                 text.append(System.lineSeparator());
             }
             return text;
+        }
+
+        private String direction() {
+            return settings.pairs().bothWays() ? ", with as much traffic back" : "";
         }
 
         /** Measures the rail by its pairs: what the worst one reaches, and the one in the middle. */

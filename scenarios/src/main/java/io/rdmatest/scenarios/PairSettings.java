@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param size bytes of a message where the bandwidth is measured, {@value #SIZE}
  * @param time how long the bandwidth, and how long the message rate of a pair is measured, {@value #TIME}
  * @param operation how data is moved, {@value #OPERATION}
+ * @param bothWays whether data flows in both directions at once, {@value #DIRECTIONS}
  * @param file where the results go, pair by pair, {@value #FILE}; null for nowhere
  */
 public record PairSettings(
@@ -27,6 +28,7 @@ public record PairSettings(
         int size,
         Duration time,
         Operation operation,
+        boolean bothWays,
         @Nullable Path file) {
 
     /** {@code latency}, {@code bandwidth} and {@code rate}, separated by commas; all three unless set. */
@@ -41,8 +43,11 @@ public record PairSettings(
     /** How long each stream of a pair is measured, 0.01 to 60 seconds; 0.5 unless set. */
     public static final String TIME = "rdma.pairs.time";
 
-    /** {@code write}, unless set, or {@code read}. */
+    /** {@code write}, unless set, {@code read} or {@code send}. */
     public static final String OPERATION = "rdma.pairs.operation";
+
+    /** {@code one}, unless set, or {@code both}: data flows back at the same time. */
+    public static final String DIRECTIONS = "rdma.pairs.directions";
 
     /** The file that has a line of JSON for each pair; none unless set. {@code ./qualify} sets it. */
     public static final String FILE = "rdma.pairs.file";
@@ -67,8 +72,9 @@ public record PairSettings(
                 configuration.apply(QPS).isEmpty() ? 0 : whole(configuration, QPS, 0, PairRoles.MOST_QUEUE_PAIRS),
                 whole(configuration, SIZE, 1 << 16, PairRoles.LARGEST),
                 Duration.ofMillis(Math.round(1000 * ScenarioSettings.number(configuration, TIME, 0.5, 0.01, 60))),
-                Operation.valueOf(ScenarioSettings.oneOf(configuration, OPERATION, "write", "read")
+                Operation.valueOf(ScenarioSettings.oneOf(configuration, OPERATION, "write", "read", "send")
                         .toUpperCase(Locale.ROOT)),
+                ScenarioSettings.oneOf(configuration, DIRECTIONS, "one", "both").equals("both"),
                 configuration.apply(FILE).map(Path::of).orElse(null));
     }
 

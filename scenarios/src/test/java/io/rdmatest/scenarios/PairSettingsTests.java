@@ -24,7 +24,7 @@ class PairSettingsTests {
     void allIsMeasuredUnlessSet() {
         assertThat(read(Map.of()))
                 .isEqualTo(new PairSettings(
-                        Set.of(Metric.values()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, null));
+                        Set.of(Metric.values()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, false, null));
     }
 
     @Test
@@ -35,6 +35,7 @@ class PairSettingsTests {
                         "rdma.pairs.size", "4096",
                         "rdma.pairs.time", "0.25",
                         "rdma.pairs.operation", "read",
+                        "rdma.pairs.directions", "both",
                         "rdma.pairs.file", "x/pairs.jsonl")))
                 .isEqualTo(new PairSettings(
                         Set.of(Metric.RATE, Metric.LATENCY),
@@ -42,6 +43,7 @@ class PairSettingsTests {
                         4096,
                         Duration.ofMillis(250),
                         Operation.READ,
+                        true,
                         Path.of("x/pairs.jsonl")));
     }
 
@@ -54,7 +56,8 @@ class PairSettingsTests {
         "rdma.pairs.size, 16777217, rdma.pairs.size=16777217: allowed are 1.0 to",
         "rdma.pairs.time, 61, rdma.pairs.time=61: allowed are 0.01 to 60.0",
         "rdma.pairs.time, NaN, rdma.pairs.time=NaN: allowed are",
-        "rdma.pairs.operation, send, 'rdma.pairs.operation=send: allowed are [write, read]'"
+        "rdma.pairs.operation, atomic, 'rdma.pairs.operation=atomic: allowed are [write, read, send]'",
+        "rdma.pairs.directions, 2, 'rdma.pairs.directions=2: allowed are [one, both]'"
     })
     void aWrongValueIsRefusedByTheNameOfItsKey(String key, String value, String message) {
         assertThatThrownBy(() -> read(Map.of(key, value)))

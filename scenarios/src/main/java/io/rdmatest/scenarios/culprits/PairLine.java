@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param latencyP99 the 99th percentile of the latency in seconds, 0 or more, or NaN
  * @param samples how many latencies were measured, 0 or more
  * @param bytesVerified how many bytes of payload were compared with what was sent, 0 or more
+ * @param directions in how many directions data flowed while bandwidth and message rate were measured, 1 or 2
  * @param fromCounters by how much counters of the sender's port grew meanwhile
  * @param toCounters by how much counters of the receiver's port grew meanwhile
  */
@@ -43,6 +44,7 @@ public record PairLine(
         double latencyP99,
         long samples,
         long bytesVerified,
+        int directions,
         Map<String, Long> fromCounters,
         Map<String, Long> toCounters) {
 
@@ -112,8 +114,51 @@ public record PairLine(
         quantity("latencyP99", latencyP99);
         count("samples", samples);
         count("bytesVerified", bytesVerified);
+        if (directions < 1 || directions > 2) {
+            throw new IllegalArgumentException("\"directions\" is " + directions + ": it must be 1 or 2");
+        }
         fromCounters = copy(fromCounters);
         toCounters = copy(toCounters);
+    }
+
+    /** Creates a line of a cell during whose measurement data flowed in its own direction alone. */
+    public PairLine(
+            String rail,
+            String from,
+            String to,
+            @Nullable String fromLeaf,
+            @Nullable String toLeaf,
+            int attempts,
+            Outcome outcome,
+            @Nullable String cause,
+            double lineRate,
+            double bandwidth,
+            double messageRate,
+            double latencyP50,
+            double latencyP99,
+            long samples,
+            long bytesVerified,
+            Map<String, Long> fromCounters,
+            Map<String, Long> toCounters) {
+        this(
+                rail,
+                from,
+                to,
+                fromLeaf,
+                toLeaf,
+                attempts,
+                outcome,
+                cause,
+                lineRate,
+                bandwidth,
+                messageRate,
+                latencyP50,
+                latencyP99,
+                samples,
+                bytesVerified,
+                1,
+                fromCounters,
+                toCounters);
     }
 
     private static void name(String member, String value) {

@@ -337,6 +337,7 @@ public final class PairsReader {
             long attempts = 1;
             long samples = 0;
             long bytesVerified = 0;
+            long directions = 1;
             double lineRate = Double.NaN;
             double bandwidth = Double.NaN;
             double messageRate = Double.NaN;
@@ -361,6 +362,7 @@ public final class PairsReader {
                     case "attempts" -> attempts = whole(name);
                     case "samples" -> samples = whole(name);
                     case "bytesVerified" -> bytesVerified = whole(name);
+                    case "directions" -> directions = whole(name);
                     case "lineRate" -> lineRate = number(name);
                     case "bandwidth" -> bandwidth = number(name);
                     case "messageRate" -> messageRate = number(name);
@@ -398,6 +400,7 @@ public final class PairsReader {
                     latencyP99,
                     samples,
                     bytesVerified,
+                    Math.toIntExact(Math.clamp(directions, 0, Integer.MAX_VALUE)),
                     fromCounters,
                     toCounters);
         }

@@ -134,6 +134,7 @@ public final class PairsWriter implements Closeable {
         members.put("latencyP99", number(cell.latencyP99()));
         members.put("samples", cell.samples());
         members.put("bytesVerified", cell.bytesVerified());
+        members.put("directions", cell.directions());
         Map<String, Object> counters = new LinkedHashMap<>();
         counters.put("from", cell.fromCounters());
         counters.put("to", cell.toCounters());

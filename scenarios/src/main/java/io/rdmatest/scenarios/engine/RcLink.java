@@ -14,6 +14,7 @@ import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
+import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpState;
@@ -492,6 +493,11 @@ public final class RcLink implements AutoCloseable {
     /** Registers memory of this many bytes, which is deregistered when the link closes. */
     public MemoryRegion register(long size, Access... access) {
         return own(domain().registerMemory(size, access));
+    }
+
+    /** Registers memory that lies where it is to; it is deregistered when the link closes. */
+    MemoryRegion register(long size, MemoryPlacement placement, Access... access) {
+        return own(domain().registerMemory(size, placement, access));
     }
 
     /**

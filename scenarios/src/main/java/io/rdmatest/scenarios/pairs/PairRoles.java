@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.ForwardingContext;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -11,7 +12,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +42,9 @@ public final class PairRoles {
         /** The client writes into the server's memory. */
         WRITE,
         /** The server reads from the client's memory. */
-        READ
+        READ,
+        /** The client sends, when the server has said that it has posted a receive for it. */
+        SEND
     }
 
     /**
@@ -51,7 +53,8 @@ public final class PairRoles {
      * @param latency the ping-pong; null for none
      * @param pace how far the ping-pong goes
      * @param operation how streams move data
-     * @param queuePairs how many connections a stream has, 1 to {@value #MOST_QUEUE_PAIRS}
+     * @param bothWays whether data flows from the server to the client as well, at the same time
+     * @param queuePairs how many connections a stream has in each direction, 1 to {@value #MOST_QUEUE_PAIRS}
      * @param bandwidthSize bytes of a message of the stream that measures the bandwidth, up to {@value #LARGEST}; 0 for none
      * @param rateSize bytes of a message of the stream that measures the message rate, up to {@value #LARGEST}; 0 for none
      * @param time how long each stream is measured, above 0
@@ -62,6 +65,7 @@ public final class PairRoles {
             PingPongRoles.@Nullable Plan latency,
             Pace pace,
             Operation operation,
+            boolean bothWays,
             int queuePairs,
             int bandwidthSize,
             int rateSize,
@@ -91,6 +95,11 @@ public final class PairRoles {
         private boolean hasStreams() {
             return bandwidthSize > 0 || rateSize > 0;
         }
+
+        /** Returns how many connections data flows over; those from the client to the server come first. */
+        int connections() {
+            return bothWays ? 2 * queuePairs : queuePairs;
+        }
     }
 
     /**
@@ -104,11 +113,6 @@ public final class PairRoles {
 
         /** Nothing was measured at this side. */
         public static final Moved NOTHING = new Moved(0, 0, 0);
-
-        /** Returns both together, one after the other. */
-        public Moved plus(Moved other) {
-            return new Moved(messages + other.messages, bytes + other.bytes, nanos + other.nanos);
-        }
 
         /** Returns the payload in bit/s; NaN if nothing was measured at this side. */
         public double bitsPerSecond() {
@@ -130,7 +134,7 @@ public final class PairRoles {
      * @param p50 the median in nanoseconds
      * @param p99 the 99th percentile in nanoseconds
      * @param max the longest in nanoseconds
-     * @param bandwidth what the stream of large messages moved; nothing at the side that did not post its requests
+     * @param bandwidth what requests of this side moved in the stream of large messages; nothing if it posted none
      * @param rate the same of the stream of small messages
      * @param lineRate the active rate of the port in bit/s; 0 if it is not known, as of a device that is software
      * @param increased by how much counters of the port increased, by their names
@@ -191,6 +195,17 @@ public final class PairRoles {
         }
     }
 
+    /**
+     * Returns the results of the side that moved the data from the client to the server: who posts an RDMA READ receives.
+     *
+     * @param operation how data was moved
+     * @param server the results of the server
+     * @param client the results of the client
+     */
+    public static Result poster(Operation operation, Result server, Result client) {
+        return operation == Operation.READ ? server : client;
+    }
+
     /** Tells whether a driver is software, whose active rate is not that of the wire. */
     public static boolean isSoftware(String driver) {
         return SOFTWARE.contains(driver);
@@ -216,18 +231,34 @@ public final class PairRoles {
         }
     }
 
+    /** Makes the connections of a side. */
+    @FunctionalInterface
+    private interface Connection {
+
+        PairStream open(RoleContext context, Plan plan, NearDevice near);
+    }
+
+    private static Result counted(
+            RoleContext context, Plan plan, @Nullable Role<PingPongRoles.Result> pingPong, Connection connection) {
+        try (NearDevice near = NearDevice.begin(context.device().device().name())) {
+            return counted(context, plan, pingPong, connection, near);
+        }
+    }
+
     private static Result counted(
             RoleContext context,
             Plan plan,
             @Nullable Role<PingPongRoles.Result> pingPong,
-            BiFunction<RoleContext, Plan, PairStream> connection) {
+            Connection connection,
+            NearDevice near) {
+        near.node().ifPresent(node -> context.trace(() -> "measured on NUMA node " + node));
         Reading before = plan.counters() ? Reading.of(context) : Reading.NONE;
         PingPongRoles.Result result = pingPong == null ? NO_ROUND_TRIP : pingPong.run(context);
         Moved bandwidth = Moved.NOTHING;
         Moved rate = Moved.NOTHING;
         long verified = result.bytesVerified();
         if (plan.hasStreams()) {
-            try (PairStream stream = connection.apply(context, plan)) {
+            try (PairStream stream = connection.open(context, plan, near)) {
                 if (plan.bandwidthSize() > 0) {
                     bandwidth = stream.run(0, plan.bandwidthSize());
                 }

@@ -3,7 +3,9 @@ package io.rdmatest.scenarios.pairs;
 import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Payload;
+import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -14,6 +16,7 @@ import io.rdmatest.scenarios.pairs.PairRoles.Plan;
 import io.rdmatest.scenarios.rping.RpingMessage;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.ReceiveRequests;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import java.lang.foreign.MemorySegment;
@@ -22,15 +25,22 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side of a stream from a client to a server over several reliable connections at once. Messages go round a ring of slots, each
- * with data of its own. Of an RDMA WRITE the client posts the requests, and of an RDMA READ the server.
+ * One side of a stream from a client to a server over several reliable connections at once, and where both directions are measured
+ * of another one back at the same time, over as many connections of its own. Messages go round a ring of slots, each with data of
+ * its own. The sender of the data posts RDMA WRITEs or SENDs; its receiver posts RDMA READs.
  *
- * <p>The data of the time that is measured differs from that of the warm-up. So the slots, which the server compares byte for byte,
- * hold what was moved in that time. A SEND follows the last WRITE on each connection: when it is received, the data is placed (IBTA
- * volume 1, section 9.5).
+ * <p>The data of the time that is measured differs from that of the warm-up. So the slots, which the receiver compares byte for
+ * byte, hold what was moved in that time. A SEND follows the last WRITE on each connection: when it is received, the data is placed
+ * (IBTA volume 1, section 9.5).
+ *
+ * <p>A SEND is posted only when the receiver has said that it has room for it, so that no receiver is ever not ready. The receiver
+ * says so for each list of the ring that it posts again. At the end, empty messages take the receives that are left.
+ *
+ * <p>A further connection carries words: both sides begin a stream together, and end it together.
  */
 final class PairStream implements AutoCloseable {
 
@@ -50,34 +60,47 @@ final class PairStream implements AutoCloseable {
 
     private static final int SPINS = 32;
     private static final int LOOK = 256;
-    private static final int RECEIVES = 2;
+
+    /** There are two streams at most, and one message follows the WRITEs of each. */
+    private static final int ENDS = 2;
+
+    /** Three words for each stream. */
+    private static final int WORDS = 3 * ENDS;
+
     private static final int READS = 4;
     private static final SendFlag[] NOT_SIGNALED = {};
 
     private final RoleContext context;
     private final Plan plan;
+    private final NearDevice near;
     private final boolean server;
     private final List<Lane> lanes = new ArrayList<>();
+    private @Nullable RcLink control;
+    private @Nullable MemoryRegion words;
     private RcLink.@Nullable Listener listener;
     private long bytesVerified;
+    private long wordsHeard;
 
-    /** What a test does to the memory before the server looks at it. */
+    /** What a test does to the memory before the receiver looks at it. */
     Consumer<MemorySegment> beforeVerification = memory -> {};
 
-    private PairStream(RoleContext context, Plan plan, boolean server) {
+    private PairStream(RoleContext context, Plan plan, NearDevice near, boolean server) {
         this.context = context;
         this.plan = plan;
+        this.near = near;
         this.server = server;
     }
 
     /** Waits for all connections of a client. */
-    static PairStream accept(RoleContext context, Plan plan) {
-        PairStream stream = new PairStream(context, plan, true);
+    static PairStream accept(RoleContext context, Plan plan, NearDevice near) {
+        PairStream stream = new PairStream(context, plan, near, true);
         try {
-            RcLink.Listener listener = RcLink.Listener.open(context, null, 0, plan.queuePairs());
+            RcLink.Listener listener = RcLink.Listener.open(context, null, 0, plan.connections() + 1);
             stream.listener = listener;
             context.tell(Integer.toString(listener.id().localPort()));
-            for (int i = 0; i < plan.queuePairs(); i++) {
+            stream.control = RcLink.accept(
+                    context, stream.controlSpec(), listener.awaitRequest(plan.timeout()), stream::prepareControl);
+            for (int i = 0; i < plan.connections(); i++) {
                 Lane lane = stream.new Lane(i);
                 lane.link = RcLink.accept(context, stream.spec(), listener.awaitRequest(plan.timeout()), lane::prepare);
                 stream.lanes.add(lane);
@@ -89,12 +112,13 @@ final class PairStream implements AutoCloseable {
     }
 
     /** Makes all connections to a server. */
-    static PairStream connect(RoleContext context, Plan plan) {
+    static PairStream connect(RoleContext context, Plan plan, NearDevice near) {
         int port = Integer.parseInt(context.hear("port of the stream's server", plan.timeout()));
         InetSocketAddress target = new InetSocketAddress(context.peerAddress(), port);
-        PairStream stream = new PairStream(context, plan, false);
+        PairStream stream = new PairStream(context, plan, near, false);
         try {
-            for (int i = 0; i < plan.queuePairs(); i++) {
+            stream.control = RcLink.connect(context, stream.controlSpec(), null, target, stream::prepareControl);
+            for (int i = 0; i < plan.connections(); i++) {
                 Lane lane = stream.new Lane(i);
                 lane.link = RcLink.connect(context, stream.spec(), null, target, lane::prepare);
                 stream.lanes.add(lane);
@@ -105,18 +129,35 @@ final class PairStream implements AutoCloseable {
         }
     }
 
-    /** A side that waits for the other one's stream waits for all of it. */
     private RcLink.Spec spec() {
-        Duration timeout = plan.timeout().plus(WARM_UP).plus(plan.time().multipliedBy(2));
+        boolean sends = plan.operation() == Operation.SEND;
         return new RcLink.Spec(
                 ConnectionMode.RDMA_CM,
                 MOST_SLOTS + 1,
-                RECEIVES,
+                sends ? MOST_SLOTS : ENDS,
                 0,
                 plan.operation() == Operation.READ ? READS : 1,
                 Waiting.POLLING,
                 false,
-                timeout);
+                wholeStream());
+    }
+
+    private RcLink.Spec controlSpec() {
+        return new RcLink.Spec(BringUp.RDMA_CM, WORDS, WORDS, 0, 1, Waiting.POLLING, false, wholeStream());
+    }
+
+    /** A side that waits for the other one's stream waits for all of it. */
+    private Duration wholeStream() {
+        return plan.timeout().plus(WARM_UP).plus(plan.time().multipliedBy(2));
+    }
+
+    private byte[] prepareControl(RcLink made) {
+        MemoryRegion region = made.register(Long.BYTES, Access.LOCAL_WRITE);
+        words = region;
+        for (int i = 0; i < WORDS; i++) {
+            made.postReceive(i, region, 0, Long.BYTES);
+        }
+        return new byte[0];
     }
 
     /** Returns how many messages of a size a ring has. */
@@ -137,29 +178,61 @@ final class PairStream implements AutoCloseable {
         return (RuntimeException) failure;
     }
 
-    /** One of the connections. */
+    /** One of the connections that data flows over, in one direction. */
     private final class Lane {
 
         private final int index;
+
+        /** Whether this side sends the data. */
+        private final boolean outgoing;
+
+        /** Whether this side posts the requests that move it. */
+        private final boolean posts;
+
         private @Nullable RcLink link;
         private @Nullable MemoryRegion area;
-        private @Nullable MemoryRegion control;
+        private @Nullable MemoryRegion word;
         private @Nullable SendRequests ring;
+        private @Nullable ReceiveRequests landings;
+
+        /** Lists that were posted in this stream, and of these before the part of it that runs. */
         private long lists;
-        private long base;
+
+        private long before;
+
+        /** Lists that the receiver of SENDs has had room for in this stream. */
+        private long room;
+
+        /** Messages of data, and empty ones after them, that this receiver of SENDs took in this stream. */
+        private long arrived;
+
+        private int empty;
+        private boolean emptied;
+
+        /** Signalled requests, and receives that were taken, since the connection was made. */
+        private long signaled;
+
+        private long taken;
 
         Lane(int index) {
             this.index = index;
+            this.outgoing = server == index >= plan.queuePairs();
+            this.posts = outgoing == (plan.operation() != Operation.READ);
+        }
+
+        boolean takesSends() {
+            return !posts && plan.operation() == Operation.SEND;
         }
 
         byte[] prepare(RcLink made) {
             long size = Math.max(areaOf(plan.bandwidthSize()), areaOf(plan.rateSize()));
-            MemoryRegion data = made.register(size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
-            MemoryRegion words = made.register(Long.BYTES, Access.LOCAL_WRITE);
+            MemoryRegion data = near.register(made, size, Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ);
+            MemoryRegion small = made.register(Long.BYTES, Access.LOCAL_WRITE);
             area = data;
-            control = words;
-            for (int i = 0; i < RECEIVES; i++) {
-                made.postReceive(i, words, 0, Long.BYTES);
+            word = small;
+            int receives = plan.operation() == Operation.SEND ? (outgoing ? LISTS : 0) : ENDS;
+            for (int i = 0; i < receives; i++) {
+                made.postReceive(i, small, 0, Long.BYTES);
             }
             return new RpingMessage(data.address(), data.rkey(), Math.toIntExact(size)).toBytes();
         }
@@ -185,45 +258,129 @@ final class PairStream implements AutoCloseable {
                         slot(size, slot),
                         number(stream, true, slot),
                         slot,
-                        "%s of %d bytes on connection %d, at the server".formatted(plan.operation(), size, index));
+                        "%s of %d bytes on connection %d, at the %s"
+                                .formatted(plan.operation(), size, index, server ? "server" : "client"));
                 bytesVerified += size;
             }
         }
 
         private long number(int stream, boolean measured, int slot) {
             long round = 2L * stream + (measured ? 1 : 0);
-            return (round * PairRoles.MOST_QUEUE_PAIRS + index) * MOST_SLOTS + slot;
+            return (round * 2 * PairRoles.MOST_QUEUE_PAIRS + index) * MOST_SLOTS + slot;
         }
 
-        void openRing(int size) {
+        void open(int size) {
+            lists = 0;
+            room = LISTS;
+            arrived = 0;
+            empty = 0;
+            emptied = false;
+            if (posts) {
+                openRing(size);
+            } else if (takesSends()) {
+                openLandings(size);
+            }
+        }
+
+        private void openRing(int size) {
             RpingMessage peer = RpingMessage.readFrom(MemorySegment.ofArray(link().peerData()));
+            MemoryRegion data = present(area);
             int slots = slots(size);
             SendRequests requests = SendRequests.allocate(slots);
             ring = requests;
             for (int i = 0; i < slots; i++) {
                 SendFlag[] flags = (i + 1) % (slots / LISTS) == 0 ? new SendFlag[] {SendFlag.SIGNALED} : NOT_SIGNALED;
                 long offset = (long) i * size;
-                SendRequests ignored = plan.operation() == Operation.WRITE
-                        ? requests.write(i, i, present(area), offset, size, peer.address() + offset, peer.rkey(), flags)
-                        : requests.read(i, i, present(area), offset, size, peer.address() + offset, peer.rkey(), flags);
+                long remote = peer.address() + offset;
+                SendRequests ignored = switch (plan.operation()) {
+                    case WRITE -> requests.write(i, i, data, offset, size, remote, peer.rkey(), flags);
+                    case READ -> requests.read(i, i, data, offset, size, remote, peer.rkey(), flags);
+                    case SEND -> requests.send(i, i, data, offset, size, flags);
+                };
             }
+        }
+
+        private void openLandings(int size) {
+            int slots = slots(size);
+            ReceiveRequests requests = ReceiveRequests.allocate(slots);
+            landings = requests;
+            for (int i = 0; i < slots; i++) {
+                ReceiveRequests ignored =
+                        requests.receive(i, i | Progress.RECEIVE, present(area), (long) i * size, size);
+            }
+            link().queuePair().post(requests, 0, slots);
         }
 
         void closeRing() {
-            SendRequests open = ring;
+            SendRequests sends = ring;
+            ReceiveRequests receives = landings;
             ring = null;
-            if (open != null) {
-                open.close();
+            landings = null;
+            if (sends != null) {
+                sends.close();
+            }
+            if (receives != null) {
+                receives.close();
             }
         }
 
-        void begin() {
-            lists = 0;
-            base = link().progress().sends();
+        long onTheWay() {
+            return signaled - link().progress().sends();
         }
 
-        long onTheWay() {
-            return lists - (link().progress().sends() - base);
+        /** Takes what completed; returns whether a message came. */
+        boolean poll(int size) {
+            Progress progress = link().progress();
+            progress.poll();
+            boolean came = progress.receives() > taken;
+            while (progress.receives() > taken) {
+                if (takesSends()) {
+                    take(size);
+                } else if (plan.operation() == Operation.SEND) {
+                    takeRoom();
+                } else {
+                    return false;
+                }
+            }
+            return came;
+        }
+
+        /** Takes a message of the stream, and makes room when a list of them is there. */
+        private void take(int size) {
+            Progress progress = link().progress();
+            progress.awaitReceive("message of the stream");
+            taken++;
+            if (progress.hasImmediate()) {
+                empty++;
+                return;
+            }
+            if (progress.byteLength() != size) {
+                throw new AssertionError("A message of %d bytes arrived with %d bytes on connection %d, at the %s"
+                        .formatted(size, progress.byteLength(), index, server ? "server" : "client"));
+            }
+            arrived++;
+            ReceiveRequests requests = present(landings);
+            int length = requests.capacity() / LISTS;
+            if (arrived % length == 0) {
+                link().queuePair().post(requests, (int) ((arrived / length - 1) % LISTS) * length, length);
+                signal();
+            }
+        }
+
+        private void takeRoom() {
+            link().progress().awaitReceive("word that there is room");
+            taken++;
+            room++;
+            link().postReceive(0, present(word), 0, Long.BYTES);
+        }
+
+        private void signal() {
+            link().queuePair().postSend(0, present(word), 0, Long.BYTES, SendFlag.SIGNALED);
+            signaled++;
+        }
+
+        boolean mayPost() {
+            return onTheWay() < LISTS && (plan.operation() != Operation.SEND || lists < room);
         }
 
         /** Posts the next list of the ring; returns how many messages that are. */
@@ -232,22 +389,35 @@ final class PairStream implements AutoCloseable {
             int length = requests.capacity() / LISTS;
             link().queuePair().post(requests, (int) (lists % LISTS) * length, length);
             lists++;
+            signaled++;
             return length;
         }
 
-        /** A client that hears the last word ends the connection at once, which may swallow its acknowledgement. */
-        void tell() {
-            link().queuePair().postSend(0, present(control), 0, Long.BYTES, SendFlag.SIGNALED);
-            long told = link().progress().sends() + 1;
-            if (server) {
-                boolean ignored = link().progress().awaitSendsOrEnd(told);
-            } else {
-                link().progress().awaitSends(told);
-            }
+        /** Says that all is written. */
+        void tellEnd() {
+            signal();
+            link().progress().awaitSends(signaled);
         }
 
-        void hear(String what) {
-            link().progress().awaitReceive(what + " on connection " + index);
+        void hearEnd() {
+            link().progress().awaitReceive("word that all is written on connection " + index);
+            taken++;
+        }
+
+        /** Whether no SEND is on its way, and the receiver has no receive left; brings that about, step by step. */
+        boolean isSettled(int size) {
+            if (takesSends()) {
+                return empty == slots(size) && onTheWay() == 0;
+            }
+            if (!emptied && room == lists + LISTS) {
+                emptied = true;
+                for (int left = slots(size); left > 0; left--) {
+                    SendFlag[] flags = left == 1 ? new SendFlag[] {SendFlag.SIGNALED} : NOT_SIGNALED;
+                    link().queuePair().postSendWithImmediate(0, present(word), 0, 0, left, flags);
+                }
+                signaled++;
+            }
+            return emptied && onTheWay() == 0;
         }
     }
 
@@ -265,132 +435,196 @@ final class PairStream implements AutoCloseable {
      *
      * @param stream its number: 0, then 1
      * @param size bytes of a message
-     * @return what was moved in the time that is measured, at the side that posted the requests; else nothing
+     * @return what was moved in the time that is measured by requests of this side; nothing if it posted none
      */
     Moved run(int stream, int size) {
-        return server ? serve(stream, size) : drive(stream, size);
+        try {
+            lanes.forEach(lane -> lane.open(size));
+            lanes.stream().filter(lane -> lane.outgoing && !lane.posts).forEach(lane -> lane.fill(stream, true, size));
+            tell();
+            hear("word that the other side is ready");
+            Moved moved = lanes.stream().anyMatch(lane -> lane.posts) ? measure(stream, size) : Moved.NOTHING;
+            end(size);
+            lanes.stream().filter(lane -> !lane.outgoing).forEach(lane -> lane.verify(stream, size));
+            tell();
+            hear("word that the data was compared");
+            return moved;
+        } finally {
+            lanes.forEach(Lane::closeRing);
+        }
     }
 
-    private Moved drive(int stream, int size) {
-        Moved moved = Moved.NOTHING;
-        if (plan.operation() == Operation.WRITE) {
-            moved = measure(stream, size);
-            lanes.forEach(Lane::tell);
+    /** A client that hears the last word ends the connection at once, which may swallow its acknowledgement. */
+    private void tell() {
+        Progress progress = present(control).progress();
+        present(control).queuePair().postSend(0, present(words), 0, Long.BYTES, SendFlag.SIGNALED);
+        long told = progress.sends() + 1;
+        if (server) {
+            boolean ignored = progress.awaitSendsOrEnd(told);
         } else {
-            lanes.forEach(lane -> lane.fill(stream, true, size));
-            lanes.getFirst().tell();
+            progress.awaitSends(told);
         }
-        lanes.getFirst().hear("word that the data was compared");
-        return moved;
     }
 
-    private Moved serve(int stream, int size) {
-        Moved moved = Moved.NOTHING;
-        if (plan.operation() == Operation.WRITE) {
-            lanes.forEach(lane -> lane.hear("word that all is written"));
-        } else {
-            lanes.getFirst().hear("word that all is there to be read");
-            moved = measure(stream, size);
-        }
-        lanes.forEach(lane -> lane.verify(stream, size));
-        lanes.getFirst().tell();
-        return moved;
+    private void hear(String what) {
+        present(control).progress().awaitReceive(what);
+        wordsHeard++;
+    }
+
+    private boolean isWordThere() {
+        Progress progress = present(control).progress();
+        progress.poll();
+        return progress.receives() > wordsHeard;
     }
 
     /** Makes the data of the time that is measured another one than that of the warm-up. */
     private void prepare(int stream, boolean measured, int size) {
         for (Lane lane : lanes) {
-            if (plan.operation() == Operation.WRITE) {
+            if (lane.posts && lane.outgoing) {
                 lane.fill(stream, measured, size);
-            } else {
+            } else if (lane.posts) {
                 present(lane.area).fill((byte) 0);
             }
         }
     }
 
     private Moved measure(int stream, int size) {
-        try {
-            lanes.forEach(lane -> lane.openRing(size));
-            prepare(stream, false, size);
-            Moved ignored = pump(WARM_UP, size);
-            prepare(stream, true, size);
-            return pump(plan.time(), size);
-        } finally {
-            lanes.forEach(Lane::closeRing);
+        prepare(stream, false, size);
+        Moved ignored = pump(size, during(WARM_UP));
+        prepare(stream, true, size);
+        Moved moved = pump(size, during(plan.time()));
+        if (plan.bothWays()) {
+            // As long as the other side measures, this one is the load.
+            tell();
+            Moved load = pump(size, elapsed -> !isWordThere());
+            hear("word that the other side has measured");
         }
+        return moved;
     }
 
-    /** Posts for a time, at least the whole ring, and waits for the last completion, which ends the time of what was moved. */
-    private Moved pump(Duration time, int size) {
-        lanes.forEach(Lane::begin);
+    private static LongPredicate during(Duration time) {
+        return elapsed -> elapsed < time.toNanos();
+    }
+
+    /**
+     * Posts as long as there is more, by the nanoseconds that passed, and at least the whole ring. The last completion ends the time.
+     */
+    private Moved pump(int size, LongPredicate more) {
+        lanes.forEach(lane -> lane.before = lane.lists);
         long messages = 0;
         long start = System.nanoTime();
-        long stop = start + time.toNanos();
-        long last = start;
+        Patience patience = new Patience();
         long outstanding = 0;
-        for (int idle = 1; ; idle++) {
-            long now = System.nanoTime();
+        while (true) {
+            boolean goesOn = more.test(System.nanoTime() - start);
             long before = outstanding;
-            boolean posted = false;
+            boolean worked = false;
             boolean over = true;
             outstanding = 0;
             for (Lane lane : lanes) {
-                lane.link().progress().poll();
-                boolean more = now - stop < 0 || lane.lists < LISTS;
-                if (more && lane.onTheWay() < LISTS) {
+                worked |= lane.poll(size);
+                if (!lane.posts) {
+                    continue;
+                }
+                boolean wants = goesOn || lane.lists - lane.before < LISTS;
+                if (wants && lane.mayPost()) {
                     messages += lane.post();
-                    posted = true;
+                    worked = true;
                 }
                 outstanding += lane.onTheWay();
-                over &= !more;
+                over &= !wants;
             }
             if (over && outstanding == 0) {
                 return new Moved(messages, messages * size, System.nanoTime() - start);
             }
-            if (posted || outstanding < before) {
-                idle = 0;
-                last = now;
-            } else {
-                rest(idle, last, outstanding);
-            }
+            patience.after(worked || outstanding < before, outstanding);
         }
     }
 
-    private void rest(int idle, long last, long outstanding) {
-        if (idle < SPINS) {
-            return;
+    /** Waits until all data of this stream is placed, at both sides. */
+    private void end(int size) {
+        switch (plan.operation()) {
+            case WRITE -> {
+                lanes.stream().filter(lane -> lane.posts).forEach(Lane::tellEnd);
+                lanes.stream().filter(lane -> !lane.posts).forEach(Lane::hearEnd);
+            }
+            case SEND -> {
+                Patience patience = new Patience();
+                for (boolean settled = false; !settled; ) {
+                    boolean worked = false;
+                    settled = true;
+                    for (Lane lane : lanes) {
+                        worked |= lane.poll(size);
+                        settled &= lane.isSettled(size);
+                    }
+                    patience.after(worked, 0);
+                }
+            }
+            // The last completion said so.
+            case READ -> {}
         }
-        // Where the device is software, the processor that spins is the one it needs.
-        Thread.yield();
-        if (idle % LOOK != 0) {
-            return;
-        }
-        context.checkCancelled();
-        for (Lane lane : lanes) {
-            if (lane.link().isDisconnected()) {
-                throw new ScenarioException(
-                        ScenarioException.Reason.PEER_LOST,
-                        "The peer ended connection " + lane.index + " in the middle of the stream");
+    }
+
+    /** Spares the processor as long as nothing happens, and ends a wait in which nothing happens for too long. */
+    private final class Patience {
+
+        private int idle;
+        private long last = System.nanoTime();
+
+        void after(boolean worked, long outstanding) {
+            if (worked) {
+                idle = 0;
+                last = System.nanoTime();
+                return;
+            }
+            idle++;
+            if (idle < SPINS) {
+                return;
+            }
+            // Where the device is software, the processor that spins is the one it needs.
+            Thread.yield();
+            if (idle % LOOK == 0) {
+                look(outstanding);
             }
         }
-        if (System.nanoTime() - last >= plan.timeout().toNanos()) {
-            throw new RdmaTimeoutException(
-                    Cause.TIMEOUT,
-                    "completion of a request of the stream",
-                    plan.timeout(),
-                    outstanding + " lists of requests are on their way");
+
+        private void look(long outstanding) {
+            context.checkCancelled();
+            for (Lane lane : lanes) {
+                if (lane.link().isDisconnected()) {
+                    throw new ScenarioException(
+                            ScenarioException.Reason.PEER_LOST,
+                            "The peer ended connection " + lane.index + " in the middle of the stream");
+                }
+            }
+            if (System.nanoTime() - last >= plan.timeout().toNanos()) {
+                throw new RdmaTimeoutException(
+                        Cause.TIMEOUT,
+                        "completion of a request of the stream",
+                        plan.timeout(),
+                        outstanding + " lists of requests are on their way");
+            }
         }
     }
 
     /** Ends all connections; the client begins. */
     void finish() {
-        for (Lane lane : lanes) {
+        for (RcLink link : links()) {
             if (server) {
-                lane.link().awaitDisconnect();
+                link.awaitDisconnect();
             } else {
-                lane.link().disconnect();
+                link.disconnect();
             }
         }
+    }
+
+    private List<RcLink> links() {
+        List<RcLink> links = new ArrayList<>();
+        if (control != null) {
+            links.add(control);
+        }
+        lanes.forEach(lane -> links.add(lane.link()));
+        return links;
     }
 
     private static <T> T present(@Nullable T value) {
@@ -403,8 +637,7 @@ final class PairStream implements AutoCloseable {
     @Override
     public void close() {
         RuntimeException first = null;
-        List<AutoCloseable> all = new ArrayList<>();
-        lanes.reversed().forEach(lane -> all.add(lane.link()));
+        List<AutoCloseable> all = new ArrayList<>(links().reversed());
         if (listener != null) {
             all.add(listener);
         }

@@ -62,6 +62,7 @@ class PairsFileTests {
             Double.NaN,
             0,
             0,
+            2,
             Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L),
             Map.of("out_of_sequence", 1L << 40));
 
@@ -171,6 +172,8 @@ class PairsFileTests {
                     100e9       | 0          | "lineRate" is 0: it must be more, or null
                     1000        | 10.5       | "samples" is not a whole number
                     65536       | -3         | "bytesVerified" is -3: it must be 0 or more
+                    "attempts": 1 | "directions": 3 | "directions" is 3: it must be 1 or 2
+                    "attempts": 1 | "directions": 0 | "directions" is 0: it must be 1 or 2
                     "from": {}  | "from": 1  | "counters.from" is not an object
                     """)
     void aWrongMemberIsNamed(String right, String wrong, String message) throws IOException {

@@ -10,6 +10,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.pairs.PairRoles.Moved;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The measurement of a pair. Both sides are on one device, whose counters both read. */
 @Timeout(120)
@@ -88,6 +90,7 @@ class PairRolesIT {
                 PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 64, iterations, STEP),
                 pace,
                 Operation.WRITE,
+                false,
                 1,
                 0,
                 0,
@@ -103,15 +106,24 @@ class PairRolesIT {
     // ---- streams ----
 
     private static PairRoles.Plan streams(Operation operation, int queuePairs, int bandwidthSize, int rateSize) {
-        return new PairRoles.Plan(null, Pace.PLAIN, operation, queuePairs, bandwidthSize, rateSize, TIME, STEP, true);
+        return streams(operation, false, queuePairs, bandwidthSize, rateSize);
+    }
+
+    private static PairRoles.Plan streams(
+            Operation operation, boolean bothWays, int queuePairs, int bandwidthSize, int rateSize) {
+        return new PairRoles.Plan(
+                null, Pace.PLAIN, operation, bothWays, queuePairs, bandwidthSize, rateSize, TIME, STEP, true);
     }
 
     @ParameterizedTest
-    @CsvSource({"WRITE, 1", "WRITE, 3", "READ, 1", "READ, 3"})
+    @CsvSource({"WRITE, 1", "WRITE, 3", "READ, 1", "READ, 3", "SEND, 1", "SEND, 3"})
     void theSideThatPostsHasTheTimesAndTheServerVerifies(Operation operation, int queuePairs) {
         var results = run(streams(operation, queuePairs, 1 << 16, 64));
-        PairRoles.Result posted = operation == Operation.WRITE ? results.client() : results.server();
-        PairRoles.Result other = operation == Operation.WRITE ? results.server() : results.client();
+        PairRoles.Result posted = operation == Operation.READ ? results.server() : results.client();
+        PairRoles.Result other = operation == Operation.READ ? results.client() : results.server();
+
+        assertThat(PairRoles.poster(operation, results.server(), results.client()))
+                .isSameAs(posted);
 
         for (Moved moved : List.of(posted.bandwidth(), posted.rate())) {
             assertThat(moved.nanos()).isBetween(TIME.toNanos(), BOTH.toNanos());
@@ -139,17 +151,46 @@ class PairRolesIT {
         var results = run(streams(operation, 2, 0, 1000));
 
         assertThat(results.server().bytesVerified()).isEqualTo(2 * 64 * 1000L);
-        assertThat(results.client().bandwidth().plus(results.server().bandwidth()))
-                .isEqualTo(Moved.NOTHING);
+        assertThat(results.client().bandwidth()).isEqualTo(Moved.NOTHING);
+        assertThat(results.server().bandwidth()).isEqualTo(Moved.NOTHING);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"WRITE, 1", "READ, 2", "SEND, 1", "SEND, 2"})
+    void inBothDirectionsAtOnceEachSideMeasuresAndVerifies(Operation operation, int queuePairs) {
+        var results = run(streams(operation, true, queuePairs, 1 << 16, 64));
+
+        for (PairRoles.Result side : List.of(results.server(), results.client())) {
+            for (Moved moved : List.of(side.bandwidth(), side.rate())) {
+                assertThat(moved.nanos()).isBetween(TIME.toNanos(), BOTH.toNanos());
+            }
+            assertThat(side.bandwidth().messages()).isGreaterThanOrEqualTo(4L * queuePairs);
+            assertThat(side.rate().messages()).isGreaterThanOrEqualTo(64L * queuePairs);
+            assertThat(side.bytesVerified()).isEqualTo(queuePairs * (4L * (1 << 16) + 64 * 64));
+        }
+        assertThat(results.client().bandwidth()).isNotEqualTo(results.server().bandwidth());
+    }
+
+    /** A receiver that is not ready costs time, and a counter of such would be held against the fabric. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noReceiverIsNotReady(boolean bothWays) {
+        var results = run(streams(Operation.SEND, bothWays, 3, 1 << 16, 64));
+
+        assertThat(results.client().increased()).containsKey("sent_pkts");
+        for (PairRoles.Result side : List.of(results.server(), results.client())) {
+            assertThat(side.increased()).doesNotContainKeys("rcvd_rnr_err", "send_rnr_err", "rnr_nak_retry_err");
+        }
     }
 
     /** Each slot of each connection is looked at, the last byte as well as the first. */
     @ParameterizedTest
-    @CsvSource({"WRITE, 0", "WRITE, 262143", "READ, 131072"})
+    @CsvSource({"WRITE, 0", "WRITE, 262143", "READ, 131072", "SEND, 262143"})
     void aDamagedByteIsFound(Operation operation, long offset) {
         PairRoles.Plan plan = streams(operation, 2, 1 << 16, 64);
         Role<Boolean> damaged = context -> {
-            try (PairStream stream = PairStream.accept(context, plan)) {
+            try (NearDevice near = NearDevice.begin("none");
+                    PairStream stream = PairStream.accept(context, plan, near)) {
                 stream.beforeVerification = memory ->
                         memory.set(ValueLayout.JAVA_BYTE, offset, (byte) ~memory.get(ValueLayout.JAVA_BYTE, offset));
                 return stream.run(0, plan.bandwidthSize()).nanos() > 0;
@@ -163,5 +204,22 @@ class PairRolesIT {
                 })
                 .hasMessageContaining(
                         operation + " of 65536 bytes on connection 0, at the server, message " + offset / (1 << 16));
+    }
+
+    @Test
+    void aByteThatIsDamagedOnTheWayBackIsFoundAtTheClient() {
+        PairRoles.Plan plan = streams(Operation.WRITE, true, 1, 1 << 16, 0);
+        Role<Boolean> damaged = context -> {
+            try (NearDevice near = NearDevice.begin("none");
+                    PairStream stream = PairStream.connect(context, plan, near)) {
+                stream.beforeVerification =
+                        memory -> memory.set(ValueLayout.JAVA_BYTE, 9, (byte) ~memory.get(ValueLayout.JAVA_BYTE, 9));
+                return stream.run(0, plan.bandwidthSize()).nanos() > 0;
+            }
+        };
+
+        assertThatThrownBy(() -> LocalRoles.runPair(device, new PairRoles.Server(plan), damaged, BOTH))
+                .isInstanceOf(PayloadMismatchError.class)
+                .hasMessageContaining("WRITE of 65536 bytes on connection 1, at the client, message 0");
     }
 }
