@@ -159,7 +159,7 @@ public final class FabricLeaves {
             Matcher adapter = ADAPTER.matcher(line);
             Matcher cable = CABLE.matcher(line);
             if (adapter.matches()) {
-                words = adapter.group(1).replace("'", "").strip().split("\\s+");
+                words = adapter.group(1).replace("'", "").strip().split("\\s+", -1);
             } else if (line.isBlank() || line.startsWith("Switch")) {
                 words = null;
             } else if (words != null && cable.matches()) {
@@ -305,7 +305,7 @@ public final class FabricLeaves {
             }
             return;
         }
-        for (String part : brackets.group(2).split(",")) {
+        for (String part : brackets.group(2).split(",", -1)) {
             Matcher range = RANGE.matcher(part.strip());
             if (!range.matches()) {
                 throw new FabricException(
