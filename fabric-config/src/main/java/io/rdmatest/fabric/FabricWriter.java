@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
@@ -27,6 +28,7 @@ final class FabricWriter {
 
     private final Fabric fabric;
     private final NodeComparison comparison;
+    private BiFunction<Node, String, @Nullable String> leaves = (node, rail) -> null;
 
     FabricWriter(Fabric fabric, NodeComparison comparison) {
         this.fabric = fabric;
@@ -41,11 +43,25 @@ final class FabricWriter {
                         // A comment is no place for what YAML does not allow anywhere.
                         .append(line.replaceAll("\\P{Print}", "?"))
                         .append('\n'));
+        return text.append(dumped()).toString();
+    }
+
+    private String dumped() {
         DumpSettings settings = DumpSettings.builder()
                 .setDefaultFlowStyle(FlowStyle.BLOCK)
                 .setDereferenceAliases(true)
                 .build();
-        return text.append(new Dump(settings).dumpToString(fabric())).toString();
+        return new Dump(settings).dumpToString(fabric());
+    }
+
+    /**
+     * Returns the text of a file that promises what the fabric does, and has other leaves.
+     *
+     * @param known returns the leaf of a node on a rail; null where it stays what it is
+     */
+    String withLeaves(BiFunction<Node, String, @Nullable String> known) {
+        leaves = known;
+        return "# Written by ./rdmatest fabric leaves.\n" + dumped();
     }
 
     private List<String> comments() {
@@ -140,7 +156,8 @@ final class FabricWriter {
         if (on.address() != null) {
             keys.put("address", on.addressText());
         }
-        putText(keys, "leaf", on.leaf());
+        String leaf = leaves.apply(on, rail);
+        putText(keys, "leaf", leaf == null ? on.leaf() : leaf);
         if (withPromises) {
             putPromises(keys, promises(on, rail));
         }

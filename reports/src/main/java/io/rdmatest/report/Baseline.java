@@ -166,7 +166,7 @@ final class Baseline {
     }
 
     /**
-     * Tells what changed, if a run was {@link #compare(Path) compared}.
+     * Tells what changed, if a run was {@link #compare(Path, RunPairs) compared}.
      *
      * @param out takes each line
      * @return the exit status that this asks for
@@ -190,8 +190,8 @@ final class Baseline {
             both.lines().forEach(out);
         }
         boolean isWorse =
-                made.count(Change.WORSE) > 0 || both != null && !both.worse().isEmpty();
-        boolean isCompared = made.isAnythingCompared() || both != null && both.compared() > 0;
+                made.count(Change.WORSE) > 0 || (both != null && !both.worse().isEmpty());
+        boolean isCompared = made.isAnythingCompared() || (both != null && both.compared() > 0);
         ExitStatus status =
                 !isCompared ? ExitStatus.NOTHING_COMPARED : isWorse ? ExitStatus.WORSE : ExitStatus.VERIFIED;
         return status.code();

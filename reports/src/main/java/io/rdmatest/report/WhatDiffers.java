@@ -37,6 +37,9 @@ final class WhatDiffers {
     /** With 16 nodes at once and one second for each, enough for several thousand. */
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
+    /** How long a virtual machine of the project has for its answer: it may just have begun to boot, in emulation. */
+    private static final Duration OF_MACHINES = Duration.ofMinutes(2);
+
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     /** So many things that differ are named in one line. */
@@ -79,7 +82,10 @@ final class WhatDiffers {
         long deadline = System.nanoTime() + LIMIT.toNanos();
         try {
             return json(FabricCheck.run(
-                    fabric, nodes, FabricCheck.DEFAULT_TIMEOUT, () -> System.nanoTime() - deadline > 0));
+                    fabric,
+                    nodes,
+                    fabric.microvms() > 0 ? OF_MACHINES : FabricCheck.DEFAULT_TIMEOUT,
+                    () -> System.nanoTime() - deadline > 0));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return nothing("The nodes were not compared: the run was interrupted.");

@@ -147,6 +147,10 @@ record Changes(
                                 port.path("rail").asText()));
             }
         }
+        int others = json.path("ports").size() - ports.size();
+        if (others > 0) {
+            ports.add("and " + others + " more ports");
+        }
         List<Pair> rows = new ArrayList<>();
         for (JsonNode cell : json.path("cells")) {
             if (rows.size() < MOST_PAIRS) {

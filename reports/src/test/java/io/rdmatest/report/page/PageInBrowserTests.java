@@ -106,6 +106,25 @@ class PageInBrowserTests {
     }
 
     @Test
+    void theNightsOfEachCulpritAreDrawn() throws Exception {
+        PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
+        new GeneratedPairs(8, 4, 1).write(folder.resolve("pairs.jsonl"));
+        String line = "{\"name\": \"%s\", \"what\": \"bandwidth\", \"unit\": \"Gb/s\", \"values\": [96, null, 41],"
+                + " \"others\": [96, 96, 95]}";
+        Path ignored = Files.writeString(
+                folder.resolve("comparison.json"),
+                "{\"culprits\": {\"runs\": [\"a\", \"b\", \"c\"], \"series\": [%s, %s]}}"
+                        .formatted(line.formatted("port n4"), line.formatted("path n2 to n1")));
+
+        String html = written();
+
+        assertThat(html).contains("<strong>port n4</strong>: bandwidth, in Gb/s");
+        // uPlot draws on a canvas in an element of this class.
+        assertThat(html.split("class=\"u-wrap\"", -1)).hasSize(1 + 2);
+        assertThat(html).contains(">culprit<", ">others<");
+    }
+
+    @Test
     void theCulpritIsOnThePageAndLeavesComeFirst() throws Exception {
         PageTests.summary(folder, "not qualified", "The fabric failed 1 scenario of 3.");
         GeneratedPairs pairs = new GeneratedPairs(96, 16, 1);

@@ -50,7 +50,7 @@ public final class Rdmatest implements Callable<Integer> {
     /** How long an interrupted command may take to release what it holds. */
     private static final long GRACE_SECONDS = 15;
 
-    /** The commands by the first word that calls them, in the order in which the help lists them. */
+    /** The commands by the words that call them, in the order in which the help lists them. */
     private static final Map<String, Supplier<? extends ReportingCommand>> COMMANDS = commands();
 
     @Spec
@@ -67,7 +67,8 @@ public final class Rdmatest implements Callable<Integer> {
         commands.put("rstream", RstreamCommand::new);
         commands.put("stream", StreamCommand::new);
         commands.put("devices", DevicesCommand::new);
-        commands.put("fabric", FabricCheckCommand::new);
+        commands.put("fabric check", FabricCheckCommand::new);
+        commands.put("fabric leaves", FabricLeavesCommand::new);
         commands.put("compare", CompareCommand::new);
         commands.put("wire", WireCommand::new);
         commands.put("culprits", CulpritsCommand::new);
@@ -135,8 +136,16 @@ public final class Rdmatest implements Callable<Integer> {
 
     static int execute(PrintWriter out, PrintWriter err, BooleanSupplier cancelled, boolean checkOnly, String... args) {
         // To read the options of all takes a tenth of what a short command does, in emulation half a second.
-        Supplier<? extends ReportingCommand> called = args.length == 0 ? null : COMMANDS.get(args[0]);
-        return execute(called == null ? all() : List.of(called.get()), out, err, cancelled, checkOnly, args);
+        List<ReportingCommand> called = args.length == 0 ? List.of() : called(args[0]);
+        return execute(called.isEmpty() ? all() : called, out, err, cancelled, checkOnly, args);
+    }
+
+    /** Returns the commands that a first word calls: several only if these have a second one. */
+    private static List<ReportingCommand> called(String word) {
+        return COMMANDS.entrySet().stream()
+                .filter(each -> each.getKey().equals(word) || each.getKey().startsWith(word + " "))
+                .<ReportingCommand>map(each -> each.getValue().get())
+                .toList();
     }
 
     static int execute(

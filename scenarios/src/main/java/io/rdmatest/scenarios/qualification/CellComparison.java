@@ -305,8 +305,9 @@ public final class CellComparison {
         List<PairLine> cells = new ArrayList<>();
         new PairsReader().read(file, (cell, position) -> {
             Rail rail = rails.computeIfAbsent(cell.rail(), Rail::new);
-            int ignoredFrom = rail.node(cell.from());
-            int ignoredTo = rail.node(cell.to());
+            // A node that is new gets its number.
+            rail.node(cell.from());
+            rail.node(cell.to());
             cells.add(withoutCounters(cell));
         });
         rails.values().forEach(rail -> {

@@ -1,0 +1,94 @@
+package io.rdmatest.scenarios.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.fabric.Fabric;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FabricLeavesCommandTests {
+
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private Path fabric = Path.of("");
+    private Path topology = Path.of("");
+
+    @BeforeEach
+    void writeFiles() throws IOException {
+        fabric = Files.writeString(folder.resolve("lab.yaml"), """
+                fabric: lab
+                nodes:
+                  - { name: n01, leaf: old }
+                  - { name: n02, launch: [ssh, n02] }
+                """);
+        topology = Files.writeString(
+                folder.resolve("topology.conf"), "SwitchName=leaf0 Nodes=n01\nSwitchName=leaf1 Nodes=n[02-09]\n");
+    }
+
+    private int leaves(Object... arguments) {
+        String[] words = new String[arguments.length + 2];
+        words[0] = "fabric";
+        words[1] = "leaves";
+        for (int i = 0; i < arguments.length; i++) {
+            words[i + 2] = arguments[i].toString();
+        }
+        return Rdmatest.execute(new PrintWriter(out, true), new PrintWriter(err, true), words);
+    }
+
+    @Test
+    void leavesAreShownAndWritten() {
+        Path written = folder.resolve("new.yaml");
+
+        assertThat(leaves(fabric, "--from", topology, "--write", written)).isZero();
+
+        assertThat(out.toString().lines())
+                .containsExactly(
+                        "lab (" + fabric + "): leaves from " + topology + " (Slurm's topology)",
+                        "node n01: leaf0 (the file says old)",
+                        "node n02: leaf1",
+                        "written: " + written,
+                        "every leaf is found");
+        Fabric read = Fabric.load(written.toString());
+        assertThat(read.nodeNamed("n01").leaf()).isEqualTo("leaf0");
+        assertThat(read.nodeNamed("n02").leaf()).isEqualTo("leaf1");
+    }
+
+    @Test
+    void aLeafThatIsNotFoundIsNoSuccess() throws IOException {
+        Path other = Files.writeString(folder.resolve("other.conf"), "SwitchName=leaf0 Nodes=n01\n");
+
+        assertThat(leaves(fabric, "--from", other, "--json")).isEqualTo(3);
+
+        JsonNode json = new ObjectMapper().readTree(out.toString());
+        assertThat(json.path("missing").asInt()).isEqualTo(1);
+        assertThat(json.at("/leaves/0/leaf").asText()).isEqualTo("leaf0");
+        assertThat(json.at("/leaves/1/why").asText()).startsWith("no host of its name is there");
+        assertThat(json.path("message").asText()).isEqualTo("1 of 2 leaves are not found");
+    }
+
+    @Test
+    void wrongFilesAndRailsAreWrongUsage() throws IOException {
+        Path other = Files.writeString(folder.resolve("other.txt"), "hello\n");
+
+        assertThat(leaves(fabric, "--from", other)).isEqualTo(2);
+        assertThat(leaves(fabric, "--from", topology, "--interface", "rail7=eth2"))
+                .isEqualTo(2);
+        assertThat(leaves(folder.resolve("none.yaml"), "--from", topology)).isEqualTo(2);
+        assertThat(leaves(fabric, "--from", topology, "--write", folder)).isEqualTo(2);
+        assertThat(err.toString())
+                .contains(other + " is none of: the output of ibnetdiscover")
+                .contains("--interface rail7=eth2: the fabric lab has no rail rail7")
+                .contains("--write " + folder + " can't be written: it is a folder");
+    }
+}
