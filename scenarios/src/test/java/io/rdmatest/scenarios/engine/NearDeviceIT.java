@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.verbs.Access;
@@ -32,7 +33,7 @@ class NearDeviceIT {
         Path attributes = Files.createDirectories(devices.resolve("near/device"));
         Files.writeString(attributes.resolve("numa_node"), node + "\n");
         Files.writeString(attributes.resolve("local_cpulist"), "0\n");
-        RcLink.Spec spec = RcLink.Spec.rping(BringUp.RDMA_CM, STEP);
+        RcLink.Spec spec = RcLink.Spec.rping(ConnectionMode.RDMA_CM, STEP);
         Role<String> server = context -> {
             try (RcLink.Listener listener = RcLink.Listener.open(context, null, 0, 1)) {
                 context.tell(Integer.toString(listener.id().localPort()));
