@@ -33,6 +33,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -44,7 +45,9 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -71,6 +74,9 @@ public class PairScenarios {
      * first request and not after the last: a measurement of half of that repeats what was lost and nothing else.
      */
     private static final Duration PINGS = Duration.ofMillis(500);
+
+    /** With how many partners a cause is measured again. */
+    private static final int PARTNERS = 2;
 
     /** How many pairs a failure's message names. */
     private static final int MOST_NAMED = 10;
@@ -112,6 +118,7 @@ public class PairScenarios {
         Findings findings = new Findings();
         PairsFile file = PairsFile.begin(settings.pairs().file());
         Path written = file.path();
+        List<Rail> measuredRails = new ArrayList<>();
         try (file) {
             for (String rail : nodes.rails()) {
                 List<String> names = nodes.on(rail);
@@ -120,6 +127,7 @@ public class PairScenarios {
                     continue;
                 }
                 Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules, file);
+                measuredRails.add(measured);
                 try {
                     report.step(
                             "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
@@ -128,6 +136,9 @@ public class PairScenarios {
                     // Also of a run that was interrupted.
                     measured.report(findings);
                 }
+            }
+            if (written != null && file.failure() == null) {
+                findings.measureAgain(written, measuredRails, deadline);
             }
         }
         if (file.failure() != null) {
@@ -166,6 +177,10 @@ public class PairScenarios {
         private final List<String> bad = new ArrayList<>();
         private final List<String> unknown = new ArrayList<>();
         private final List<String> culprits = new ArrayList<>();
+        private final List<String> suspects = new ArrayList<>();
+
+        /** Why causes were not measured again, by their names. */
+        private final Map<String, String> notMeasuredAgain = new HashMap<>();
 
         /** The cause of the first bad pair. */
         private Cause first = Cause.OUTLIER;
@@ -173,17 +188,92 @@ public class PairScenarios {
         private boolean knowsTimes;
         private boolean knowsShares;
 
+        /**
+         * Measures nodes and ports again that are causes, each with two partners that are good: what they show then decides
+         * whether they are more than suspects.
+         */
+        void measureAgain(Path file, List<Rail> rails, long deadline) {
+            List<Culprit> causes;
+            try {
+                causes = Culprits.ofFiles(List.of(file)).causes();
+            } catch (IOException e) {
+                // It is read once more at the end, which tells why it can't be.
+                return;
+            }
+            for (Culprit cause : causes) {
+                switch (cause) {
+                    case Culprit.Node node -> {
+                        for (Rail rail : rails) {
+                            if (rail.names.contains(node.node())) {
+                                measureAgain(cause, rail, node.node(), node.direction(), causes, deadline);
+                            }
+                        }
+                    }
+                    case Culprit.Port port -> {
+                        for (Rail rail : rails) {
+                            if (rail.nameInFile().equals(port.rail())) {
+                                measureAgain(cause, rail, port.node(), port.direction(), causes, deadline);
+                            }
+                        }
+                    }
+                    case Culprit.Block block -> {
+                        // Its nodes are good with others.
+                    }
+                    case Culprit.Path path -> {
+                        // The same.
+                    }
+                }
+            }
+        }
+
+        private void measureAgain(
+                Culprit cause,
+                Rail rail,
+                String node,
+                Culprit.Direction direction,
+                List<Culprit> causes,
+                long deadline) {
+            List<String> partners = rail.goodPartners(node, causes);
+            if (partners.size() < PARTNERS) {
+                notMeasuredAgain.put(
+                        cause.name(), "fewer than %d nodes are good on %s".formatted(PARTNERS, rail.nameInFile()));
+                return;
+            }
+            for (String partner : partners.subList(0, PARTNERS)) {
+                if (System.nanoTime() - deadline >= 0 || Thread.currentThread().isInterrupted()) {
+                    notMeasuredAgain.put(cause.name(), "the time limit of all pairs ended before");
+                    return;
+                }
+                if (direction != Culprit.Direction.IN) {
+                    rail.measureAgain(node, partner);
+                }
+                if (direction != Culprit.Direction.OUT) {
+                    rail.measureAgain(partner, node);
+                }
+            }
+        }
+
         /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
         void explain(Path file) {
             try {
                 Culprits.ofFiles(List.of(file)).causes().stream()
                         // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
                         .filter(cause -> !(cause instanceof Culprit.Path))
-                        .forEach(cause -> culprits.add(
-                                cause.name() + ": " + cause.evidence().text()));
+                        .forEach(cause -> (cause.isSuspect() ? suspects : culprits).add(line(cause)));
             } catch (IOException e) {
                 unknown.add("what explains the pairs: " + AllPairs.text(e));
             }
+        }
+
+        private String line(Culprit cause) {
+            boolean notAgain = cause.evidence().confirmation() == Culprit.Confirmation.NONE
+                    && (cause instanceof Culprit.Port || cause instanceof Culprit.Node);
+            return cause.name() + ": " + cause.evidence().text()
+                    + (notAgain
+                            ? "; it could not be confirmed: "
+                                    + notMeasuredAgain.getOrDefault(
+                                            cause.name(), "its partners could not be measured with it again")
+                            : "");
         }
 
         /** A demand that nothing was held against is not kept. */
@@ -208,6 +298,9 @@ public class PairScenarios {
             }
             if (!culprits.isEmpty()) {
                 found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
+            }
+            if (!found.isEmpty() && !suspects.isEmpty()) {
+                found.add(some(suspects.size() == 1 ? "suspect" : "suspects", suspects));
             }
             if (!found.isEmpty()) {
                 throw new FabricError(first, nodes + String.join("; ", found));
@@ -370,21 +463,39 @@ public class PairScenarios {
             Details found = details.remove(cell.pair());
             Details known = found == null ? Details.NONE : found;
             Sample sample = cell.sample();
-            Rates rates = sample == null ? Rates.NONE : sample.rates();
             if (cell.cause() == null) {
                 causes.remove(cell.pair());
             } else {
                 causes.put(cell.pair(), cell.cause());
             }
-            file.write(new PairLine(
-                    rail.isEmpty() ? PairLine.ONLY_RAIL : rail,
-                    names.get(cell.pair().client()),
-                    names.get(cell.pair().server()),
-                    nodes.leaf(names.get(cell.pair().client()), rail),
-                    nodes.leaf(names.get(cell.pair().server()), rail),
+            file.write(lineInFile(
+                    cell.pair(),
                     cell.attempts(),
                     PairLine.Outcome.valueOf(cell.outcome().name()),
-                    cell.cause() == null ? null : cell.cause().name(),
+                    cell.cause(),
+                    sample,
+                    known,
+                    false));
+        }
+
+        private PairLine lineInFile(
+                Pair pair,
+                int attempts,
+                PairLine.Outcome outcome,
+                @Nullable Cause cause,
+                @Nullable Sample sample,
+                Details known,
+                boolean confirmation) {
+            Rates rates = sample == null ? Rates.NONE : sample.rates();
+            return new PairLine(
+                    nameInFile(),
+                    names.get(pair.client()),
+                    names.get(pair.server()),
+                    nodes.leaf(names.get(pair.client()), rail),
+                    nodes.leaf(names.get(pair.server()), rail),
+                    attempts,
+                    outcome,
+                    cause == null ? null : cause.name(),
                     rates.lineRate(),
                     rates.bandwidth(),
                     rates.messageRate(),
@@ -393,8 +504,58 @@ public class PairScenarios {
                     sample == null ? 0 : sample.count(),
                     known.bytesVerified(),
                     settings.pairs().bothWays() ? 2 : 1,
+                    confirmation,
                     known.fromCounters(),
-                    known.toCounters()));
+                    known.toCounters());
+        }
+
+        String nameInFile() {
+            return rail.isEmpty() ? PairLine.ONLY_RAIL : rail;
+        }
+
+        /** Returns the nodes that no cause names, and that are good with each other node that none names. */
+        List<String> goodPartners(String node, List<Culprit> causes) {
+            Set<String> named = new HashSet<>(Set.of(node));
+            for (Culprit cause : causes) {
+                switch (cause) {
+                    case Culprit.Node bad -> named.add(bad.node());
+                    case Culprit.Port bad -> {
+                        if (bad.rail().equals(nameInFile())) {
+                            named.add(bad.node());
+                        }
+                    }
+                    case Culprit.Block block -> {
+                        // Its cells are bad, which is what counts.
+                    }
+                    case Culprit.Path path -> {
+                        // The same.
+                    }
+                }
+            }
+            Set<Integer> numbers =
+                    named.stream().filter(names::contains).map(names::indexOf).collect(Collectors.toSet());
+            return AllPairs.goodPartners(all.cells(), numbers).stream()
+                    .map(names::get)
+                    .toList();
+        }
+
+        /** Measures a pair again, to confirm a cause. The result goes to the file of results. */
+        void measureAgain(String from, String to) {
+            Pair pair = new Pair(names.indexOf(to), names.indexOf(from));
+            Sample sample = null;
+            Cause cause = null;
+            try {
+                sample = measure(pair);
+            } catch (RuntimeException | Error e) {
+                cause = Cause.of(e);
+            }
+            Details found = details.remove(pair);
+            PairLine.Outcome outcome = sample != null
+                    ? PairLine.Outcome.MEASURED
+                    : cause != null && cause.verdict() == Cause.Verdict.FAILED
+                            ? PairLine.Outcome.FAILED
+                            : PairLine.Outcome.NOT_MEASURED;
+            file.write(lineInFile(pair, 1, outcome, cause, sample, found == null ? Details.NONE : found, true));
         }
 
         private SortedMap<String, Long> losses(PairRoles.Result side, Place place) {
