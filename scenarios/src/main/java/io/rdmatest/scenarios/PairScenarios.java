@@ -33,7 +33,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -45,7 +44,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -74,9 +72,6 @@ public class PairScenarios {
      * first request and not after the last: a measurement of half of that repeats what was lost and nothing else.
      */
     private static final Duration PINGS = Duration.ofMillis(500);
-
-    /** With how many partners a cause is measured again. */
-    private static final int PARTNERS = 2;
 
     /** How many pairs a failure's message names. */
     private static final int MOST_NAMED = 10;
@@ -179,8 +174,7 @@ public class PairScenarios {
         private final List<String> culprits = new ArrayList<>();
         private final List<String> suspects = new ArrayList<>();
 
-        /** Why causes were not measured again, by their names. */
-        private final Map<String, String> notMeasuredAgain = new HashMap<>();
+        private final Confirmations confirmations = new Confirmations();
 
         /** The cause of the first bad pair. */
         private Cause first = Cause.OUTLIER;
@@ -188,68 +182,12 @@ public class PairScenarios {
         private boolean knowsTimes;
         private boolean knowsShares;
 
-        /**
-         * Measures nodes and ports again that are causes, each with two partners that are good: what they show then decides
-         * whether they are more than suspects.
-         */
+        /** Measures causes again, whose results then decide whether they are more than suspects. */
         void measureAgain(Path file, List<Rail> rails, long deadline) {
-            List<Culprit> causes;
             try {
-                causes = Culprits.ofFiles(List.of(file)).causes();
+                confirmations.measure(Culprits.ofFiles(List.of(file)).causes(), rails, deadline);
             } catch (IOException e) {
-                // It is read once more at the end, which tells why it can't be.
-                return;
-            }
-            for (Culprit cause : causes) {
-                switch (cause) {
-                    case Culprit.Node node -> {
-                        for (Rail rail : rails) {
-                            if (rail.names.contains(node.node())) {
-                                measureAgain(cause, rail, node.node(), node.direction(), causes, deadline);
-                            }
-                        }
-                    }
-                    case Culprit.Port port -> {
-                        for (Rail rail : rails) {
-                            if (rail.nameInFile().equals(port.rail())) {
-                                measureAgain(cause, rail, port.node(), port.direction(), causes, deadline);
-                            }
-                        }
-                    }
-                    case Culprit.Block block -> {
-                        // Its nodes are good with others.
-                    }
-                    case Culprit.Path path -> {
-                        // The same.
-                    }
-                }
-            }
-        }
-
-        private void measureAgain(
-                Culprit cause,
-                Rail rail,
-                String node,
-                Culprit.Direction direction,
-                List<Culprit> causes,
-                long deadline) {
-            List<String> partners = rail.goodPartners(node, causes);
-            if (partners.size() < PARTNERS) {
-                notMeasuredAgain.put(
-                        cause.name(), "fewer than %d nodes are good on %s".formatted(PARTNERS, rail.nameInFile()));
-                return;
-            }
-            for (String partner : partners.subList(0, PARTNERS)) {
-                if (System.nanoTime() - deadline >= 0 || Thread.currentThread().isInterrupted()) {
-                    notMeasuredAgain.put(cause.name(), "the time limit of all pairs ended before");
-                    return;
-                }
-                if (direction != Culprit.Direction.IN) {
-                    rail.measureAgain(node, partner);
-                }
-                if (direction != Culprit.Direction.OUT) {
-                    rail.measureAgain(partner, node);
-                }
+                unknown.add("what explains the pairs: " + AllPairs.text(e));
             }
         }
 
@@ -266,14 +204,7 @@ public class PairScenarios {
         }
 
         private String line(Culprit cause) {
-            boolean notAgain = cause.evidence().confirmation() == Culprit.Confirmation.NONE
-                    && (cause instanceof Culprit.Port || cause instanceof Culprit.Node);
-            return cause.name() + ": " + cause.evidence().text()
-                    + (notAgain
-                            ? "; it could not be confirmed: "
-                                    + notMeasuredAgain.getOrDefault(
-                                            cause.name(), "its partners could not be measured with it again")
-                            : "");
+            return cause.name() + ": " + cause.evidence().text() + confirmations.hindrance(cause);
         }
 
         /** A demand that nothing was held against is not kept. */
@@ -327,7 +258,7 @@ public class PairScenarios {
     }
 
     /** All pairs of the nodes that one rail connects. */
-    private static final class Rail {
+    private static final class Rail implements Confirmations.Rail {
 
         private final Nodes nodes;
         private final String rail;
@@ -488,7 +419,7 @@ public class PairScenarios {
                 boolean confirmation) {
             Rates rates = sample == null ? Rates.NONE : sample.rates();
             return new PairLine(
-                    nameInFile(),
+                    name(),
                     names.get(pair.client()),
                     names.get(pair.server()),
                     nodes.leaf(names.get(pair.client()), rail),
@@ -509,38 +440,24 @@ public class PairScenarios {
                     known.toCounters());
         }
 
-        String nameInFile() {
+        @Override
+        public String name() {
             return rail.isEmpty() ? PairLine.ONLY_RAIL : rail;
         }
 
-        /** Returns the nodes that no cause names, and that are good with each other node that none names. */
-        List<String> goodPartners(String node, List<Culprit> causes) {
-            Set<String> named = new HashSet<>(Set.of(node));
-            for (Culprit cause : causes) {
-                switch (cause) {
-                    case Culprit.Node bad -> named.add(bad.node());
-                    case Culprit.Port bad -> {
-                        if (bad.rail().equals(nameInFile())) {
-                            named.add(bad.node());
-                        }
-                    }
-                    case Culprit.Block block -> {
-                        // Its cells are bad, which is what counts.
-                    }
-                    case Culprit.Path path -> {
-                        // The same.
-                    }
-                }
-            }
-            Set<Integer> numbers =
-                    named.stream().filter(names::contains).map(names::indexOf).collect(Collectors.toSet());
-            return AllPairs.goodPartners(all.cells(), numbers).stream()
-                    .map(names::get)
-                    .toList();
+        @Override
+        public List<String> names() {
+            return names;
         }
 
-        /** Measures a pair again, to confirm a cause. The result goes to the file of results. */
-        void measureAgain(String from, String to) {
+        @Override
+        public List<Cell> cells() {
+            return all.cells();
+        }
+
+        /** Measures a pair again. The result goes to the file of results. */
+        @Override
+        public void measureAgain(String from, String to) {
             Pair pair = new Pair(names.indexOf(to), names.indexOf(from));
             Sample sample = null;
             Cause cause = null;
