@@ -173,7 +173,6 @@ public class PairScenarios {
         private final List<String> unknown = new ArrayList<>();
         private final List<String> culprits = new ArrayList<>();
         private final List<String> suspects = new ArrayList<>();
-
         private final Confirmations confirmations = new Confirmations();
 
         /** The cause of the first bad pair. */
@@ -187,7 +186,7 @@ public class PairScenarios {
             try {
                 confirmations.measure(Culprits.ofFiles(List.of(file)).causes(), rails, deadline);
             } catch (IOException e) {
-                unknown.add("what explains the pairs: " + AllPairs.text(e));
+                // The file is read once more in the end, which fails then as well and tells why.
             }
         }
 
