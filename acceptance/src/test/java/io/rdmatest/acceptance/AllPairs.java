@@ -4,6 +4,7 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.PairScenarios;
+import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairsReader;
 import java.io.IOException;
@@ -26,6 +27,10 @@ final class AllPairs implements TestExecutionListener {
 
     final Map<String, String> counts = new HashMap<>();
     List<PairLine> lines = List.of();
+
+    @Nullable
+    Culprits culprits;
+
     String matrix = "";
 
     @Nullable
@@ -52,6 +57,7 @@ final class AllPairs implements TestExecutionListener {
                 + pairs.failure + System.lineSeparator() + pairs.matrix.indent(4));
         try {
             pairs.lines = new PairsReader().read(file);
+            pairs.culprits = Culprits.ofFiles(List.of(file));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

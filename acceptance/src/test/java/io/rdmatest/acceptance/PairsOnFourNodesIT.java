@@ -49,6 +49,7 @@ class PairsOnFourNodesIT {
         assertThat(ports).as(said).containsExactly("port c on rail0, sending");
         assertThat(said)
                 .contains("3 of 3 pairs from c on rail0 are bad")
+                .containsPattern("culprits: .*; confirmed with \\w and \\w: ")
                 .contains("server a, client c: ", "server b, client c: ", "server d, client c: ");
     }
 }

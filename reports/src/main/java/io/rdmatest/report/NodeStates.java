@@ -92,10 +92,15 @@ final class NodeStates {
         private final SortedMap<String, List<String>> failedWith = new TreeMap<>();
         private final List<String> broken = new ArrayList<>();
         private final List<CulpritRow> culprits = new ArrayList<>();
+        private final List<CulpritRow> suspects = new ArrayList<>();
         private final List<CulpritRow> paths = new ArrayList<>();
         private final SortedMap<String, Integer> unexplained = new TreeMap<>();
         private int measured;
         private int notMeasured;
+
+        private void add(CulpritRow culprit) {
+            (culprit.suspect() ? suspects : culprits).add(culprit);
+        }
 
         private boolean isBad() {
             return !culprits.isEmpty() || !failedAlone.isEmpty();
@@ -193,11 +198,9 @@ final class NodeStates {
                 String node = culprit.from().isEmpty() ? culprit.to() : culprit.from();
                 if (culprit.rail().isEmpty()) {
                     // A node that is bad on all rails that it has.
-                    Objects.requireNonNull(nodes.get(node))
-                            .values()
-                            .forEach(collected -> collected.culprits.add(culprit));
+                    Objects.requireNonNull(nodes.get(node)).values().forEach(collected -> collected.add(culprit));
                 } else {
-                    of(node, culprit.rail()).culprits.add(culprit);
+                    of(node, culprit.rail()).add(culprit);
                 }
             }
             case CulpritRow.CELL -> {
@@ -230,7 +233,8 @@ final class NodeStates {
         State state = State.UNKNOWN;
         if (collected.isBad()) {
             state = State.BAD;
-        } else if (!collected.paths.isEmpty()
+        } else if (!collected.suspects.isEmpty()
+                || !collected.paths.isEmpty()
                 || !collected.unexplained.isEmpty()
                 || collected.failedWith.keySet().stream()
                         .anyMatch(other -> !whereScenariosRun(other).isBad())) {
@@ -243,7 +247,8 @@ final class NodeStates {
 
     private static List<String> evidence(Collected collected) {
         List<String> evidence = new ArrayList<>();
-        Stream.concat(collected.culprits.stream(), collected.paths.stream())
+        Stream.of(collected.culprits, collected.suspects, collected.paths)
+                .flatMap(List::stream)
                 .forEach(each -> evidence.add(each.name() + ": " + each.evidence()));
         some(collected.failedAlone, "failed on this node alone", evidence);
         collected.failedWith.forEach((other, names) -> some(names, "failed between this node and " + other, evidence));

@@ -260,6 +260,52 @@ class ResultFilesTests {
     }
 
     @Test
+    void aPortThatIsGoodWhenItIsMeasuredAgainIsSuspect() throws Exception {
+        List<String> nodes = nodes(8);
+        pairs("rail0", nodes);
+        cells.replaceAll(cell -> cell.from().equals("n03")
+                ? cell("rail0", "n03", cell.to(), PairLine.Outcome.MEASURED, null, 41e9)
+                : cell);
+        cells.add(again("n03", "n01"));
+        cells.add(again("n03", "n02"));
+
+        JsonNode json = write(about(nodes.toArray(String[]::new)));
+
+        assertThat(state(json, "n03")).isEqualTo("suspect");
+        assertThat(node(json, "n03").at("/rails/0/evidence/0").asText())
+                .startsWith("suspect: port n03 on rail0, sending: 7 of 7 pairs")
+                .endsWith("; not confirmed with n01 and n02: 96 Gb/s");
+        assertThat(evidence(json, "n03")).contains("14 pairs with this node were measured");
+        assertThat(json.path("nodes"))
+                .filteredOn(node -> node.path("state").asText().equals("good"))
+                .hasSize(7);
+    }
+
+    private static PairLine again(String from, String to) {
+        PairLine cell = cell("rail0", from, to, PairLine.Outcome.MEASURED, null, 96e9);
+        return new PairLine(
+                cell.rail(),
+                from,
+                to,
+                null,
+                null,
+                1,
+                cell.outcome(),
+                null,
+                cell.lineRate(),
+                cell.bandwidth(),
+                cell.messageRate(),
+                cell.latencyP50(),
+                cell.latencyP99(),
+                cell.samples(),
+                cell.bytesVerified(),
+                1,
+                true,
+                Map.of(),
+                Map.of());
+    }
+
+    @Test
     void pairsThatNoCulpritExplainsMakeBothNodesSuspect() throws Exception {
         List<String> nodes = nodes(6);
         pairs("rail0", nodes);

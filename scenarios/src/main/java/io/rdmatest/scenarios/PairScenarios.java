@@ -45,6 +45,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -112,6 +113,7 @@ public class PairScenarios {
         Findings findings = new Findings();
         PairsFile file = PairsFile.begin(settings.pairs().file());
         Path written = file.path();
+        List<Rail> measuredRails = new ArrayList<>();
         try (file) {
             for (String rail : nodes.rails()) {
                 List<String> names = nodes.on(rail);
@@ -120,6 +122,7 @@ public class PairScenarios {
                     continue;
                 }
                 Rail measured = new Rail(nodes, rail, names, counters, report, settings, rules, file);
+                measuredRails.add(measured);
                 try {
                     report.step(
                             "%d nodes%s".formatted(names.size(), rail.isEmpty() ? "" : " on rail " + rail),
@@ -128,6 +131,9 @@ public class PairScenarios {
                     // Also of a run that was interrupted.
                     measured.report(findings);
                 }
+            }
+            if (written != null && file.failure() == null) {
+                findings.measureAgain(written, measuredRails, deadline);
             }
         }
         if (file.failure() != null) {
@@ -166,6 +172,8 @@ public class PairScenarios {
         private final List<String> bad = new ArrayList<>();
         private final List<String> unknown = new ArrayList<>();
         private final List<String> culprits = new ArrayList<>();
+        private final List<String> suspects = new ArrayList<>();
+        private final Confirmations confirmations = new Confirmations();
 
         /** The cause of the first bad pair. */
         private Cause first = Cause.OUTLIER;
@@ -173,17 +181,29 @@ public class PairScenarios {
         private boolean knowsTimes;
         private boolean knowsShares;
 
+        /** Measures causes again, whose results then decide whether they are more than suspects. */
+        void measureAgain(Path file, List<Rail> rails, long deadline) {
+            try {
+                confirmations.measure(Culprits.ofFiles(List.of(file)).causes(), rails, deadline);
+            } catch (IOException e) {
+                // The file is read once more in the end, which fails then as well and tells why.
+            }
+        }
+
         /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
         void explain(Path file) {
             try {
                 Culprits.ofFiles(List.of(file)).causes().stream()
                         // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
                         .filter(cause -> !(cause instanceof Culprit.Path))
-                        .forEach(cause -> culprits.add(
-                                cause.name() + ": " + cause.evidence().text()));
+                        .forEach(cause -> (cause.isSuspect() ? suspects : culprits).add(line(cause)));
             } catch (IOException e) {
                 unknown.add("what explains the pairs: " + AllPairs.text(e));
             }
+        }
+
+        private String line(Culprit cause) {
+            return cause.name() + ": " + cause.evidence().text() + confirmations.hindrance(cause);
         }
 
         /** A demand that nothing was held against is not kept. */
@@ -208,6 +228,9 @@ public class PairScenarios {
             }
             if (!culprits.isEmpty()) {
                 found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
+            }
+            if (!found.isEmpty() && !suspects.isEmpty()) {
+                found.add(some(suspects.size() == 1 ? "suspect" : "suspects", suspects));
             }
             if (!found.isEmpty()) {
                 throw new FabricError(first, nodes + String.join("; ", found));
@@ -234,7 +257,7 @@ public class PairScenarios {
     }
 
     /** All pairs of the nodes that one rail connects. */
-    private static final class Rail {
+    private static final class Rail implements Confirmations.Rail {
 
         private final Nodes nodes;
         private final String rail;
@@ -370,21 +393,39 @@ public class PairScenarios {
             Details found = details.remove(cell.pair());
             Details known = found == null ? Details.NONE : found;
             Sample sample = cell.sample();
-            Rates rates = sample == null ? Rates.NONE : sample.rates();
             if (cell.cause() == null) {
                 causes.remove(cell.pair());
             } else {
                 causes.put(cell.pair(), cell.cause());
             }
-            file.write(new PairLine(
-                    rail.isEmpty() ? PairLine.ONLY_RAIL : rail,
-                    names.get(cell.pair().client()),
-                    names.get(cell.pair().server()),
-                    nodes.leaf(names.get(cell.pair().client()), rail),
-                    nodes.leaf(names.get(cell.pair().server()), rail),
+            file.write(lineInFile(
+                    cell.pair(),
                     cell.attempts(),
                     PairLine.Outcome.valueOf(cell.outcome().name()),
-                    cell.cause() == null ? null : cell.cause().name(),
+                    cell.cause(),
+                    sample,
+                    known,
+                    false));
+        }
+
+        private PairLine lineInFile(
+                Pair pair,
+                int attempts,
+                PairLine.Outcome outcome,
+                @Nullable Cause cause,
+                @Nullable Sample sample,
+                Details known,
+                boolean confirmation) {
+            Rates rates = sample == null ? Rates.NONE : sample.rates();
+            return new PairLine(
+                    name(),
+                    names.get(pair.client()),
+                    names.get(pair.server()),
+                    nodes.leaf(names.get(pair.client()), rail),
+                    nodes.leaf(names.get(pair.server()), rail),
+                    attempts,
+                    outcome,
+                    cause == null ? null : cause.name(),
                     rates.lineRate(),
                     rates.bandwidth(),
                     rates.messageRate(),
@@ -393,8 +434,44 @@ public class PairScenarios {
                     sample == null ? 0 : sample.count(),
                     known.bytesVerified(),
                     settings.pairs().bothWays() ? 2 : 1,
+                    confirmation,
                     known.fromCounters(),
-                    known.toCounters()));
+                    known.toCounters());
+        }
+
+        @Override
+        public String name() {
+            return rail.isEmpty() ? PairLine.ONLY_RAIL : rail;
+        }
+
+        @Override
+        public List<String> names() {
+            return names;
+        }
+
+        @Override
+        public List<Cell> cells() {
+            return all.cells();
+        }
+
+        /** Measures a pair again. The result goes to the file of results. */
+        @Override
+        public void measureAgain(String from, String to) {
+            Pair pair = new Pair(names.indexOf(to), names.indexOf(from));
+            Sample sample = null;
+            Cause cause = null;
+            try {
+                sample = measure(pair);
+            } catch (RuntimeException | Error e) {
+                cause = Cause.of(e);
+            }
+            Details found = details.remove(pair);
+            PairLine.Outcome outcome = sample != null
+                    ? PairLine.Outcome.MEASURED
+                    : cause != null && cause.verdict() == Cause.Verdict.FAILED
+                            ? PairLine.Outcome.FAILED
+                            : PairLine.Outcome.NOT_MEASURED;
+            file.write(lineInFile(pair, 1, outcome, cause, sample, found == null ? Details.NONE : found, true));
         }
 
         private SortedMap<String, Long> losses(PairRoles.Result side, Place place) {

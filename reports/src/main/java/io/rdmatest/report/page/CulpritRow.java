@@ -13,9 +13,17 @@ import org.jspecify.annotations.Nullable;
  * @param to the node or the leaf that receives; empty if any does
  * @param place {@code nodes}: the row of {@code from} and the column of {@code to}; {@code cell}: where both meet; {@code
  *     leaves}: the block of both leaves
+ * @param suspect whether it was not as bad when it was measured again
  */
 public record CulpritRow(
-        String name, String evidence, String metric, String rail, String from, String to, String place) {
+        String name,
+        String evidence,
+        String metric,
+        String rail,
+        String from,
+        String to,
+        String place,
+        boolean suspect) {
 
     /** The place of a node or a port. */
     public static final String NODES = "nodes";

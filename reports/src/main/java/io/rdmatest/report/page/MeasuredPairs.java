@@ -117,10 +117,25 @@ final class MeasuredPairs {
         String metric = evidence.metric();
         return switch (culprit) {
             case Culprit.Node node ->
-                new CulpritRow(culprit.name(), evidence.text(), metric, "", from(node), into(node), CulpritRow.NODES);
+                new CulpritRow(
+                        culprit.title(),
+                        evidence.text(),
+                        metric,
+                        "",
+                        from(node),
+                        into(node),
+                        CulpritRow.NODES,
+                        culprit.isSuspect());
             case Culprit.Port port ->
                 new CulpritRow(
-                        culprit.name(), evidence.text(), metric, port.rail(), from(port), into(port), CulpritRow.NODES);
+                        culprit.title(),
+                        evidence.text(),
+                        metric,
+                        port.rail(),
+                        from(port),
+                        into(port),
+                        CulpritRow.NODES,
+                        culprit.isSuspect());
             case Culprit.Block block ->
                 new CulpritRow(
                         culprit.name(),
@@ -129,10 +144,18 @@ final class MeasuredPairs {
                         block.rail(),
                         block.fromLeaf(),
                         block.toLeaf(),
-                        CulpritRow.LEAVES);
+                        CulpritRow.LEAVES,
+                        culprit.isSuspect());
             case Culprit.Path path ->
                 new CulpritRow(
-                        culprit.name(), evidence.text(), metric, path.rail(), path.from(), path.to(), CulpritRow.CELL);
+                        culprit.title(),
+                        evidence.text(),
+                        metric,
+                        path.rail(),
+                        path.from(),
+                        path.to(),
+                        CulpritRow.CELL,
+                        culprit.isSuspect());
         };
     }
 
@@ -167,7 +190,8 @@ final class MeasuredPairs {
                 cell.rail(),
                 cell.from(),
                 cell.to(),
-                CulpritRow.CELL);
+                CulpritRow.CELL,
+                false);
     }
 
     private static void value(Metric metric, double value, StringJoiner text) {

@@ -56,7 +56,9 @@ final class CulpritsCommand extends JsonCommand {
             return ExitStatus.NOTHING_JUDGED;
         }
         boolean failed = culprits.unexplained().stream().anyMatch(cell -> cell.outcome() == PairLine.Outcome.FAILED);
-        return culprits.causes().isEmpty() && !failed ? ExitStatus.VERIFIED : ExitStatus.FABRIC_FAILED;
+        return culprits.causes().stream().allMatch(Culprit::isSuspect) && !failed
+                ? ExitStatus.VERIFIED
+                : ExitStatus.FABRIC_FAILED;
     }
 
     private static String message(ExitStatus status, Culprits culprits) {
@@ -71,7 +73,7 @@ final class CulpritsCommand extends JsonCommand {
                         .formatted(
                                 causes.size() == 1 ? "1 culprit" : causes.size() + " culprits",
                                 culprits.cells(),
-                                causes.getFirst().name(),
+                                causes.getFirst().title(),
                                 causes.size() == 1 ? "" : " and others");
     }
 

@@ -31,6 +31,16 @@ public sealed interface Culprit {
         }
     }
 
+    /** What came of measuring a cause again, with two partners that are good. */
+    enum Confirmation {
+        /** It was not measured again, or not with two partners. */
+        NONE,
+        /** It was as bad with both. */
+        CONFIRMED,
+        /** It was not: the cause is suspect. */
+        NOT_CONFIRMED
+    }
+
     /**
      * What speaks for a cause.
      *
@@ -39,9 +49,11 @@ public sealed interface Culprit {
      * @param metric the member of a cell that shows it most, or {@code failed} or {@code counters}
      * @param median the median of that metric over the cause's cells, in SI units; NaN if there is none
      * @param others the median of that metric over good cells of the same rails, in SI units; NaN if there is none
+     * @param confirmation what came of measuring it again
      * @param text the same as a sentence
      */
-    record Evidence(int bad, int of, String metric, double median, double others, String text) {
+    record Evidence(
+            int bad, int of, String metric, double median, double others, Confirmation confirmation, String text) {
 
         private Map<String, @Nullable Object> json() {
             Map<String, @Nullable Object> json = new LinkedHashMap<>();
@@ -50,6 +62,9 @@ public sealed interface Culprit {
             json.put("metric", metric);
             json.put("median", number(median));
             json.put("others", number(others));
+            if (confirmation != Confirmation.NONE) {
+                json.put("confirmed", confirmation == Confirmation.CONFIRMED);
+            }
             json.put("text", text);
             return json;
         }
@@ -103,6 +118,16 @@ public sealed interface Culprit {
 
     /** Returns what speaks for it. */
     Evidence evidence();
+
+    /** Tells whether it was not as bad when it was measured again: then it is a suspect, and no more. */
+    default boolean isSuspect() {
+        return evidence().confirmation() == Confirmation.NOT_CONFIRMED;
+    }
+
+    /** Returns its {@link #name}, with the word that says so if it is a suspect. */
+    default String title() {
+        return isSuspect() ? "suspect: " + name() : name();
+    }
 
     /** Returns its members in JSON, in their order. */
     default Map<String, Object> json() {

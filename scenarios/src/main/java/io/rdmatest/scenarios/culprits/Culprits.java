@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.culprits;
 
+import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.culprits.Culprit.Evidence;
 import io.rdmatest.scenarios.culprits.PairMatrix.Rail;
@@ -58,15 +59,20 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     /**
      * Explains cells.
      *
-     * @param cells in the order in which they were measured; of those with the same rail, sender and receiver the last one counts
+     * @param cells in the order in which they were measured; of those with the same rail, sender and receiver the last one counts.
+     *     Confirmations are no cells: they decide which causes are suspects
      */
     public static Culprits of(List<PairLine> cells) {
         PairMatrix matrix = new PairMatrix();
         for (int i = 0; i < cells.size(); i++) {
-            matrix.add(cells.get(i), i);
+            if (!cells.get(i).confirmation()) {
+                matrix.add(cells.get(i), i);
+            }
         }
+        List<PairLine> confirmations =
+                cells.stream().filter(PairLine::confirmation).toList();
         try {
-            return of(matrix, reference -> cells.get((int) reference), List.of());
+            return of(matrix, confirmations, reference -> cells.get((int) reference), List.of());
         } catch (IOException e) {
             throw new IllegalStateException("No file is read", e);
         }
@@ -88,13 +94,15 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
         return of(
                 matrix,
+                reader.confirmations(),
                 reference -> PairsReader.at(
                         files.get((int) (reference >>> POSITION_BITS)), reference & ((1L << POSITION_BITS) - 1)),
                 reader.notes());
     }
 
-    private static Culprits of(PairMatrix matrix, Source source, List<String> notes) throws IOException {
-        return new Explanation(matrix).explain(source, notes);
+    private static Culprits of(PairMatrix matrix, List<PairLine> confirmations, Source source, List<String> notes)
+            throws IOException {
+        return new Explanation(matrix, confirmations).explain(source, notes);
     }
 
     /** Returns the members of the result in JSON, in their order. */
@@ -112,7 +120,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     public List<String> lines() {
         List<String> lines = new ArrayList<>();
         causes.forEach(cause -> {
-            lines.add(cause.name());
+            lines.add(cause.title());
             lines.add("  " + cause.evidence().text());
         });
         if (!unexplained.isEmpty()) {
@@ -127,13 +135,15 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     }
 
     /** Puts the causes of all rails together. */
-    private static final class Explanation {
+    static final class Explanation {
 
         private final PairMatrix matrix;
+        private final List<PairLine> confirmations;
         private final List<RailAnalysis> rails;
 
-        Explanation(PairMatrix matrix) {
+        Explanation(PairMatrix matrix, List<PairLine> confirmations) {
             this.matrix = matrix;
+            this.confirmations = confirmations;
             List<Rail> all = new ArrayList<>(matrix.rails());
             all.sort(Comparator.comparing(rail -> rail.name));
             rails = all.stream()
@@ -256,7 +266,9 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     : direction == Direction.OUT
                             ? out + where + " are bad, " + count(receiving) + " to it"
                             : out + where + " are bad, and " + in;
-            return evidence(its, culprit, most(metrics), pairs);
+            List<String> names = its.stream().map(RailAnalysis::name).toList();
+            return new Retrial(name, names, direction)
+                    .judge(evidence(its, culprit, most(metrics), pairs), confirmations);
         }
 
         private static @Nullable Metric most(Map<@Nullable Metric, Integer> metrics) {
@@ -342,7 +354,13 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                                 .toList()));
             }
             return new Evidence(
-                    Math.max(bad, 1), of, metric == null ? "failed" : metric.member, median, others, text.toString());
+                    Math.max(bad, 1),
+                    of,
+                    metric == null ? "failed" : metric.member,
+                    median,
+                    others,
+                    Confirmation.NONE,
+                    text.toString());
         }
 
         private static String metric(Metric metric) {
@@ -355,7 +373,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
             };
         }
 
-        private static String text(Metric metric, double value) {
+        static String text(Metric metric, double value) {
             return switch (metric) {
                 case BANDWIDTH -> figure(value / 1e9) + " Gb/s";
                 case MESSAGE_RATE -> figure(value / 1e6) + " Mmsg/s";

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param samples how many latencies were measured, 0 or more
  * @param bytesVerified how many bytes of payload were compared with what was sent, 0 or more
  * @param directions in how many directions data flowed while bandwidth and message rate were measured, 1 or 2
+ * @param confirmation whether a cause was measured again by this line: then it is no cell of the matrix
  * @param fromCounters by how much counters of the sender's port grew meanwhile
  * @param toCounters by how much counters of the receiver's port grew meanwhile
  */
@@ -45,6 +46,7 @@ public record PairLine(
         long samples,
         long bytesVerified,
         int directions,
+        boolean confirmation,
         Map<String, Long> fromCounters,
         Map<String, Long> toCounters) {
 
@@ -121,7 +123,7 @@ public record PairLine(
         toCounters = copy(toCounters);
     }
 
-    /** Creates a line of a cell during whose measurement data flowed in its own direction alone. */
+    /** Creates a line of the matrix, during whose measurement data flowed in its own direction alone. */
     public PairLine(
             String rail,
             String from,
@@ -157,6 +159,7 @@ public record PairLine(
                 samples,
                 bytesVerified,
                 1,
+                false,
                 fromCounters,
                 toCounters);
     }

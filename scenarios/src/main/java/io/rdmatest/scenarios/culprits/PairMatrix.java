@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** All cells, in columns: a million of them takes about 50 MB. Of lines about the same cell, the last one counts. */
@@ -138,7 +139,7 @@ final class PairMatrix {
     }
 
     /** A cause that is no name of ours, of another tool, is the fabric's. */
-    private static boolean isHostsFault(String name) {
+    static boolean isHostsFault(String name) {
         for (Cause cause : Cause.values()) {
             if (cause.name().equals(name)) {
                 return cause.verdict() != Cause.Verdict.FAILED;
@@ -168,6 +169,15 @@ final class PairMatrix {
             }
         }
         return sum;
+    }
+
+    /** Returns how many errors the counters of both ports show. */
+    static long errorsOf(PairLine cell) {
+        return Stream.of(cell.fromCounters(), cell.toCounters())
+                .flatMap(counters -> counters.entrySet().stream())
+                .filter(counter -> counter.getValue() > 0 && isError(counter.getKey()))
+                .mapToLong(Map.Entry::getValue)
+                .sum();
     }
 
     static boolean isError(String counter) {

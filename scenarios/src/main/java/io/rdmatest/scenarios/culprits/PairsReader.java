@@ -56,6 +56,7 @@ public final class PairsReader {
             .build();
 
     private final List<String> notes = new ArrayList<>();
+    private final List<PairLine> confirmations = new ArrayList<>();
 
     /** Has read nothing yet. */
     public PairsReader() {}
@@ -65,8 +66,13 @@ public final class PairsReader {
         return List.copyOf(notes);
     }
 
+    /** Returns the lines by which causes were measured again, in the order of the files that were read. */
+    public List<PairLine> confirmations() {
+        return List.copyOf(confirmations);
+    }
+
     /**
-     * Reads a whole file.
+     * Reads a whole file. Lines by which causes were measured again are no cells: {@link #confirmations} has them.
      *
      * @return its cells, in its order
      * @throws IOException as {@link #read(Path, Sink)}
@@ -131,7 +137,11 @@ public final class PairsReader {
         while (parsed.size() > left) {
             try {
                 for (Placed each : parsed.removeFirst().get()) {
-                    sink.accept(each.cell(), each.position());
+                    if (each.cell().confirmation()) {
+                        confirmations.add(each.cell());
+                    } else {
+                        sink.accept(each.cell(), each.position());
+                    }
                 }
             } catch (ExecutionException e) {
                 if (e.getCause() instanceof IOException broken) {
@@ -338,6 +348,7 @@ public final class PairsReader {
             long samples = 0;
             long bytesVerified = 0;
             long directions = 1;
+            boolean confirmation = false;
             double lineRate = Double.NaN;
             double bandwidth = Double.NaN;
             double messageRate = Double.NaN;
@@ -363,6 +374,7 @@ public final class PairsReader {
                     case "samples" -> samples = whole(name);
                     case "bytesVerified" -> bytesVerified = whole(name);
                     case "directions" -> directions = whole(name);
+                    case "confirmation" -> confirmation = truth(name);
                     case "lineRate" -> lineRate = number(name);
                     case "bandwidth" -> bandwidth = number(name);
                     case "messageRate" -> messageRate = number(name);
@@ -401,6 +413,7 @@ public final class PairsReader {
                     samples,
                     bytesVerified,
                     Math.toIntExact(Math.clamp(directions, 0, Integer.MAX_VALUE)),
+                    confirmation,
                     fromCounters,
                     toCounters);
         }
@@ -449,6 +462,13 @@ public final class PairsReader {
                 throw new IllegalArgumentException("\"" + name + "\" is not a whole number");
             }
             return (long) value;
+        }
+
+        private boolean truth(String name) throws IOException {
+            if (!parser.currentToken().isBoolean()) {
+                throw new IllegalArgumentException("\"" + name + "\" is not true or false");
+            }
+            return parser.getBooleanValue();
         }
 
         private void object(String name) {

@@ -100,6 +100,7 @@ public final class PairsWriter implements Closeable {
     private static void write(JsonGenerator json, @Nullable Object value) throws IOException {
         switch (value) {
             case null -> json.writeNull();
+            case Boolean truth -> json.writeBoolean(truth);
             case String text -> json.writeString(text);
             case Double number -> json.writeNumber(number);
             case Number number -> json.writeNumber(number.longValue());
@@ -135,6 +136,9 @@ public final class PairsWriter implements Closeable {
         members.put("samples", cell.samples());
         members.put("bytesVerified", cell.bytesVerified());
         members.put("directions", cell.directions());
+        if (cell.confirmation()) {
+            members.put("confirmation", true);
+        }
         Map<String, Object> counters = new LinkedHashMap<>();
         counters.put("from", cell.fromCounters());
         counters.put("to", cell.toCounters());

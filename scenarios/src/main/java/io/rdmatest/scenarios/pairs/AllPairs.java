@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -499,6 +500,26 @@ public final class AllPairs {
             busy.get(round).add(pair.client());
         }
         return rounds;
+    }
+
+    /**
+     * Returns the nodes whose pairs among each other are good: partners that a bad node is measured again with.
+     *
+     * @param cells what {@link #cells} returned
+     * @param bad the nodes that are not to be looked at, nor their pairs
+     * @return their numbers in order; those of which no pair was measured are not among them
+     */
+    public static List<Integer> goodPartners(Collection<Cell> cells, Set<Integer> bad) {
+        Set<Integer> good = new TreeSet<>();
+        Set<Integer> notGood = new HashSet<>();
+        for (Cell cell : cells) {
+            List<Integer> both = List.of(cell.pair().server(), cell.pair().client());
+            if (both.stream().noneMatch(bad::contains)) {
+                (cell.verdict() == Verdict.GOOD ? good : notGood).addAll(both);
+            }
+        }
+        good.removeAll(notGood);
+        return List.copyOf(good);
     }
 
     // ---- the report ----

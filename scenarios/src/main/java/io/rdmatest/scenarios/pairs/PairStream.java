@@ -441,16 +441,25 @@ final class PairStream implements AutoCloseable {
         try {
             lanes.forEach(lane -> lane.open(size));
             lanes.stream().filter(lane -> lane.outgoing && !lane.posts).forEach(lane -> lane.fill(stream, true, size));
-            tell();
-            hear("word that the other side is ready");
+            meet("word that the other side is ready");
             Moved moved = lanes.stream().anyMatch(lane -> lane.posts) ? measure(stream, size) : Moved.NOTHING;
             end(size);
             lanes.stream().filter(lane -> !lane.outgoing).forEach(lane -> lane.verify(stream, size));
-            tell();
-            hear("word that the data was compared");
+            meet("word that the data was compared");
             return moved;
         } finally {
             lanes.forEach(Lane::closeRing);
+        }
+    }
+
+    /** Both sides go on together. The client speaks first, as the initiator of an iWARP connection has to (RFC 5044, section 7.1). */
+    private void meet(String what) {
+        if (server) {
+            hear(what);
+            tell();
+        } else {
+            tell();
+            hear(what);
         }
     }
 

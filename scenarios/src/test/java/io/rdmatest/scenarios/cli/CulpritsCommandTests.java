@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,5 +134,21 @@ class CulpritsCommandTests {
         assertThat(err.toString()).contains("none can't be read: there is no such file");
         assertThat(culprits(folder)).isEqualTo(2);
         assertThat(culprits()).isEqualTo(2);
+    }
+
+    @Test
+    void aSuspectAloneIsNoFailure() throws IOException {
+        Path file = pairs("slow.jsonl", 2, "measured");
+        String again = "{\"schema\": \"pairs/1\", \"rail\": \"rail0\", \"from\": \"n2\", \"to\": \"n%d\", \"outcome\":"
+                + " \"measured\", \"lineRate\": 100e9, \"bandwidth\": %de9, \"confirmation\": true}%n";
+        Files.writeString(file, again.formatted(0, 95) + again.formatted(1, 95), StandardOpenOption.APPEND);
+
+        assertThat(culprits(file)).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .contains("suspect: port n2 on rail0, sending", "; not confirmed with n0 and n1: 95 Gb/s");
+
+        Files.writeString(file, again.formatted(0, 40) + again.formatted(1, 40), StandardOpenOption.APPEND);
+        assertThat(culprits(file)).isEqualTo(1);
+        assertThat(out.toString()).contains("; confirmed with n0 and n1: ");
     }
 }

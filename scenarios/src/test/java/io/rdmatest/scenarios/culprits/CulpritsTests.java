@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.scenarios.culprits.PairLine.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +15,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -23,6 +27,9 @@ class CulpritsTests {
     private interface Change {
         Values of(int rail, int from, int to, Values good);
     }
+
+    @TempDir
+    private Path folder;
 
     private record Values(
             double lineRate,
@@ -448,5 +455,140 @@ class CulpritsTests {
         Culprits culprits = Culprits.of(List.of());
         assertThat(names(culprits)).isEmpty();
         assertThat(culprits.cells()).isZero();
+    }
+
+    // ---- measured again ----
+
+    /** n3 of 8 sends at 43 %. */
+    private static List<PairLine> slowSender() {
+        return matrix(8, 1, 0, (rail, from, to, good) -> from == 3 ? good.slower(0.43) : good);
+    }
+
+    private static PairLine again(String from, String to, Outcome outcome, @Nullable String cause, double bandwidth) {
+        return new PairLine(
+                "rail0",
+                from,
+                to,
+                null,
+                null,
+                1,
+                outcome,
+                cause,
+                100e9,
+                bandwidth,
+                Double.NaN,
+                Double.NaN,
+                Double.NaN,
+                0,
+                0,
+                1,
+                true,
+                Map.of(),
+                Map.of());
+    }
+
+    private static Culprit cause(List<PairLine> cells, PairLine... confirmations) {
+        List<PairLine> all = new ArrayList<>(cells);
+        all.addAll(List.of(confirmations));
+        Culprits culprits = Culprits.of(all);
+        assertThat(names(culprits)).containsExactly("port n3 rail0 out");
+        return culprits.causes().getFirst();
+    }
+
+    @Test
+    void whatIsAsBadWithTwoPartnersIsConfirmed() {
+        Culprit cause = cause(
+                slowSender(),
+                again("n3", "n0", Outcome.MEASURED, null, 40e9),
+                again("n3", "n1", Outcome.MEASURED, null, 42e9),
+                // Of other nodes, and of the other direction.
+                again("n4", "n2", Outcome.MEASURED, null, 96e9),
+                again("n2", "n3", Outcome.MEASURED, null, 96e9));
+
+        assertThat(cause.evidence().text()).endsWith("others 95 Gb/s; confirmed with n0 and n1: 41 Gb/s");
+        assertThat(cause.isSuspect()).isFalse();
+        assertThat(cause.json().toString()).contains("confirmed=true");
+    }
+
+    @Test
+    void whatIsGoodWithOneOfTwoPartnersIsSuspect() {
+        Culprit cause = cause(
+                slowSender(),
+                again("n3", "n0", Outcome.MEASURED, null, 96e9),
+                again("n3", "n1", Outcome.MEASURED, null, 42e9));
+
+        assertThat(cause.evidence().text()).endsWith("; not confirmed with n0 and n1: 69 Gb/s");
+        assertThat(cause.isSuspect()).isTrue();
+        assertThat(cause.title()).isEqualTo("suspect: port n3 on rail0, sending");
+        assertThat(cause.json().toString()).contains("confirmed=false");
+    }
+
+    @Test
+    void onePartnerConfirmsNothingAndNeitherDoesAHost() {
+        for (PairLine second : List.of(
+                again("n3", "n0", Outcome.MEASURED, null, 42e9),
+                again("n3", "n1", Outcome.NOT_MEASURED, "NODE_LOST", Double.NaN),
+                again("n3", "n1", Outcome.MEASURED, null, Double.NaN))) {
+            Culprit cause = cause(slowSender(), again("n3", "n0", Outcome.MEASURED, null, 40e9), second);
+
+            assertThat(cause.evidence().text()).endsWith("others 95 Gb/s");
+            assertThat(cause.isSuspect()).isFalse();
+            assertThat(cause.json().toString()).doesNotContain("confirmed");
+        }
+    }
+
+    @Test
+    void whatFailsAgainIsConfirmed() {
+        List<PairLine> cells = matrix(
+                8, 1, 0, (rail, from, to, good) -> from == 3 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good);
+        PairLine first = again("n3", "n0", Outcome.FAILED, "RETRY_EXCEEDED", Double.NaN);
+
+        assertThat(cause(cells, first, again("n3", "n1", Outcome.FAILED, "RETRY_EXCEEDED", Double.NaN))
+                        .evidence()
+                        .text())
+                .endsWith("; confirmed with n0 and n1: RETRY_EXCEEDED 2");
+        assertThat(cause(cells, first, again("n3", "n1", Outcome.MEASURED, null, 96e9))
+                        .isSuspect())
+                .isTrue();
+    }
+
+    @Test
+    void oneDirectionThatIsAsBadIsEnough() {
+        List<PairLine> all = new ArrayList<>(
+                matrix(8, 1, 0, (rail, from, to, good) -> from == 3 || to == 3 ? good.slower(0.43) : good));
+        all.addAll(List.of(
+                again("n3", "n0", Outcome.MEASURED, null, 41e9),
+                again("n0", "n3", Outcome.MEASURED, null, 96e9),
+                again("n3", "n1", Outcome.MEASURED, null, 41e9),
+                again("n1", "n3", Outcome.MEASURED, null, 41e9)));
+        Culprits culprits = Culprits.of(all);
+
+        assertThat(names(culprits)).containsExactly("port n3 rail0 both");
+        assertThat(culprits.causes().getFirst().evidence().text()).endsWith("; confirmed with n0 and n1: 41 Gb/s");
+    }
+
+    /** A confirmation does not take the place of the cell that it repeats. */
+    @Test
+    void confirmationsAreNoCells() throws IOException {
+        List<PairLine> all = new ArrayList<>(slowSender());
+        int cells = all.size();
+        all.add(again("n3", "n0", Outcome.MEASURED, null, 96e9));
+        all.add(again("n3", "n1", Outcome.MEASURED, null, 96e9));
+        Path file = folder.resolve("pairs.jsonl");
+        try (PairsWriter writer = PairsWriter.create(file)) {
+            for (PairLine line : all) {
+                writer.write(line);
+            }
+        }
+        PairsReader reader = new PairsReader();
+
+        assertThat(reader.read(file)).isEqualTo(all.subList(0, cells));
+        assertThat(reader.confirmations()).isEqualTo(all.subList(cells, all.size()));
+        assertThat(Files.readAllLines(file))
+                .allSatisfy(line -> assertThat(Schemas.mistakesOfPair(line)).isEmpty());
+        Culprits culprits = Culprits.ofFiles(List.of(file));
+        assertThat(culprits).isEqualTo(Culprits.of(all));
+        assertThat(culprits.cells()).isEqualTo(cells);
+        assertThat(culprits.lines()).contains("suspect: port n3 on rail0, sending");
     }
 }

@@ -63,6 +63,7 @@ class PairsFileTests {
             0,
             0,
             2,
+            false,
             Map.of("packet_seq_err", 3L, "local_ack_timeout_err", 7L),
             Map.of("out_of_sequence", 1L << 40));
 
@@ -174,6 +175,7 @@ class PairsFileTests {
                     65536       | -3         | "bytesVerified" is -3: it must be 0 or more
                     "attempts": 1 | "directions": 3 | "directions" is 3: it must be 1 or 2
                     "attempts": 1 | "directions": 0 | "directions" is 0: it must be 1 or 2
+                    "attempts": 1 | "confirmation": 1 | "confirmation" is not true or false
                     "from": {}  | "from": 1  | "counters.from" is not an object
                     """)
     void aWrongMemberIsNamed(String right, String wrong, String message) throws IOException {

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Memory for a connection on the NUMA node that the device is said to be on. */
-@Timeout(60)
+@Timeout(120)
 @ExclusiveDevice
 class NearDeviceIT {
 

@@ -708,4 +708,24 @@ class AllPairsTests {
         assertThatThrownBy(() -> new Rules(1, 10, true)).hasMessageContaining("above 1, not 1.0");
         assertThatThrownBy(() -> new Rules(3, 10, 1.1, true)).hasMessageContaining("from 0 to 1, not 1.1");
     }
+
+    private static Cell cell(int server, int client, Verdict verdict) {
+        return new Cell(new Pair(server, client), verdict, null, 1, null, null, null);
+    }
+
+    /** A bad node spoils the pairs of its partners, which says nothing about these. */
+    @Test
+    void partnersAreGoodAmongEachOther() {
+        List<Cell> cells = List.of(
+                cell(0, 1, Verdict.GOOD),
+                cell(1, 0, Verdict.GOOD),
+                cell(0, 2, Verdict.BAD),
+                cell(2, 1, Verdict.BAD),
+                cell(1, 3, Verdict.GOOD),
+                cell(3, 4, Verdict.NOT_MEASURED),
+                cell(5, 2, Verdict.GOOD));
+
+        assertThat(AllPairs.goodPartners(cells, Set.of(2))).containsExactly(0, 1);
+        assertThat(AllPairs.goodPartners(cells, Set.of())).containsExactly(5);
+    }
 }
