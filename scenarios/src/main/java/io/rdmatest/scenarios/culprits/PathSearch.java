@@ -37,6 +37,12 @@ final class PathSearch {
     /** A rail with fewer cells, as one of 16 nodes has, does not tell the tail of its noise. */
     private static final int FEW = 241;
 
+    /** So many cells on one side of what is usual tell its tail well, as those of 35 nodes do. */
+    private static final int MANY = 600;
+
+    /** By more than this power of what is seen of it no tail is extrapolated. */
+    private static final double MOST_POWER = 5;
+
     private static final NormalDistribution NORMAL = new NormalDistribution();
 
     private final RailCells cells;
@@ -141,8 +147,7 @@ final class PathSearch {
             }
         }
         signs.parallelStream()
-                .forEach(sign -> sign.limit = Math.max(
-                        gross(sign), Math.max(beyondLoneOutliers(sign, far, suspect), tailOfWorseCells(sign, far))));
+                .forEach(sign -> sign.limit = Math.max(gross(sign), beyondLoneOutliers(sign, far, suspect)));
         int[] ofRow = new int[cells.size];
         int[] ofColumn = new int[cells.size];
         for (int cell = 0; cell < cells.count(); cell++) {
@@ -202,7 +207,7 @@ final class PathSearch {
         List<Sign> some = all.parallelStream().filter(Sign::showsAny).toList();
         some.parallelStream()
                 .forEach(sign ->
-                        sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfBetterCells(sign, far)));
+                        sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfNoise(sign, far)));
         return some;
     }
 
@@ -350,75 +355,60 @@ final class PathSearch {
     }
 
     /**
-     * Returns how far off a good cell may be, as the cells on the better side tell. Causes make cells worse only: that tail is the
-     * noise's alone.
+     * Returns how far off a good cell may be, as the tail of the noise tells: on the better side, which is the noise's alone, for
+     * causes make cells worse only, and on the worse side without the worst cells, which may be paths.
      *
-     * @param far where it would be if it were normal, in standard deviations
+     * @param far where it would be if the noise were normal, in standard deviations
      */
-    private double tailOfBetterCells(Sign sign, double far) {
-        double[] some = new double[cells.count()];
-        int count = 0;
+    private double tailOfNoise(Sign sign, double far) {
+        double[] better = new double[cells.count()];
+        double[] worse = new double[cells.count()];
+        int betterCount = 0;
+        int worseCount = 0;
         for (int cell = 0; cell < cells.count(); cell++) {
-            if (cells.covers[cell] == 0 && sign.better(cell) > 0) {
-                some[count++] = sign.better(cell);
+            if (cells.covers[cell] == 0) {
+                if (sign.better(cell) > 0) {
+                    better[betterCount++] = sign.better(cell);
+                }
+                if (sign.worse(cell) > 0) {
+                    worse[worseCount++] = sign.worse(cell);
+                }
             }
         }
-        int many = Math.max(5, Math.min(100, count / 10));
-        return count < 20 ? 0 : Math.max(tail(some, count, many, 1, 2.5, far), tail(some, count, many, 2, 2.5, far));
+        return Math.max(tail(better, betterCount, far), tail(worse, worseCount, far));
     }
 
     /**
-     * Returns how far off a good cell may be, as the cells on the worse side tell, which may have a longer tail. The worst of them
-     * may be paths and don't count.
+     * Follows a tail from its nearer quarter to where one cell in {@link #RAILS} rails would be. It is extrapolated in two ways. By
+     * how many standard deviations a value is off, against the share of cells that are worse, grows as a power: that fits Student's
+     * distribution, and is too much for others. The value, against the logarithm of that share, grows as a power: that fits a normal
+     * distribution and an exponential one, and is too little for others. The geometric mean of both is returned.
+     *
+     * @param some how far cells of one side are off
+     * @param count how many of them there are; 0 is returned if they are too few to tell
+     * @param far where it would be if the noise were normal, in standard deviations
      */
-    private double tailOfWorseCells(Sign sign, double far) {
-        double[] some = new double[cells.count()];
-        int count = 0;
-        for (int cell = 0; cell < cells.count(); cell++) {
-            if (cells.covers[cell] == 0 && sign.worse(cell) > 0) {
-                some[count++] = sign.worse(cell);
-            }
-        }
+    private static double tail(double[] some, int count, double far) {
         if (count < FEW / 8) {
             return 0;
         }
         int many = count / 4;
-        int worst = count < FEW / 2 ? MAYBE_PATHS / 2 : Math.max(MAYBE_PATHS, count / 100);
-        double near = rank(some, count, many);
-        double value = rank(some, count, worst);
+        int top = count < FEW / 2 ? MAYBE_PATHS / 2 : Math.max(MAYBE_PATHS, count / 100);
+        double near = Quantiles.of(some, count, (count - many) / (count - 1.0));
+        double value = Quantiles.of(some, count, (count - top) / (count - 1.0));
         if (near <= 0) {
             return value;
         }
-        // In terms of the logarithm of the share of cells that are worse, it grows as a power: with less than 1 if it
-        // is normal, and
-        // with more if it is log-normal, which the other estimate makes too long.
-        double seen = Math.log((double) count / worst);
+        double expectedNear = NORMAL.inverseCumulativeProbability(1 - many / (2.0 * count));
+        double expected = NORMAL.inverseCumulativeProbability(1 - top / (2.0 * count));
+        // The farther value has an error, which is in favour of a path only where cells are many.
+        double error = count < MANY ? 0 : 1 / (expected * expected * Math.sqrt(top));
+        double longer = Math.max(1, value / expected / (near / expectedNear) * Math.exp(-error));
+        double power = Math.min(MOST_POWER, Math.log(RAILS * top) / Math.log((double) many / top));
+        double byDeviations = value * Math.pow(longer, power) * Math.max(1, far / expected);
+        double seen = Math.log((double) count / top);
         double growth = Math.log(value / near) / Math.log(seen / Math.log((double) count / many));
         double byShare = value * Math.pow(Math.log(RAILS * count) / seen, growth);
-        return Math.sqrt(byShare * tail(some, count, many, worst, 5, far));
-    }
-
-    private static double rank(double[] some, int count, int fromTop) {
-        return Quantiles.of(some, count, (count - fromTop) / (count - 1.0));
-    }
-
-    /**
-     * Follows a tail: by how much it is longer than a normal distribution's, between two ranks, is extrapolated as a power to
-     * where one cell in {@link #RAILS} rails would be.
-     *
-     * @param some values of one side
-     * @param count how many of them there are
-     * @param many the rank of the nearer value, from the largest
-     * @param top the rank of the farther one
-     * @param most the largest power
-     */
-    private static double tail(double[] some, int count, int many, int top, double most, double far) {
-        double near = rank(some, count, many);
-        double value = rank(some, count, top);
-        double expected = NORMAL.inverseCumulativeProbability(1 - top / (2.0 * count));
-        double sigma = near / NORMAL.inverseCumulativeProbability(1 - many / (2.0 * count));
-        double longer = sigma > 0 ? Math.max(1, value / expected / sigma) : 1;
-        double power = Math.min(most, Math.log(RAILS * top) / Math.log((double) many / top));
-        return value * Math.pow(longer, power) * Math.max(1, far / expected);
+        return Math.sqrt(byDeviations * byShare);
     }
 }

@@ -370,8 +370,8 @@ final class GeneratedFabric {
         double bandwidth = lineRate * 0.93 * slow * lone * equal * scatter(1);
         double messages = 4e6 * Math.pow(lineRate / 400e9, 0.3) * rate * Math.min(1, slow * 1.1) * scatter(1);
         boolean near = leafSize > 0 && leaf(from) == leaf(to);
-        double p50 = (near ? 1.9e-6 : 3.2e-6) * latency / equal * scatter(0.8);
-        double p99 = p50 * (1.6 * scatter(1.5)) * tail;
+        double p50 = (near ? 1.9e-6 : 3.2e-6) * latency / equal / scatter(0.8);
+        double p99 = p50 * (1.6 / scatter(1.5)) * tail;
         long lost = loss > 0 ? 40 + random.nextInt(400) : random.nextInt(300) == 0 ? 1 + random.nextInt(3) : 0;
         return line(
                 name,
