@@ -1,14 +1,12 @@
 package io.rdmatest.scenarios.culprits;
 
+import io.rdmatest.scenarios.culprits.Candidate.Shape;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.culprits.Culprit.Evidence;
 import io.rdmatest.scenarios.culprits.PairMatrix.Rail;
-import io.rdmatest.scenarios.culprits.RailAnalysis.BadPath;
+import io.rdmatest.scenarios.culprits.PathSearch.BadPath;
 import io.rdmatest.scenarios.culprits.RailAnalysis.Collected;
-import io.rdmatest.scenarios.culprits.RailAnalysis.Line;
-import io.rdmatest.scenarios.culprits.RailAnalysis.Metric;
-import io.rdmatest.scenarios.culprits.RailAnalysis.Shape;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.MathContext;
@@ -152,9 +150,9 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         Culprits explain(Source source, List<String> readerNotes) throws IOException {
-            rails.parallelStream().forEach(RailAnalysis::run);
+            rails.parallelStream().forEach(rail -> rail.causes().run());
             complete();
-            rails.parallelStream().forEach(RailAnalysis::searchPaths);
+            rails.parallelStream().forEach(rail -> rail.paths().run());
             List<Culprit> causes = new ArrayList<>();
             for (int node = 0; node < matrix.nodeCount(); node++) {
                 causesOf(node, causes);
@@ -174,11 +172,11 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     causes,
                     unexplained,
                     notes,
-                    rails.stream().mapToInt(RailAnalysis::cells).sum());
+                    rails.stream().mapToInt(rail -> rail.cells().known).sum());
         }
 
         private List<RailAnalysis> railsOf(int node) {
-            return rails.stream().filter(rail -> rail.port(node) >= 0).toList();
+            return rails.stream().filter(rail -> rail.cells().port(node) >= 0).toList();
         }
 
         /**
@@ -196,8 +194,11 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     if (missing.size() < its.size()
                             && 2 * missing.size() <= its.size()
                             && missing.stream()
-                                    .allMatch(rail -> rail.isProbable(new Line(shape, rail.port(port), 0)))) {
-                        missing.forEach(rail -> rail.add(new Line(shape, rail.port(port), 0)));
+                                    .allMatch(rail -> rail.causes()
+                                            .isProbable(new Candidate(
+                                                    shape, rail.cells().port(port), 0)))) {
+                        missing.forEach(rail -> rail.causes()
+                                .add(new Candidate(shape, rail.cells().port(port), 0)));
                     }
                 }
             }
@@ -228,7 +229,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         private static boolean is(RailAnalysis rail, Shape shape, int node) {
-            return rail.isFound(new Line(shape, rail.port(node), 0));
+            return rail.causes().isFound(new Candidate(shape, rail.cells().port(node), 0));
         }
 
         private Evidence evidence(List<RailAnalysis> its, int node, Direction direction, String where) {
@@ -236,8 +237,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
             List<Collected> receiving = new ArrayList<>();
             Map<@Nullable Metric, Integer> metrics = new LinkedHashMap<>();
             for (RailAnalysis rail : its) {
-                Line row = new Line(Shape.ROW, rail.port(node), 0);
-                Line column = new Line(Shape.COLUMN, rail.port(node), 0);
+                Candidate row = new Candidate(Shape.ROW, rail.cells().port(node), 0);
+                Candidate column = new Candidate(Shape.COLUMN, rail.cells().port(node), 0);
                 if (direction != Direction.IN) {
                     sending.add(rail.collect(row));
                     metrics.merge(rail.metric(row), 1, Integer::sum);
@@ -286,10 +287,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         // ---- blocks and paths ----
 
         private void blocks(RailAnalysis rail, List<Culprit> causes) {
-            for (Line line : rail.found()) {
+            for (Candidate line : rail.causes().found()) {
                 if (line.shape() == Shape.BLOCK) {
-                    String from = matrix.leaf(rail.leafNumber(line.a()));
-                    String to = matrix.leaf(rail.leafNumber(line.b()));
+                    String from = matrix.leaf(rail.cells().leafNumber(line.a()));
+                    String to = matrix.leaf(rail.cells().leafNumber(line.b()));
                     List<Collected> its = List.of(rail.collect(line));
                     String pairs = count(its) + " pairs from " + from + " to " + to + " on " + rail.name() + " are bad";
                     causes.add(new Culprit.Block(
@@ -299,10 +300,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         private void paths(RailAnalysis rail, List<Culprit> causes) {
-            for (BadPath path : rail.paths()) {
-                String from = matrix.node(rail.node(path.from()));
-                String to = matrix.node(rail.node(path.to()));
-                String pairs = rail.size() == 2
+            for (BadPath path : rail.paths().paths()) {
+                String from = matrix.node(rail.cells().node(path.from()));
+                String to = matrix.node(rail.cells().node(path.to()));
+                String pairs = rail.cells().size == 2
                         ? "this pair is bad; with two nodes, the path, " + from + "'s sending and " + to
                                 + "'s receiving can't be told apart"
                         : "this pair is bad, and others of " + from + " and " + to + " are not for this reason";
@@ -345,7 +346,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
             if (failed > 0) {
                 Map<String, Integer> causes = new TreeMap<>();
                 culprit.forEach(
-                        each -> each.causes.forEach((cause, times) -> causes.merge(cause, times, Integer::sum)));
+                        each -> each.failures.forEach((cause, times) -> causes.merge(cause, times, Integer::sum)));
                 text.append("; ").append(failed).append(" failed: ");
                 text.append(String.join(
                         ", ",
@@ -412,15 +413,15 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         private List<String> notes() {
             List<String> notes = new ArrayList<>();
             for (RailAnalysis rail : rails) {
-                if (rail.aboveLineRate() > 0) {
+                if (rail.cells().aboveLineRate() > 0) {
                     notes.add(
                             "%s: %d cells have more bandwidth than the line rate, which is a defect of the measurement"
-                                    .formatted(rail.name(), rail.aboveLineRate()));
+                                    .formatted(rail.name(), rail.cells().aboveLineRate()));
                 }
-                if (rail.size() == 2 && rail.cells() > 0) {
+                if (rail.cells().size == 2 && rail.cells().known > 0) {
                     notes.add(rail.name() + " has two nodes: a port can't be told from a path");
                 }
-                if (rail.cells() > 0 && rail.isAllFailed()) {
+                if (rail.cells().known > 0 && rail.cells().isAllFailed()) {
                     notes.add(rail.name() + ": every cell failed, so that nothing tells good parts from bad ones");
                 }
             }

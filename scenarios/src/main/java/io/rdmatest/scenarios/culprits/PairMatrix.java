@@ -49,8 +49,8 @@ final class PairMatrix {
         byte[] state = new byte[64];
         float[] lineRate = new float[64];
 
-        /** Bandwidth, message rate, median and 99th percentile of latency, errors; by {@link RailAnalysis.Metric}. */
-        final float[][] values = new float[RailAnalysis.Metric.values().length][64];
+        /** Bandwidth, message rate, median and 99th percentile of latency, errors; by {@link Metric}. */
+        final float[][] values = new float[Metric.values().length][64];
 
         /** Where the line is, for whoever added it. */
         long[] reference = new long[64];

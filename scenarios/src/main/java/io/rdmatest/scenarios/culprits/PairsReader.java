@@ -273,9 +273,9 @@ public final class PairsReader {
                         throw new IllegalArgumentException("it goes on behind the cell");
                     }
                     lineBegin = lineBegin(at);
+                    int lineEnd = lineEnd(at);
                     PairLine cell = lines.cell();
-                    int lineEnd = lineEnd((int) parser.currentLocation().getByteOffset());
-                    if (lineEnd(at) != lineEnd) {
+                    if (parser.currentLocation().getByteOffset() > lineEnd) {
                         throw new IllegalArgumentException("the line ends within the cell");
                     }
                     cells.add(new Placed(cell, begin + lineBegin));

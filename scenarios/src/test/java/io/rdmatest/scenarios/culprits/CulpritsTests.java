@@ -398,6 +398,23 @@ class CulpritsTests {
                 .containsExactly("path n1 n0 rail0");
     }
 
+    /** Cells of an emulated device differ so much by themselves. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 8, 16})
+    void withFewNodesHalfTheRateIsNoPath(int nodes) {
+        Culprits culprits = Culprits.of(
+                matrix(nodes, 1, 0, (rail, from, to, good) -> from == 1 && to == 0 ? good.slower(0.5) : good));
+        assertThat(names(culprits)).isEmpty();
+        // Two or three nodes don't even tell that it is bad.
+        assertThat(culprits.unexplained()).hasSize(nodes < 8 ? 0 : 1);
+    }
+
+    @Test
+    void withManyNodesHalfTheRateIsAPath() {
+        assertThat(names(matrix(17, 1, 0, (rail, from, to, good) -> from == 1 && to == 0 ? good.slower(0.5) : good)))
+                .containsExactly("path n1 n0 rail0");
+    }
+
     @Test
     void withThreeNodesABadOneIsFound() {
         assertThat(names(matrix(

@@ -28,6 +28,10 @@ final class GeneratedFabric {
         LAPLACE,
         /** Student's t with 5 degrees of freedom. */
         STUDENT,
+        /** What is lost is log-normal: most cells are near the best, and a long tail is worse. */
+        SKEWED,
+        /** Normal, and all that is measured gets slowly better or worse, or both in turns, by up to 12 %. */
+        DRIFT,
         /** Normal, and one cell in a thousand is slower by 10 to 35 %. */
         OUTLIERS,
         /** Normal, and nodes differ from each other by some percent for good. */
@@ -71,6 +75,9 @@ final class GeneratedFabric {
     private final Map<Long, List<Effect>> paths = new HashMap<>();
     private final double[] nodeFactor;
     private final double[] lineRates;
+    private final boolean byRows;
+    private final double drift;
+    private final double driftPeriods;
 
     /**
      * Draws a fabric.
@@ -89,7 +96,9 @@ final class GeneratedFabric {
         leafSize = nodes / Math.max(size, 1) >= 3 ? size : 0;
         noise = Noise.values()[random.nextInt(Noise.values().length)];
         double[] sigmas = {0.01, 0.02, 0.03, 0.05, 0.08, 0.15};
-        sigma = noise == Noise.UNEQUAL_NODES ? 0.03 : sigmas[random.nextInt(nodes < 12 ? 4 : sigmas.length)];
+        sigma = noise == Noise.UNEQUAL_NODES
+                ? 0.03
+                : sigmas[random.nextInt(nodes < 12 || (noise == Noise.SKEWED && most > 0) ? 4 : sigmas.length)];
         measuredShare = nodes > 60 && random.nextInt(5) == 0 ? 0.3 : 1;
         bottleneck = random.nextBoolean();
         slowPorts = random.nextInt(4) == 0;
@@ -104,6 +113,9 @@ final class GeneratedFabric {
             nodeFactor[port] = noise == Noise.UNEQUAL_NODES ? Math.exp(0.02 * random.nextGaussian()) : 1;
             lineRates[port] = slowPorts && port % nodes % 7 == 3 ? 100e9 : 400e9;
         }
+        byRows = random.nextInt(3) == 0;
+        drift = noise == Noise.DRIFT ? 0.02 + 0.04 * random.nextDouble() : 0;
+        driftPeriods = (random.nextBoolean() ? 1 : -1) * (0.3 + 1.7 * random.nextDouble());
         if (most > 0) {
             inject(most);
         }
@@ -130,7 +142,8 @@ final class GeneratedFabric {
         double mild = Math.max(
                 0.17,
                 5.5 * sigma / Math.sqrt(Math.max(1, Math.min(nodes, 60) * 0.7 * measuredShare))
-                        + (noise == Noise.UNEQUAL_NODES ? 0.12 : 0));
+                        + (noise == Noise.UNEQUAL_NODES ? 0.12 : 0)
+                        + 4 * drift);
         return switch (symptom) {
             case SLOW, MESSAGE_RATE -> Math.exp(-mild - random.nextDouble() * 1.2);
             case LATENCY -> Math.exp(1.3 * mild + random.nextDouble() * 1.2);
@@ -140,17 +153,20 @@ final class GeneratedFabric {
     }
 
     private double strengthOfPath(Symptom symptom) {
-        double far = Math.max(0.7, 8 * sigma);
+        // With few cells only gross differences are to be told.
+        double far = Math.max(nodes > 16 ? 0.7 : 1.2, 10 * sigma);
         double tail = switch (noise) {
-            case LAPLACE -> 16 * sigma;
-            case STUDENT -> 40 * sigma;
+            case LAPLACE -> 20 * sigma;
+            case STUDENT -> 50 * sigma;
+            case SKEWED -> 100 * sigma;
+            case DRIFT -> 2 * drift;
             case OUTLIERS -> 0.5;
             default -> 0;
         };
         return switch (symptom) {
             case SLOW, MESSAGE_RATE -> Math.exp(-far - tail - random.nextDouble());
             case LATENCY -> Math.exp(far + 0.2 + tail + random.nextDouble());
-            case TAIL -> Math.exp(1.9 + 2 * tail + 16 * sigma + random.nextDouble());
+            case TAIL -> Math.exp((nodes > 16 ? 1.9 : 2.8) + 2 * tail + 16 * sigma + random.nextDouble());
             default -> 1;
         };
     }
@@ -268,12 +284,13 @@ final class GeneratedFabric {
                 }
                 yield random.nextGaussian() / Math.sqrt(chi / 5) / Math.sqrt(5.0 / 3);
             }
+            case SKEWED -> (1 - Math.exp(0.8 * random.nextGaussian() - 0.32)) / 0.95;
             default -> random.nextGaussian();
         };
         return Math.exp(s * value);
     }
 
-    /** Makes all cells, in an order as they may be measured. */
+    /** Makes all cells, in an order as they may be measured: in rounds of disjoint pairs, or sender by sender. */
     void cells(Consumer<PairLine> sink) {
         String[] names = new String[nodes];
         String[] leafNames = new String[nodes];
@@ -283,13 +300,16 @@ final class GeneratedFabric {
         }
         for (int rail = 0; rail < rails; rail++) {
             String name = rail(rail);
-            for (int step = 1; step < nodes; step++) {
-                for (int from = 0; from < nodes; from++) {
-                    int to = (from + step) % nodes;
-                    if (measuredShare == 1
-                            || random.nextDouble() < measuredShare
-                            || paths.containsKey(((long) rail * nodes + from) * nodes + to)) {
-                        sink.accept(cell(rail, name, from, to, names, leafNames));
+            for (int outer = 0; outer < nodes; outer++) {
+                double now = Math.exp(drift * Math.sin(2 * Math.PI * driftPeriods * outer / nodes));
+                for (int inner = 0; inner < nodes; inner++) {
+                    int from = byRows ? outer : inner;
+                    int to = byRows ? inner : (inner + outer) % nodes;
+                    if (from != to
+                            && (measuredShare == 1
+                                    || random.nextDouble() < measuredShare
+                                    || paths.containsKey(((long) rail * nodes + from) * nodes + to))) {
+                        sink.accept(cell(rail, name, from, to, now, names, leafNames));
                     }
                 }
             }
@@ -303,7 +323,7 @@ final class GeneratedFabric {
         return all;
     }
 
-    private PairLine cell(int rail, String name, int from, int to, String[] names, String[] leafNames) {
+    private PairLine cell(int rail, String name, int from, int to, double now, String[] names, String[] leafNames) {
         int fromPort = rail * nodes + from;
         int toPort = rail * nodes + to;
         int leaves = leaves();
@@ -346,12 +366,12 @@ final class GeneratedFabric {
             }
         }
         double lone = noise == Noise.OUTLIERS && random.nextInt(1000) == 0 ? 0.65 + 0.25 * random.nextDouble() : 1;
-        double equal = Math.min(nodeFactor[fromPort], nodeFactor[toPort]);
+        double equal = now * Math.min(nodeFactor[fromPort], nodeFactor[toPort]);
         double bandwidth = lineRate * 0.93 * slow * lone * equal * scatter(1);
         double messages = 4e6 * Math.pow(lineRate / 400e9, 0.3) * rate * Math.min(1, slow * 1.1) * scatter(1);
         boolean near = leafSize > 0 && leaf(from) == leaf(to);
-        double p50 = (near ? 1.9e-6 : 3.2e-6) * latency / equal * scatter(0.8);
-        double p99 = p50 * (1.6 * scatter(1.5)) * tail;
+        double p50 = (near ? 1.9e-6 : 3.2e-6) * latency / equal / scatter(0.8);
+        double p99 = p50 * (1.6 / scatter(1.5)) * tail;
         long lost = loss > 0 ? 40 + random.nextInt(400) : random.nextInt(300) == 0 ? 1 + random.nextInt(3) : 0;
         return line(
                 name,

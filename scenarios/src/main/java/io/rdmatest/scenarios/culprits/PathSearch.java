@@ -1,0 +1,414 @@
+package io.rdmatest.scenarios.culprits;
+
+import io.rdmatest.scenarios.culprits.Candidate.Shape;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.hipparchus.distribution.continuous.NormalDistribution;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds single cells that are bad, after all larger causes. Such a cell failed, or it is beyond {@link Metric#path} and beyond the
+ * noise with a probability below {@value Significance#FALSE_ALARMS} divided by the number of cells, and beyond the tail that other
+ * lone outliers show.
+ */
+final class PathSearch {
+
+    /**
+     * A path that is bad.
+     *
+     * @param from the sender, by its number on this rail
+     * @param to the receiver
+     * @param metric what shows it; null if it failed
+     */
+    record BadPath(int from, int to, @Nullable Metric metric) {}
+
+    /** The tail of the noise is followed to where one good cell in so many rails lies. */
+    private static final double RAILS = 1e6;
+
+    /** Two kinds of values that are both off, as a share of what each alone would have to be, make a path together. */
+    private static final double TOGETHER = 0.8;
+
+    /** So many of the worst cells, or one in 100, may be paths. */
+    private static final int MAYBE_PATHS = 6;
+
+    /** A rail with fewer cells, as one of 16 nodes has, does not tell the tail of its noise. */
+    private static final int FEW = 241;
+
+    /** So many cells on one side of what is usual tell its tail well, as those of 35 nodes do. */
+    private static final int MANY = 600;
+
+    /** By more than this power of what is seen of it no tail is extrapolated. */
+    private static final double MOST_POWER = 5;
+
+    private static final NormalDistribution NORMAL = new NormalDistribution();
+
+    private final RailCells cells;
+    private final Usual usual;
+    private final CauseSearch causes;
+    private final List<BadPath> paths = new ArrayList<>();
+    private final List<int[]> unexplained = new ArrayList<>();
+
+    PathSearch(RailCells cells, Usual usual, CauseSearch causes) {
+        this.cells = cells;
+        this.usual = usual;
+        this.causes = causes;
+    }
+
+    List<BadPath> paths() {
+        return List.copyOf(paths);
+    }
+
+    /** Returns sender and receiver of each bad cell that nothing explains. */
+    List<int[]> unexplained() {
+        return List.copyOf(unexplained);
+    }
+
+    /** How much worse than expected cells are, in one metric, or in two at once as a share of the least that matters. */
+    private final class Sign {
+
+        private final Metric metric;
+        private final @Nullable Metric with;
+        private final float[] off;
+        private final float[] offWith;
+
+        /** What a good cell may be off by. */
+        private double limit;
+
+        Sign(Metric metric, float[] off) {
+            this.metric = metric;
+            this.with = null;
+            this.off = off;
+            this.offWith = off;
+            limit = metric.path;
+        }
+
+        Sign(Sign one, Sign other) {
+            metric = one.metric;
+            with = other.metric;
+            off = one.off;
+            offWith = other.off;
+            limit = TOGETHER;
+        }
+
+        double least() {
+            return with == null ? metric.path : TOGETHER;
+        }
+
+        double worse(int cell) {
+            return with == null ? off[cell] : Math.min(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        double better(int cell) {
+            return with == null ? -off[cell] : -Math.max(off[cell] / metric.path, offWith[cell] / with.path);
+        }
+
+        /** Returns the standard deviation that it has if noise is normal, and of each metric by itself. */
+        double sigma() {
+            double one = usual.noise[metric.ordinal()];
+            return with == null
+                    ? one
+                    : Math.max(one / metric.path, usual.noise[with.ordinal()] / with.path) / Math.sqrt(2);
+        }
+
+        boolean shows(int cell) {
+            return worse(cell) > limit;
+        }
+
+        double times(int cell) {
+            return worse(cell) / limit;
+        }
+
+        /** Returns what shows most. */
+        Metric shown(int cell) {
+            return with == null || off[cell] / metric.path >= offWith[cell] / with.path ? metric : with;
+        }
+
+        boolean showsAny() {
+            for (int cell = 0; cell < cells.count(); cell++) {
+                if (shows(cell)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    /** Finds paths, and what stays unexplained. Comes last. */
+    void run() {
+        double far = -NORMAL.inverseCumulativeProbability(Significance.FALSE_ALARMS / Math.max(cells.known, 1));
+        List<Sign> signs = signs(far);
+        boolean[] suspect = new boolean[cells.count()];
+        for (Sign sign : signs) {
+            for (int cell = 0; cell < suspect.length; cell++) {
+                suspect[cell] |= sign.shows(cell);
+            }
+        }
+        signs.parallelStream()
+                .forEach(sign -> sign.limit = Math.max(gross(sign), beyondLoneOutliers(sign, far, suspect)));
+        int[] ofRow = new int[cells.size];
+        int[] ofColumn = new int[cells.size];
+        for (int cell = 0; cell < cells.count(); cell++) {
+            if (cells.isKnown(cell)) {
+                ofRow[cell / cells.size]++;
+                ofColumn[cell % cells.size]++;
+            }
+        }
+        for (int cell = 0; cell < cells.count(); cell++) {
+            if (!cells.isKnown(cell)) {
+                continue;
+            }
+            int a = cell / cells.size;
+            int b = cell % cells.size;
+            boolean separable = cells.size == 2 || (!cells.isAllFailed() && ofRow[a] > 1 && ofColumn[b] > 1);
+            if (cells.isFailed(cell)) {
+                if (separable && (cells.covers[cell] == 0 || !failureIsCovered(a, b))) {
+                    paths.add(new BadPath(a, b, null));
+                } else if (cells.covers[cell] == 0) {
+                    unexplained.add(new int[] {a, b});
+                }
+                continue;
+            }
+            Sign best = null;
+            for (Sign sign : signs) {
+                if (sign.shows(cell) && (best == null || sign.times(cell) > best.times(cell))) {
+                    best = sign;
+                }
+            }
+            if (best != null && separable) {
+                paths.add(new BadPath(a, b, best.shown(cell)));
+            } else if (best != null || (suspect[cell] && cells.covers[cell] == 0)) {
+                unexplained.add(new int[] {a, b});
+            }
+        }
+    }
+
+    /** Returns by what cells show that they are bad, with limits that have no regard to lone outliers. */
+    private List<Sign> signs(double far) {
+        double[][] rowEffects = effects(Shape.ROW);
+        double[][] columnEffects = effects(Shape.COLUMN);
+        Sign[] single = new Sign[Metric.ALL.length];
+        Arrays.stream(Metric.ALL).parallel().forEach(metric -> {
+            int m = metric.ordinal();
+            float[] off = new float[cells.count()];
+            for (int cell = 0; cell < off.length; cell++) {
+                off[cell] = (float) -excess(m, cell, rowEffects[m], columnEffects[m]);
+            }
+            single[m] = new Sign(metric, off);
+        });
+        List<Sign> all = new ArrayList<>(List.of(single));
+        for (Metric metric : Metric.ALL) {
+            for (int with = metric.ordinal() + 1; with < Metric.ALL.length; with++) {
+                all.add(new Sign(single[metric.ordinal()], single[with]));
+            }
+        }
+        List<Sign> some = all.parallelStream().filter(Sign::showsAny).toList();
+        some.parallelStream()
+                .forEach(sign ->
+                        sign.limit = Math.max(Math.max(sign.limit, far * sign.sigma()), tailOfNoise(sign, far)));
+        return some;
+    }
+
+    /** Returns the least that matters where so few cells tell how they scatter that only gross differences count. */
+    private double gross(Sign sign) {
+        return cells.known >= FEW ? 0 : sign.with == null ? sign.metric.gross() : TOGETHER * Metric.GROSS;
+    }
+
+    /**
+     * Returns from where on a cell is beyond the tail that lone outliers have which are too weak for a path.
+     *
+     * @param suspect cells that are no such outliers, as something else shows
+     */
+    private double beyondLoneOutliers(Sign sign, double far, boolean[] suspect) {
+        double least = sign.least();
+        double begin = Math.max(least * 0.3, 4 * sign.sigma());
+        // An outlier that is not strong enough itself may have bad luck besides.
+        double limit = Math.max(sign.limit, least + sign.sigma());
+        if (begin >= limit) {
+            return limit;
+        }
+        double[] outliers = new double[16];
+        int count = 0;
+        int weak = 0;
+        double weakSum = 0;
+        for (int cell = 0; cell < cells.count(); cell++) {
+            double off = sign.worse(cell);
+            if (cells.covers[cell] > 0 || !(off > begin)) {
+                continue;
+            }
+            if (count == outliers.length) {
+                outliers = Arrays.copyOf(outliers, 2 * count);
+            }
+            outliers[count++] = off;
+            if (!suspect[cell]) {
+                weak++;
+                weakSum += off - begin;
+            }
+        }
+        if (weak == 0) {
+            return limit;
+        }
+        // Two more make an estimate of one or two outliers.
+        double exponential = begin + (weakSum + 2 * 0.24 * least) / (weak + 2) * Math.log(100.0 * weak);
+        if (count <= 50) {
+            return Math.max(limit, exponential);
+        }
+        double[] sorted = Arrays.copyOf(outliers, count);
+        Arrays.sort(sorted);
+        int kept = count - 10;
+        double quarter = sorted[kept * 3 / 4];
+        double sum = 0;
+        for (int i = kept * 3 / 4; i < kept; i++) {
+            sum += sorted[i] - quarter;
+        }
+        double gap = sorted[kept - 1] + sum / (kept - kept * 3 / 4) * Math.log(100);
+        return Math.max(limit, Math.min(exponential, gap));
+    }
+
+    /** Tells whether a cause that the cell belongs to makes cells fail. */
+    private boolean failureIsCovered(int a, int b) {
+        for (Candidate line : covering(a, b)) {
+            for (int cell : cells.cellsOf(line)) {
+                if (cell != a * cells.size + b && cells.isFailed(cell)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private List<Candidate> covering(int a, int b) {
+        List<Candidate> all = new ArrayList<>();
+        for (Candidate line : List.of(
+                new Candidate(Shape.ROW, a, 0),
+                new Candidate(Shape.COLUMN, b, 0),
+                new Candidate(Shape.BLOCK, Math.max(0, cells.leaf[a]), Math.max(0, cells.leaf[b])))) {
+            if (causes.isFound(line) && (line.shape() != Shape.BLOCK || (cells.leaf[a] >= 0 && cells.leaf[b] >= 0))) {
+                all.add(line);
+            }
+        }
+        return all;
+    }
+
+    /** Returns the medians of rows or columns, of the cells that nothing explains, at most 0. */
+    private double[][] effects(Shape shape) {
+        double[][] effects = new double[Metric.ALL.length][];
+        for (int m = 0; m < Metric.ALL.length; m++) {
+            effects[m] = usual.medians(m, shape, null);
+            for (int port = 0; port < cells.size; port++) {
+                // With few cells the cell in question decides the median.
+                boolean few = cells.size < 6 || countOf(shape, port, m) < 5;
+                effects[m][port] = few || Double.isNaN(effects[m][port]) ? 0 : Math.min(0, effects[m][port]);
+            }
+        }
+        return effects;
+    }
+
+    /** Returns how many cells of a row or column nothing explains, at most 5. */
+    private int countOf(Shape shape, int port, int m) {
+        int count = 0;
+        for (int other = 0; other < cells.size && count < 5; other++) {
+            int cell = shape == Shape.ROW ? port * cells.size + other : other * cells.size + port;
+            count += cells.usable(usual.residual[m], cell) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Returns how much better than expected a cell is; of causes that explain it, all effects together are expected. */
+    private double excess(int m, int cell, double[] rowEffects, double[] columnEffects) {
+        int a = cell / cells.size;
+        int b = cell % cells.size;
+        double off = usual.residual[m][cell] - rowEffects[a] - columnEffects[b];
+        if (cells.covers[cell] == 0 || Double.isNaN(off)) {
+            return off;
+        }
+        double expected = 0;
+        for (Candidate line : covering(a, b)) {
+            expected += Math.min(0, typical(m, line));
+        }
+        // The worst cells of a cause are worse than its median.
+        return off - expected + Math.log(2);
+    }
+
+    private final Map<Candidate, double[]> typicals = new ConcurrentHashMap<>();
+
+    private double typical(int m, Candidate line) {
+        return typicals.computeIfAbsent(line, l -> {
+            double[] lows = new double[Metric.ALL.length];
+            int[] its = cells.cellsOf(l);
+            double[] some = new double[its.length];
+            for (int metric = 0; metric < Metric.ALL.length; metric++) {
+                int count = 0;
+                for (int cell : its) {
+                    if (!Float.isNaN(usual.residual[metric][cell])) {
+                        some[count++] = usual.residual[metric][cell];
+                    }
+                }
+                // A tenth of a cause's cells are worse than this. Where a part of it is bad, it is of that part.
+                double low = Quantiles.of(some, count, 0.1);
+                lows[metric] = Double.isNaN(low) ? 0 : low;
+            }
+            return lows;
+        })[m];
+    }
+
+    /**
+     * Returns how far off a good cell may be, as the tail of the noise tells: on the better side, which is the noise's alone, for
+     * causes make cells worse only, and on the worse side without the worst cells, which may be paths.
+     *
+     * @param far where it would be if the noise were normal, in standard deviations
+     */
+    private double tailOfNoise(Sign sign, double far) {
+        double[] better = new double[cells.count()];
+        double[] worse = new double[cells.count()];
+        int betterCount = 0;
+        int worseCount = 0;
+        for (int cell = 0; cell < cells.count(); cell++) {
+            if (cells.covers[cell] == 0) {
+                if (sign.better(cell) > 0) {
+                    better[betterCount++] = sign.better(cell);
+                }
+                if (sign.worse(cell) > 0) {
+                    worse[worseCount++] = sign.worse(cell);
+                }
+            }
+        }
+        return Math.max(tail(better, betterCount, far), tail(worse, worseCount, far));
+    }
+
+    /**
+     * Follows a tail from its nearer quarter to where one cell in {@link #RAILS} rails would be. It is extrapolated in two ways. By
+     * how many standard deviations a value is off, against the share of cells that are worse, grows as a power: that fits Student's
+     * distribution, and is too much for others. The value, against the logarithm of that share, grows as a power: that fits a normal
+     * distribution and an exponential one, and is too little for others. The geometric mean of both is returned.
+     *
+     * @param some how far cells of one side are off
+     * @param count how many of them there are; 0 is returned if they are too few to tell
+     * @param far where it would be if the noise were normal, in standard deviations
+     */
+    private static double tail(double[] some, int count, double far) {
+        if (count < FEW / 8) {
+            return 0;
+        }
+        int many = count / 4;
+        int top = count < FEW / 2 ? MAYBE_PATHS / 2 : Math.max(MAYBE_PATHS, count / 100);
+        double near = Quantiles.of(some, count, (count - many) / (count - 1.0));
+        double value = Quantiles.of(some, count, (count - top) / (count - 1.0));
+        if (near <= 0) {
+            return value;
+        }
+        double expectedNear = NORMAL.inverseCumulativeProbability(1 - many / (2.0 * count));
+        double expected = NORMAL.inverseCumulativeProbability(1 - top / (2.0 * count));
+        // The farther value has an error, which is in favour of a path only where cells are many.
+        double error = count < MANY ? 0 : 1 / (expected * expected * Math.sqrt(top));
+        double longer = Math.max(1, value / expected / (near / expectedNear) * Math.exp(-error));
+        double power = Math.min(MOST_POWER, Math.log(RAILS * top) / Math.log((double) many / top));
+        double byDeviations = value * Math.pow(longer, power) * Math.max(1, far / expected);
+        double seen = Math.log((double) count / top);
+        double growth = Math.log(value / near) / Math.log(seen / Math.log((double) count / many));
+        double byShare = value * Math.pow(Math.log(RAILS * count) / seen, growth);
+        return Math.sqrt(byDeviations * byShare);
+    }
+}

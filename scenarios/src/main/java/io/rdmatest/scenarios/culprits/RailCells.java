@@ -1,0 +1,331 @@
+package io.rdmatest.scenarios.culprits;
+
+import io.rdmatest.scenarios.culprits.Candidate.Shape;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/**
+ * The cells of one rail as a matrix: a row for each sender, a column for each receiver. A cell's number is the sender's times
+ * {@link #size}, and the receiver's. Each metric is a logarithm that grows as the cell gets better: of the share of the line rate,
+ * of the message rate, of the inverse latencies, of the inverse of one more than the errors that both ports counted.
+ */
+final class RailCells {
+
+    final PairMatrix.Rail rail;
+
+    /** How many ports there are. */
+    final int size;
+
+    /** The leaf of each port, or -1. */
+    final int[] leaf;
+
+    final int leaves;
+    final int[][] leafMembers;
+
+    /** Logarithms, as they were measured, by metric and cell; NaN where there is none. */
+    final float[][] raw = new float[Metric.ALL.length][];
+
+    /** By how many causes that were found a cell is explained. */
+    final short[] covers;
+
+    /** Which metrics any cell has. */
+    final boolean[] has = new boolean[Metric.ALL.length];
+
+    /** How many cells were measured or failed. */
+    final int known;
+
+    /** The cell's line, by sender and receiver; -1 if there is none that tells something. */
+    private final int[] index;
+
+    private final int[] nodes;
+    private final int[] leafNumbers;
+    private final int[] everyone;
+    private final int[] failedOfRow;
+    private final int[] failedOfColumn;
+    private final int[] failedOfBlock;
+    private final boolean byShare;
+    private int failures;
+    private int aboveLineRate;
+
+    RailCells(PairMatrix.Rail rail, int nodeCount) {
+        this.rail = rail;
+        int[] numbers = new int[nodeCount];
+        int ports = 0;
+        int[] global = new int[nodeCount];
+        for (int node = 0; node < nodeCount; node++) {
+            numbers[node] = -1;
+            if (rail.has(node)) {
+                global[ports] = node;
+                numbers[node] = ports++;
+            }
+        }
+        size = ports;
+        nodes = Arrays.copyOf(global, ports);
+        everyone = IntStream.range(0, ports).toArray();
+        leaf = new int[ports];
+        Map<Integer, Integer> numbersOfLeaves = new TreeMap<>();
+        for (int port = 0; port < ports; port++) {
+            int itsLeaf = rail.leaf[nodes[port]];
+            leaf[port] = itsLeaf < 0 ? -1 : numbersOfLeaves.computeIfAbsent(itsLeaf, l -> numbersOfLeaves.size());
+        }
+        leaves = numbersOfLeaves.size();
+        leafNumbers = new int[leaves];
+        numbersOfLeaves.forEach((name, number) -> leafNumbers[number] = name);
+        leafMembers = new int[leaves][];
+        for (int l = 0; l < leaves; l++) {
+            int[] members = new int[ports];
+            int count = 0;
+            for (int port = 0; port < ports; port++) {
+                if (leaf[port] == l) {
+                    members[count++] = port;
+                }
+            }
+            leafMembers[l] = Arrays.copyOf(members, count);
+        }
+        index = new int[size * size];
+        Arrays.fill(index, -1);
+        boolean shares = true;
+        for (int at = 0; at < rail.count; at++) {
+            int cell = numbers[rail.from[at]] * size + numbers[rail.to[at]];
+            index[cell] = rail.state[at] == PairMatrix.NOT_MEASURED ? -1 : at;
+        }
+        int count = 0;
+        for (int at : index) {
+            if (at >= 0) {
+                count++;
+                shares &= rail.state[at] == PairMatrix.FAILED
+                        || !Float.isNaN(rail.lineRate[at])
+                        || Float.isNaN(rail.values[0][at]);
+            }
+        }
+        known = count;
+        byShare = shares;
+        covers = new short[size * size];
+        failedOfRow = new int[size];
+        failedOfColumn = new int[size];
+        failedOfBlock = new int[leaves * leaves];
+        load();
+    }
+
+    private void load() {
+        for (int m = 0; m < Metric.ALL.length; m++) {
+            raw[m] = new float[size * size];
+            Arrays.fill(raw[m], Float.NaN);
+        }
+        for (int cell = 0; cell < index.length; cell++) {
+            int at = index[cell];
+            if (at < 0) {
+                continue;
+            }
+            if (rail.state[at] == PairMatrix.FAILED) {
+                failures++;
+                failedOfRow[cell / size]++;
+                failedOfColumn[cell % size]++;
+                if (leaf[cell / size] >= 0 && leaf[cell % size] >= 0) {
+                    failedOfBlock[leaf[cell / size] * leaves + leaf[cell % size]]++;
+                }
+                continue;
+            }
+            double bandwidth = rail.values[0][at];
+            double lineRate = rail.lineRate[at];
+            if (bandwidth > lineRate) {
+                aboveLineRate++;
+            }
+            raw[0][cell] = logarithm(byShare ? bandwidth / lineRate : bandwidth / 1e9);
+            raw[1][cell] = logarithm(rail.values[1][at]);
+            raw[2][cell] = -timeLogarithm(rail.values[2][at]);
+            raw[3][cell] = -timeLogarithm(rail.values[3][at]);
+            raw[4][cell] = rail.values[4][at] == 0 ? 0 : (float) -Math.log1p(rail.values[4][at]);
+            for (int m = 0; m < Metric.ALL.length; m++) {
+                has[m] |= !Float.isNaN(raw[m][cell]);
+            }
+        }
+        forgiveSlowPorts();
+    }
+
+    /** Nothing that was expected to flow did: as bad as can be, and still a number. */
+    private static float logarithm(double value) {
+        return value == 0 ? -30 : (float) Math.log(value);
+    }
+
+    private static float timeLogarithm(double seconds) {
+        return seconds == 0 ? Float.NaN : (float) Math.log(seconds);
+    }
+
+    /**
+     * A port of a lower line rate may have a lower message rate by design, at most in proportion to the line rate, and latencies
+     * that are higher by half. What the good cells of its class differ by from those of the fastest class is taken off.
+     */
+    private void forgiveSlowPorts() {
+        Map<Float, Integer> rates = new TreeMap<>();
+        for (int at : index) {
+            if (at >= 0 && !Float.isNaN(rail.lineRate[at])) {
+                rates.merge(rail.lineRate[at], 1, Integer::sum);
+            }
+        }
+        if (rates.size() < 2 || rates.size() > 8) {
+            return;
+        }
+        int all = rates.values().stream().mapToInt(Integer::intValue).sum();
+        float fast = rates.keySet().stream()
+                .filter(rate -> rates.get(rate) >= Math.max(4, all / 50))
+                .max(Comparator.naturalOrder())
+                .orElse(0f);
+        for (Metric metric : List.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99)) {
+            float[] values = raw[metric.ordinal()];
+            double goodOfFast = goodOfRate(values, fast);
+            for (float rate : rates.keySet()) {
+                double difference = goodOfRate(values, rate) - goodOfFast;
+                double most = metric == Metric.MESSAGE_RATE ? rate / fast : Math.max(rate / fast, 1 / 1.5);
+                double forgiven = Math.max(difference, Math.log(most));
+                if (rate < fast && forgiven < 0) {
+                    for (int cell = 0; cell < index.length; cell++) {
+                        if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate) {
+                            values[cell] -= (float) forgiven;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private double goodOfRate(float[] values, float rate) {
+        double[] some = new double[index.length];
+        int count = 0;
+        for (int cell = 0; cell < index.length; cell++) {
+            if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate && !Float.isNaN(values[cell])) {
+                some[count++] = values[cell];
+            }
+        }
+        return Quantiles.of(some, count, 0.75);
+    }
+
+    /** Returns how many cells there may be. */
+    int count() {
+        return index.length;
+    }
+
+    /** Returns the number of the cell's line on the rail. */
+    int line(int cell) {
+        return index[cell];
+    }
+
+    boolean isFailed(int cell) {
+        return index[cell] >= 0 && rail.state[index[cell]] == PairMatrix.FAILED;
+    }
+
+    boolean isKnown(int cell) {
+        return index[cell] >= 0;
+    }
+
+    boolean withinLeaf(int cell) {
+        int from = leaf[cell / size];
+        return from >= 0 && from == leaf[cell % size];
+    }
+
+    /** Tells whether nothing is good, which would tell what is bad. With two nodes, each cell stands for itself. */
+    boolean isAllFailed() {
+        return size > 2 && failures == known;
+    }
+
+    int aboveLineRate() {
+        return aboveLineRate;
+    }
+
+    /** Returns the node of a port, by its number in the matrix. */
+    int node(int port) {
+        return nodes[port];
+    }
+
+    /** Returns the number of a node's port, or -1. */
+    int port(int node) {
+        return Math.max(-1, Arrays.binarySearch(nodes, node));
+    }
+
+    /** Returns the leaf's number in the matrix. */
+    int leafNumber(int ownNumber) {
+        return leafNumbers[ownNumber];
+    }
+
+    // ---- candidates ----
+
+    List<Candidate> candidates() {
+        List<Candidate> all = new ArrayList<>();
+        for (Shape shape : Shape.values()) {
+            all.addAll(candidates(shape));
+        }
+        return all;
+    }
+
+    List<Candidate> candidates(Shape shape) {
+        List<Candidate> all = new ArrayList<>();
+        if (shape == Shape.BLOCK) {
+            // Where all nodes have the same leaf, a block is everything and differs from nothing.
+            for (int a = 0; leaves > 1 && a < leaves; a++) {
+                for (int b = 0; b < leaves; b++) {
+                    all.add(new Candidate(shape, a, b));
+                }
+            }
+        } else {
+            for (int port = 0; size > 2 && port < size; port++) {
+                all.add(new Candidate(shape, port, 0));
+            }
+        }
+        return all;
+    }
+
+    int[] senders(Candidate line) {
+        return switch (line.shape()) {
+            case ROW -> new int[] {line.a()};
+            case COLUMN -> everyone;
+            case BLOCK -> leafMembers[line.a()];
+        };
+    }
+
+    int[] receivers(Candidate line) {
+        return switch (line.shape()) {
+            case ROW -> everyone;
+            case COLUMN -> new int[] {line.a()};
+            case BLOCK -> leafMembers[line.b()];
+        };
+    }
+
+    int[] cellsOf(Candidate line) {
+        int[] senders = senders(line);
+        int[] receivers = receivers(line);
+        int[] all = new int[senders.length * receivers.length];
+        int count = 0;
+        for (int a : senders) {
+            for (int b : receivers) {
+                if (a != b && isKnown(a * size + b)) {
+                    all[count++] = a * size + b;
+                }
+            }
+        }
+        return Arrays.copyOf(all, count);
+    }
+
+    int failedOf(Candidate line) {
+        return switch (line.shape()) {
+            case ROW -> failedOfRow[line.a()];
+            case COLUMN -> failedOfColumn[line.a()];
+            case BLOCK -> failedOfBlock[line.a() * leaves + line.b()];
+        };
+    }
+
+    /** Tells whether a cell has a value that nothing explains yet. */
+    boolean usable(float[] values, int cell) {
+        return covers[cell] == 0 && !Float.isNaN(values[cell]);
+    }
+
+    void cover(Candidate line, int by) {
+        for (int cell : cellsOf(line)) {
+            covers[cell] += (short) by;
+        }
+    }
+}

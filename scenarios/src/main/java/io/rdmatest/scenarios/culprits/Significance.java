@@ -1,0 +1,196 @@
+package io.rdmatest.scenarios.culprits;
+
+import java.util.Arrays;
+import org.hipparchus.distribution.discrete.BinomialDistribution;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much the cells of a candidate speak for it. Its effect is the median of its cells. It is a cause only if this is
+ * <ul>
+ *   <li>large in practice: at least {@link Metric#least};
+ *   <li>large beside what rows, columns or blocks differ by anyway: {@value #SPREADS} times their robust spread;
+ *   <li>significant: the logarithm of the likelihood ratio, summed over its cells, exceeds that of {@value #FALSE_ALARMS} divided
+ *       by the number of candidates and metrics. A cell counts at most {@value #CELL} for a cause and {@value #CELL_AGAINST}
+ *       against it, so that neither one outlier makes a cause, nor a cause is named that a quarter of its cells contradicts.
+ *   <li>rare by ranks alone: as many cells that are nearer to its median than to what is usual would be found by chance in
+ *       {@value #RARE} of clean matrices at most, whatever their noise is. Gross effects do without.
+ * </ul>
+ */
+final class Significance {
+
+    /**
+     * What a candidate has for it.
+     *
+     * @param gain the logarithm of the likelihood ratio
+     * @param metric the metric that it is of; null if it is the failures
+     * @param effect the median residual
+     */
+    record Score(double gain, @Nullable Metric metric, double effect) {
+
+        /** Nothing speaks for it. */
+        static final Score NOTHING = new Score(Double.NEGATIVE_INFINITY, null, 0);
+    }
+
+    /** How many false causes a clean matrix has on average, if its noise is as the model assumes. */
+    static final double FALSE_ALARMS = 1e-6;
+
+    static final double SPREADS = 4.5;
+
+    static final double CELL = 10;
+
+    static final double CELL_AGAINST = 30;
+
+    /** In how many clean matrices the number of bad cells of some candidate is as large by chance, if it counts alone. */
+    static final double RARE = 1e-3;
+
+    private final RailCells cells;
+
+    private final double @Nullable [][] good = new double[Metric.ALL.length][];
+    private boolean[] open = new boolean[0];
+
+    private final Usual usual;
+
+    Significance(RailCells cells, Usual usual) {
+        this.cells = cells;
+        this.usual = usual;
+    }
+
+    /** Learns how far good cells are off, whatever their distribution: from cells that belong to no candidate with a score. */
+    void learnFrom(boolean[] open) {
+        Arrays.fill(good, null);
+        this.open = open;
+    }
+
+    /** Returns residuals of good cells, sorted. */
+    private double[] good(int m) {
+        if (good[m] == null) {
+            int step = usual.step();
+            double[] some = new double[open.length / step + 1];
+            int count = 0;
+            for (int cell = 0; cell < open.length; cell += step) {
+                if (open[cell] && cells.usable(usual.residual[m], cell)) {
+                    some[count++] = usual.residual[m][cell];
+                }
+            }
+            good[m] = Arrays.copyOf(some, count);
+            Arrays.sort(good[m]);
+        }
+        return good[m];
+    }
+
+    /**
+     * Tells whether so many cells that are nearer to a candidate's median than to what is usual would be rare if they were drawn
+     * from the good ones. This knows nothing of how the noise is distributed.
+     */
+    boolean isRare(Score score, int[] itsCells) {
+        Metric metric = score.metric();
+        if (metric == null || -score.effect() > metric.gross() || good(metric.ordinal()).length == 0) {
+            return true;
+        }
+        int of = 0;
+        int bad = 0;
+        for (int cell : itsCells) {
+            boolean failed = cells.isFailed(cell);
+            float value = usual.residual[metric.ordinal()][cell];
+            if (cells.covers[cell] == 0 && (failed || !Float.isNaN(value))) {
+                of++;
+                bad += failed || value < score.effect() / 2 ? 1 : 0;
+            }
+        }
+        double[] others = good(metric.ordinal());
+        int at = Arrays.binarySearch(others, score.effect() / 2);
+        double share = ((at < 0 ? -at - 1 : at) + 1) / (others.length + 2.0);
+        double probability = 1 - new BinomialDistribution(of, share).cumulativeProbability(bad - 1);
+        return probability < RARE / candidates();
+    }
+
+    private double candidates() {
+        return 2.0 * cells.size + (cells.leaves > 1 ? cells.leaves * cells.leaves : 0);
+    }
+
+    /** Returns how significant a candidate must be, as a logarithm of a likelihood ratio. */
+    double bound() {
+        return Math.log(candidates() * Metric.ALL.length / FALSE_ALARMS);
+    }
+
+    /**
+     * Scores a candidate by the cells that nothing explains yet.
+     *
+     * @param leniency 1, or less where other evidence speaks for it: how much of the smallest effect is enough
+     */
+    Score score(Candidate line, int[] itsCells, double leniency) {
+        int failed = 0;
+        int measured = 0;
+        for (int cell : itsCells) {
+            if (cells.covers[cell] == 0) {
+                if (cells.isFailed(cell)) {
+                    failed++;
+                } else {
+                    measured++;
+                }
+            }
+        }
+        if (failed + measured < 2) {
+            return Score.NOTHING;
+        }
+        Score best = new Score(failed * CELL - measured * CELL_AGAINST, null, Double.NEGATIVE_INFINITY);
+        if (failed == 0) {
+            best = Score.NOTHING;
+        }
+        for (Metric metric : Metric.ALL) {
+            Score score = score(metric, line, itsCells, failed, leniency);
+            if (score.gain() > best.gain()) {
+                best = score;
+            }
+        }
+        return best;
+    }
+
+    private Score score(Metric metric, Candidate line, int[] itsCells, int failed, double leniency) {
+        int m = metric.ordinal();
+        float[] values = usual.residual[m];
+        double[] some = new double[itsCells.length];
+        int count = 0;
+        for (int cell : itsCells) {
+            if (cells.usable(values, cell)) {
+                some[count++] = values[cell];
+            }
+        }
+        if (count == 0) {
+            return Score.NOTHING;
+        }
+        // Failed cells are worse than any measured one.
+        double effect = Double.NEGATIVE_INFINITY;
+        if (failed < count) {
+            effect = Quantiles.of(some, count, Math.max(0, (count - failed) / 2.0 - 0.5) / Math.max(1, count - 1));
+        }
+        double least = leniency
+                * Math.max(metric.least, SPREADS * usual.spread[m][line.shape().ordinal()]);
+        if (-effect < least) {
+            return Score.NOTHING;
+        }
+        double sigma = usual.noise[m];
+        // What is much worse than this is bad without a doubt, however bad the others are.
+        double assumed = Math.max(effect, -Math.max(2 * metric.least, 5 * sigma));
+        double gain = failed * CELL;
+        for (int i = 0; i < count; i++) {
+            double ratio = assumed * (some[i] - assumed / 2) / (sigma * sigma);
+            gain += Math.max(-CELL_AGAINST, Math.min(CELL, ratio));
+        }
+        return new Score(gain, metric, effect);
+    }
+
+    /** Returns by which metric a single cell is bad in a line of others: {@code failed} where there is none. */
+    boolean isBad(int cell) {
+        if (cells.isFailed(cell)) {
+            return true;
+        }
+        for (Metric metric : Metric.ALL) {
+            int m = metric.ordinal();
+            if (usual.residual[m][cell] < -Math.max(1.5 * metric.least, 5 * usual.noise[m])) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

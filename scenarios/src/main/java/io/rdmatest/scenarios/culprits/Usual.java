@@ -1,0 +1,329 @@
+package io.rdmatest.scenarios.culprits;
+
+import io.rdmatest.scenarios.culprits.Candidate.Shape;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.hipparchus.distribution.continuous.NormalDistribution;
+import org.hipparchus.distribution.continuous.TDistribution;
+import org.hipparchus.util.ArithmeticUtils;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is usual on a rail, and how cells scatter about it. A cell's residual is its distance from what is usual, which differs for
+ * pairs within one leaf and between leaves. The noise is the median absolute deviation of the residuals after the medians of rows
+ * and columns were taken off. Cells that a cause explains don't count.
+ */
+final class Usual {
+
+    /** So many cells tell what is usual, and how it scatters. */
+    private static final int ENOUGH_CELLS = 200_000;
+
+    /** So many cells tell the median of a row or column, where not each counts. */
+    private static final int ENOUGH_OF_LINE = 250;
+
+    /** Fewer cells don't tell the noise well. */
+    private static final int FEW = 30;
+
+    /** A fabric in which so much is bad that the good level is not the median is looked through only up to this size. */
+    private static final int SMALL = 200;
+
+    /** More than this can't be asked for where only gross differences are named. */
+    private static final double MOST_UNCERTAIN = 4;
+
+    private final RailCells cells;
+
+    /** What cells are better than usual by, as a logarithm, by metric and cell. */
+    final float[][] residual;
+
+    /** The standard deviation of good cells, by metric. */
+    final double[] noise = new double[Metric.ALL.length];
+
+    /** By how much rows, columns and blocks differ from each other anyway, by metric and shape. */
+    final double[][] spread = new double[Metric.ALL.length][Shape.values().length];
+
+    private final double[][] usual = new double[Metric.ALL.length][2];
+
+    /** Medians of rows and columns as they were estimated, by metric and port. */
+    private final double[][] rowMedians = new double[Metric.ALL.length][];
+
+    private final double[][] columnMedians = new double[Metric.ALL.length][];
+
+    /** The same of blocks. */
+    private final double[][] blockMedians = new double[Metric.ALL.length][];
+
+    /** Every so many cells are enough to learn what is usual. */
+    private final int step;
+
+    Usual(RailCells cells) {
+        this.cells = cells;
+        residual = new float[Metric.ALL.length][cells.count()];
+        step = stepOf(cells);
+    }
+
+    /** All columns and rows are to have their turn. */
+    private static int stepOf(RailCells cells) {
+        int every = Math.max(1, cells.count() / ENOUGH_CELLS);
+        while (every > 1 && ArithmeticUtils.gcd(every, cells.size) != 1) {
+            every++;
+        }
+        return every;
+    }
+
+    /** Returns which cells are enough to learn from: each whose number is a multiple of this. */
+    int step() {
+        return step;
+    }
+
+    /** Estimates all of it from the cells that nothing explains. */
+    void estimate() {
+        IntStream.range(0, Metric.ALL.length).parallel().forEach(this::estimate);
+    }
+
+    private void estimate(int m) {
+        estimateUsual(m);
+        float[] values = cells.raw[m];
+        float[] less = residual[m];
+        for (int cell = 0; cell < values.length; cell++) {
+            less[cell] = (float) (values[cell] - usual[m][cells.withinLeaf(cell) ? 1 : 0]);
+        }
+        rowMedians[m] = medians(m, Shape.ROW, null);
+        columnMedians[m] = medians(m, Shape.COLUMN, null);
+        noise[m] = Math.max(estimateNoise(m), Metric.ALL[m].noise);
+        for (Shape shape : Shape.values()) {
+            spread[m][shape.ordinal()] = estimateSpread(m, shape);
+        }
+    }
+
+    private void estimateUsual(int m) {
+        double[] some = new double[cells.count() / step + 1];
+        double[] medians = new double[2];
+        double[] highs = new double[2];
+        int[] counts = new int[2];
+        for (int within = 0; within < 2; within++) {
+            int count = 0;
+            for (int cell = 0; cell < cells.count(); cell += step) {
+                if (cells.covers[cell] == 0
+                        && !Float.isNaN(cells.raw[m][cell])
+                        && cells.withinLeaf(cell) == (within == 1)) {
+                    some[count++] = cells.raw[m][cell];
+                }
+            }
+            counts[within] = count;
+            if (count > 0) {
+                medians[within] = level(some, count, 0.5);
+                highs[within] = cells.size > SMALL || Metric.ALL[m] == Metric.COUNTERS
+                        ? medians[within]
+                        : level(some, count, 0.85);
+            }
+        }
+        for (int within = 0; within < 2; within++) {
+            // Few cells don't say what is usual, unless these are all.
+            if (counts[within] < 6 && counts[1 - within] > counts[within]) {
+                medians[within] = within == 1 ? medians[0] : Math.min(medians[0], medians[1]);
+                highs[within] = within == 1 ? highs[0] : Math.min(highs[0], highs[1]);
+            }
+        }
+        boolean high = highs[0] - medians[0] > 0.12 || highs[1] - medians[1] > 0.12;
+        usual[m] = high && (cells.size == 2 || linesExplain(m, medians, highs)) ? highs : medians;
+    }
+
+    /** Returns the median of the values near a quantile of the first ones. */
+    private static double level(double[] some, int count, double share) {
+        double center = Quantiles.of(some, count, share);
+        double[] near = new double[count];
+        int nearCount = 0;
+        for (int i = 0; i < count; i++) {
+            if (Math.abs(some[i] - center) <= 0.3) {
+                near[nearCount++] = some[i];
+            }
+        }
+        return nearCount == 0 ? center : Quantiles.median(near, nearCount);
+    }
+
+    /**
+     * Tells whether most cells are bad and whole rows, columns and blocks explain them. Else the better level is one that some
+     * pairs have by design.
+     */
+    private boolean linesExplain(int m, double[] medians, double[] highs) {
+        boolean[] open = new boolean[cells.count()];
+        boolean[] bad = new boolean[cells.count()];
+        int left = 0;
+        int badLeft = 0;
+        for (int cell = 0; cell < cells.count(); cell++) {
+            if (cells.isKnown(cell) && cells.covers[cell] == 0) {
+                int within = cells.withinLeaf(cell) ? 1 : 0;
+                double least = Math.min(0.3, Math.max(0.06, (highs[within] - medians[within]) / 2));
+                open[cell] = cells.isFailed(cell) || !Float.isNaN(cells.raw[m][cell]);
+                bad[cell] = open[cell] && (cells.isFailed(cell) || cells.raw[m][cell] < highs[within] - least);
+                left += open[cell] ? 1 : 0;
+                badLeft += bad[cell] ? 1 : 0;
+            }
+        }
+        int all = left;
+        List<Candidate> lines = cells.candidates();
+        while (true) {
+            Candidate best = null;
+            int most = 1;
+            int mostOpen = 0;
+            for (Candidate line : lines) {
+                int lineBad = 0;
+                int lineOpen = 0;
+                for (int a : cells.senders(line)) {
+                    for (int b : cells.receivers(line)) {
+                        int cell = a * cells.size + b;
+                        lineOpen += open[cell] ? 1 : 0;
+                        lineBad += bad[cell] && open[cell] ? 1 : 0;
+                    }
+                }
+                if (lineBad > most && lineBad >= 0.9 * lineOpen) {
+                    best = line;
+                    most = lineBad;
+                    mostOpen = lineOpen;
+                }
+            }
+            if (best == null) {
+                return badLeft <= 0.1 * left && left >= Math.max(2, all / 10);
+            }
+            for (int a : cells.senders(best)) {
+                for (int b : cells.receivers(best)) {
+                    open[a * cells.size + b] = false;
+                }
+            }
+            left -= mostOpen;
+            badLeft -= most;
+        }
+    }
+
+    /** Returns the noise that is left when the medians of rows and columns are taken off. */
+    private double estimateNoise(int m) {
+        float[] values = residual[m];
+        double[] some = new double[cells.count() / step + 1];
+        double[] rows = rowMedians[m];
+        double[] columns = medians(m, Shape.COLUMN, rows);
+        int count = 0;
+        for (int cell = 0; cell < cells.count(); cell += step) {
+            if (cells.usable(values, cell)) {
+                some[count++] = Math.abs(values[cell] - rows[cell / cells.size] - columns[cell % cells.size]);
+            }
+        }
+        double measured = (double) count * step;
+        if (count == 0) {
+            return 0;
+        }
+        double freedom = Math.max(measured - 2.0 * cells.size + 1, 1);
+        double sigma = Quantiles.MAD_TO_SIGMA * Quantiles.median(some, count) * Math.sqrt(measured / freedom);
+        if (measured >= FEW) {
+            return sigma * uncertainty(freedom);
+        }
+        // Few cells hardly say how much they scatter, and one of them moves the medians of its row and column.
+        count = 0;
+        for (int cell = 0; cell < cells.count(); cell++) {
+            if (cells.usable(values, cell)) {
+                some[count++] = Math.abs(values[cell]);
+            }
+        }
+        sigma = Math.min(sigma, Quantiles.MAD_TO_SIGMA * Quantiles.median(some, count));
+        return Math.max(0.04, sigma) * uncertainty(freedom);
+    }
+
+    /**
+     * Returns how many times farther off good cells may be if their scatter is only an estimate: by Student's distribution instead
+     * of the normal one.
+     *
+     * @param freedom its degrees of freedom, 1 or more
+     */
+    private static double uncertainty(double freedom) {
+        if (freedom > 300) {
+            return 1;
+        }
+        double estimated = new TDistribution(freedom).inverseCumulativeProbability(Significance.FALSE_ALARMS);
+        double known = new NormalDistribution().inverseCumulativeProbability(Significance.FALSE_ALARMS);
+        return Math.min(MOST_UNCERTAIN, estimated / known);
+    }
+
+    /**
+     * Returns the medians of rows or columns, by port; NaN of those without a cell that counts.
+     *
+     * @param less what is taken off each cell, by its row; null for nothing
+     */
+    double[] medians(int m, Shape shape, double @Nullable [] less) {
+        double[] medians = new double[cells.size];
+        double[] some = new double[cells.size];
+        int every = Math.max(1, cells.size / ENOUGH_OF_LINE);
+        for (int port = 0; port < cells.size; port++) {
+            int count = 0;
+            for (int other = port % every; other < cells.size; other += every) {
+                int cell = shape == Shape.ROW ? port * cells.size + other : other * cells.size + port;
+                if (cells.usable(residual[m], cell)) {
+                    some[count++] = residual[m][cell] - (less == null ? 0 : less[other]);
+                }
+            }
+            medians[port] = Quantiles.median(some, count);
+        }
+        return medians;
+    }
+
+    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
+    private double estimateSpread(int m, Shape shape) {
+        double[] medians;
+        double of;
+        if (shape == Shape.BLOCK) {
+            medians = new double[cells.leaves * cells.leaves];
+            blockMedians[m] = new double[cells.leaves * cells.leaves];
+            int blocks = 0;
+            double inverse = 0;
+            for (Candidate line : cells.candidates(shape)) {
+                double[] some = new double[cells.senders(line).length * cells.receivers(line).length];
+                int count = 0;
+                for (int a : cells.senders(line)) {
+                    for (int b : cells.receivers(line)) {
+                        if (cells.usable(residual[m], a * cells.size + b)) {
+                            some[count++] = residual[m][a * cells.size + b];
+                        }
+                    }
+                }
+                double median = Quantiles.median(some, count);
+                blockMedians[m][line.a() * cells.leaves + line.b()] = median;
+                if (count > 0) {
+                    medians[blocks++] = median;
+                    inverse += 1.0 / count;
+                }
+            }
+            medians = Arrays.copyOf(medians, blocks);
+            of = blocks / inverse;
+        } else {
+            medians = Arrays.stream((shape == Shape.ROW ? rowMedians : columnMedians)[m])
+                    .filter(each -> !Double.isNaN(each))
+                    .toArray();
+            of = Math.min(cells.size, ENOUGH_OF_LINE)
+                    * (double) cells.known
+                    / Math.max(1, cells.size * (cells.size - 1.0));
+        }
+        if (medians.length < 6) {
+            return 0;
+        }
+        double all = Quantiles.spread(medians, medians.length);
+        double byNoise = Math.PI / 2 * noise[m] * noise[m] / of;
+        return Math.sqrt(Math.max(0, all * all - byNoise)) * (1 + 4.0 / medians.length);
+    }
+
+    /** Tells whether a row, column or block is so near to what is usual that its cells need not be looked at one by one. */
+    boolean isUsual(Candidate line) {
+        if (cells.size < 2 * ENOUGH_OF_LINE || cells.failedOf(line) > 0) {
+            return false;
+        }
+        for (Metric metric : Metric.ALL) {
+            double median = switch (line.shape()) {
+                case ROW -> rowMedians[metric.ordinal()][line.a()];
+                case COLUMN -> columnMedians[metric.ordinal()][line.a()];
+                case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
+            };
+            // All of its cells are explained, or its median is an estimate that may be wrong by some percent.
+            if (Double.isNaN(median) ? cells.has[metric.ordinal()] : median < -0.5 * metric.least) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
