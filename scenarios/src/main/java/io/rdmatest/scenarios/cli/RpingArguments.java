@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.BringUp;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import org.jspecify.annotations.Nullable;

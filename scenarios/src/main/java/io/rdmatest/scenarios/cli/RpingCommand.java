@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.Addresses;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.rping.RpingOptions;
