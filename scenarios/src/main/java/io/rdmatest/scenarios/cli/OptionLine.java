@@ -19,7 +19,7 @@ public final class OptionLine {
     /** What reads which options: they themselves, or their {@link Arguments}. */
     private static final Map<Class<?>, Supplier<?>> READERS = Map.of(
             RpingOptions.class,
-            RpingArguments::new,
+            RpingOptions::defaults,
             UcmatoseOptions.class,
             UcmatoseOptions::defaults,
             UdaddyOptions.class,

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * The options of a program. Each field carries picocli's annotation with its letter, long name and text, and has the default as
  * its initial value. So one class is what a command line fills in, what a role is given, and what goes to other nodes.
  *
- * <p>Only picocli, and the reader of what another node wrote, change an object. Two are equal if all their fields are.
+ * <p>Only picocli, and the reader of what another node wrote, change an object. Two are equal if all their fields are. What only a
+ * command line needs to know is transient: it makes no difference, and does not go to other nodes.
  *
  * @param <O> the class itself
  */
@@ -88,7 +89,8 @@ public abstract class Options<O extends Options<O>> implements Cloneable {
         List<Field> fields = new ArrayList<>();
         for (Class<?> type = getClass(); type != Options.class; type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
-                if (!Modifier.isStatic(field.getModifiers()) && !field.isSynthetic()) {
+                int modifiers = field.getModifiers();
+                if (!Modifier.isStatic(modifiers) && !Modifier.isTransient(modifiers) && !field.isSynthetic()) {
                     fields.add(field);
                 }
             }

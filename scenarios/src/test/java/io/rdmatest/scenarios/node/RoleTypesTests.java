@@ -420,17 +420,22 @@ class RoleTypesTests {
     /** Begins with the defaults, and sets one value after the other as far as the others allow it. */
     private static Object changed(Class<?> options, Random random) throws Exception {
         List<Method> setters = Arrays.stream(options.getMethods())
-                .filter(method -> method.getName().startsWith("with") && method.getParameterCount() == 1)
-                .sorted(Comparator.comparing(Method::getName))
+                .filter(method -> Options.class.isAssignableFrom(method.getReturnType())
+                        && !Modifier.isStatic(method.getModifiers())
+                        && !method.getName().equals("withCommon"))
+                .sorted(Comparator.comparing(Method::toGenericString))
                 .toList();
         Object last = Objects.requireNonNull(start(options), () -> "no defaults of " + options);
         for (int i = 0; i < 2 * setters.size(); i++) {
             Method setter = setters.get(random.nextInt(setters.size()));
-            boolean empty = setter.getAnnotatedParameterTypes()[0].isAnnotationPresent(Nullable.class)
-                    && random.nextInt(3) == 0;
-            Object value = empty ? null : value(setter.getGenericParameterTypes()[0], random);
+            @Nullable Object[] values = new Object[setter.getParameterCount()];
+            for (int j = 0; j < values.length; j++) {
+                boolean empty = setter.getAnnotatedParameterTypes()[j].isAnnotationPresent(Nullable.class)
+                        && random.nextInt(3) == 0;
+                values[j] = empty ? null : value(setter.getGenericParameterTypes()[j], random);
+            }
             try {
-                last = setter.invoke(last, value);
+                last = setter.invoke(last, values);
             } catch (InvocationTargetException e) {
                 // Out of range, or excluded by another value.
             }
