@@ -173,7 +173,7 @@ class DependencyDirectionTests {
                 .should()
                 .dependOnClassesThat(resideInAPackage(SCENARIOS)
                         .and(resideOutsideOfPackages(AGENT))
-                        .or(resideInAnyPackage(EXTENSION, REPORT, "org.junit..", "picocli..")))
+                        .or(resideInAnyPackage(EXTENSION, REPORT, "org.junit..")))
                 .check(classes);
     }
 

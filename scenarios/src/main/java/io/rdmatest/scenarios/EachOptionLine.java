@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 /**
  * Runs a parameterized test once for each line of options, which are written as on the program's command line.
  *
- * <p>The first parameter of the test is the options record of a role; its type says which program's options the lines are:
+ * <p>The first parameter of the test is the options of a role; its type says which program's options the lines are:
  *
  * <pre>{@code
  *

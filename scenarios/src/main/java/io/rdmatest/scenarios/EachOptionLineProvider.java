@@ -22,7 +22,7 @@ final class EachOptionLineProvider extends AnnotationBasedArgumentsProvider<Each
                 .filter(OptionLine::reads)
                 .orElseThrow(() -> new IllegalArgumentException("@EachOptionLine on "
                         + context.getRequiredTestMethod()
-                        + ": the first parameter is to be the options record of a program, such as RpingOptions"));
+                        + ": the first parameter is to be the options of a program, such as RpingOptions"));
         return Arrays.stream(annotation.value())
                 .map(line -> Arguments.of(Named.of(line.isBlank() ? "defaults" : line, OptionLine.parse(type, line))));
     }

@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.cli;
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.Options;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
@@ -100,6 +101,15 @@ public final class CommonOptions {
     /** Tells whether the result is to be one JSON object on standard output. */
     public boolean json() {
         return given.json;
+    }
+
+    /**
+     * Returns the options of a program with what was given here.
+     *
+     * @throws IllegalArgumentException if the result is wrong, as for {@link Options#check}
+     */
+    <O extends Options<O>> O applyTo(Options<O> options) {
+        return options.withCommon(timeout(), givenTimeout().orElse(null), fault());
     }
 
     /** Reads a duration such as {@code 500ms}, {@code 10s} or {@code 2min}. */

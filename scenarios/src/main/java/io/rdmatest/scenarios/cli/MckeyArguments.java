@@ -1,5 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.engine.AddressOptions;
+import io.rdmatest.scenarios.engine.DatagramPortSpace;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -70,8 +73,9 @@ public class MckeyArguments implements Arguments<MckeyOptions> {
     @Option(
             names = {"-p", "--port-space"},
             paramLabel = "<space>",
+            converter = DatagramPortSpace.class,
             description = "The port space, not a port: 0x0111 or udp, 0x0002 or ipoib (default: 0x0111).")
-    private String portSpace = "0x0111";
+    private PortSpace portSpace = PortSpace.UDP;
 
     @Option(
             names = "--senders",
@@ -119,7 +123,7 @@ public class MckeyArguments implements Arguments<MckeyOptions> {
                 queuePairs,
                 messages,
                 size,
-                MckeyOptions.portSpace(portSpace),
+                portSpace,
                 sendOnly,
                 blockLoopback,
                 senders,

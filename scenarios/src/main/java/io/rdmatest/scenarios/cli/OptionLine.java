@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
@@ -15,14 +16,14 @@ import picocli.CommandLine.Model.CommandSpec;
 /** Reads the options of a program from one line, as they stand on its command line. */
 public final class OptionLine {
 
-    /** Which class reads the options of which record. */
-    private static final Map<Class<?>, Supplier<? extends Arguments<?>>> READERS = Map.of(
+    /** What reads which options: they themselves, or their {@link Arguments}. */
+    private static final Map<Class<?>, Supplier<?>> READERS = Map.of(
             RpingOptions.class,
-            RpingArguments::new,
+            RpingOptions::defaults,
             UcmatoseOptions.class,
-            UcmatoseArguments::new,
+            UcmatoseOptions::defaults,
             UdaddyOptions.class,
-            UdaddyArguments::new,
+            UdaddyOptions::defaults,
             MckeyOptions.class,
             MckeyArguments::new,
             RstreamOptions.class,
@@ -48,7 +49,7 @@ public final class OptionLine {
      *     does not take; the message names it
      */
     public static <O> O parse(Class<O> type, String line) {
-        return parse(
+        return read(
                 Optional.ofNullable(READERS.get(type))
                         .orElseThrow(() -> new IllegalArgumentException("No command line makes a "
                                 + type.getSimpleName() + "; known are "
@@ -61,16 +62,23 @@ public final class OptionLine {
                 line);
     }
 
-    static <O> O parse(Arguments<?> arguments, Class<O> type, String line) {
+    static <O> O parse(Arguments<O> arguments, Class<O> type, String line) {
+        return read(arguments, type, line);
+    }
+
+    private static <O> O read(Object reader, Class<O> type, String line) {
         CommonOptions common = new CommonOptions();
         CommandSpec spec = CommandSpec.create()
                 .name(type.getSimpleName())
-                .addMixin("arguments", CommandSpec.forAnnotatedObject(arguments))
+                .addMixin("arguments", CommandSpec.forAnnotatedObject(reader))
                 .addMixin("common", CommandSpec.forAnnotatedObject(common));
         String[] words = line.isBlank() ? new String[0] : line.strip().split("\\s+");
         try {
             Rdmatest.configure(new CommandLine(spec)).parseArgs(words);
-            return type.cast(arguments.toOptions(common));
+            return type.cast(
+                    reader instanceof Arguments<?> arguments
+                            ? arguments.toOptions(common)
+                            : common.applyTo((Options<?>) reader));
         } catch (CommandLine.ParameterException | IllegalArgumentException e) {
             throw new IllegalArgumentException("\"" + line + "\": " + e.getMessage(), e);
         }

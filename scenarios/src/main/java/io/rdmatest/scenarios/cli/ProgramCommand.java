@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.scenarios.engine.Addresses;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.RoleContext;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -13,7 +14,7 @@ import picocli.CommandLine.ParameterException;
 /**
  * A command that runs one side of a program.
  *
- * <p>A subclass has its options in a field {@code @Mixin XxxArguments arguments}, and runs the role in {@link #run}. Printing,
+ * <p>A subclass has its options in a field {@code @Mixin XxxOptions arguments}, and runs the role in {@link #run}. Printing,
  * verdicts, {@code --json} and interruption are done here.
  */
 abstract class ProgramCommand extends ReportingCommand {
@@ -94,6 +95,8 @@ abstract class ProgramCommand extends ReportingCommand {
             for (CommandSpec mixin : spec().mixins().values()) {
                 if (mixin.userObject() instanceof Arguments<?> arguments) {
                     arguments.toOptions(common);
+                } else if (mixin.userObject() instanceof Options<?> options) {
+                    common.applyTo(options);
                 }
             }
             checkCommandLine();

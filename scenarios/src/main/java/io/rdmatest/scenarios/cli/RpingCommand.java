@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.Addresses;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.rping.RpingOptions;
@@ -28,36 +29,37 @@ import picocli.CommandLine.Mixin;
 final class RpingCommand extends ProgramCommand {
 
     @Mixin
-    private RpingArguments arguments = new RpingArguments();
+    private RpingOptions arguments = RpingOptions.defaults();
 
     @Override
     protected void checkCommandLine() {
-        RpingArguments.Side side = arguments.side();
+        RpingOptions.Side side = arguments.side();
         if (side == null) {
             throw new IllegalArgumentException("Either -s (server) or -c (client) must be given");
         }
-        RpingOptions options = arguments.toOptions(common);
-        if (side == RpingArguments.Side.CLIENT && options.address() == null) {
+        RpingOptions options = common.applyTo(arguments);
+        if (side == RpingOptions.Side.CLIENT && options.address() == null) {
             throw new IllegalArgumentException("A client (-c) needs the server's address (-a)");
         }
-        if (side == RpingArguments.Side.CLIENT && options.port() == 0) {
+        if (side == RpingOptions.Side.CLIENT && options.port() == 0) {
             throw new IllegalArgumentException("A client (-c) needs the server's port (-p), 1 to 65535");
         }
-        if (side == RpingArguments.Side.CLIENT && arguments.limitsClients()) {
+        if (side == RpingOptions.Side.CLIENT
+                && spec().commandLine().getParseResult().hasMatchedOption("--clients")) {
             throw new IllegalArgumentException("--clients is for a server: a client (-c) is one");
         }
-        if (side == RpingArguments.Side.CLIENT) {
+        if (side == RpingOptions.Side.CLIENT) {
             AddressOptions.requireOneFamily("-I", options.source(), "-a", options.address());
         }
     }
 
     @Override
     protected Outcome run(RoleContext context) throws Exception {
-        RpingOptions options = arguments.toOptions(common);
+        RpingOptions options = common.applyTo(arguments);
         Consumer<String> traced = printer(err());
         // Standard output belongs to the one object.
         Consumer<String> printed = common.json() ? traced : this::printNow;
-        if (arguments.side() == RpingArguments.Side.CLIENT) {
+        if (arguments.side() == RpingOptions.Side.CLIENT) {
             RpingOptions from = options.withSource(source(context, options));
             return client(from, new RpingRoles.Client(from, printed, traced).run(context));
         }

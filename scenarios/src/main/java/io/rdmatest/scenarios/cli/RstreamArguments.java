@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo;
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions.Transport;
 import java.time.Duration;

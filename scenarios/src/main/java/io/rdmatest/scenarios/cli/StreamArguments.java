@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;

@@ -22,23 +22,23 @@ import picocli.CommandLine.Mixin;
 final class UcmatoseCommand extends ProgramCommand {
 
     @Mixin
-    private UcmatoseArguments arguments = new UcmatoseArguments();
+    private UcmatoseOptions arguments = UcmatoseOptions.defaults();
 
     @Override
     protected void checkCommandLine() {
-        if (arguments.isClient() && arguments.toOptions(common).port() == 0) {
+        if (arguments.serverAddress() != null && arguments.port() == 0) {
             throw new IllegalArgumentException("A client needs the server's port (-p), 1 to 65535");
         }
     }
 
     @Override
     protected Outcome run(RoleContext context) throws Exception {
-        UcmatoseOptions given = arguments.toOptions(common);
+        UcmatoseOptions given = common.applyTo(arguments);
         UcmatoseOptions options = given.withBindAddress(
                 bindAddress(context, given.addressFormat(), given.serverAddress(), given.bindAddress()));
         return outcome(
                 options,
-                arguments.isClient()
+                options.serverAddress() != null
                         ? new UcmatoseRoles.Client(options).run(context)
                         : new UcmatoseRoles.Server(options).run(context));
     }
@@ -67,7 +67,7 @@ final class UcmatoseCommand extends ProgramCommand {
         Phases phases = new Phases(result.times());
         lines.addAll(phases.lines());
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("role", arguments.isClient() ? "client" : "server");
+        json.put("role", options.serverAddress() != null ? "client" : "server");
         json.put("connections", count);
         json.put("surplus", result.surplus());
         json.put("sizeBytes", options.sizeBytes());

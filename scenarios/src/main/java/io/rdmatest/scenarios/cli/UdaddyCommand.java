@@ -22,23 +22,23 @@ import picocli.CommandLine.Mixin;
 final class UdaddyCommand extends ProgramCommand {
 
     @Mixin
-    private UdaddyArguments arguments = new UdaddyArguments();
+    private UdaddyOptions arguments = UdaddyOptions.defaults();
 
     @Override
     protected void checkCommandLine() {
-        if (arguments.isClient() && arguments.toOptions(common).port() == 0) {
+        if (arguments.serverAddress() != null && arguments.port() == 0) {
             throw new IllegalArgumentException("A client needs the server's port (--port), 1 to 65535");
         }
     }
 
     @Override
     protected Outcome run(RoleContext context) throws Exception {
-        UdaddyOptions given = arguments.toOptions(common);
+        UdaddyOptions given = common.applyTo(arguments);
         UdaddyOptions options = given.withBindAddress(
                 bindAddress(context, given.addressFormat(), given.serverAddress(), given.bindAddress()));
         return outcome(
                 options,
-                arguments.isClient()
+                options.serverAddress() != null
                         ? new UdaddyRoles.Client(options).run(context)
                         : new UdaddyRoles.Server(options).run(context));
     }
@@ -67,7 +67,7 @@ final class UdaddyCommand extends ProgramCommand {
         Phases phases = new Phases(result.times());
         lines.addAll(phases.lines());
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("role", arguments.isClient() ? "client" : "server");
+        json.put("role", options.serverAddress() != null ? "client" : "server");
         json.put("connections", count);
         json.put("surplus", result.surplus());
         json.put("sizeBytes", options.sizeBytes());

@@ -5,7 +5,6 @@ import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -126,31 +125,6 @@ public record MckeyOptions(
                 Duration.ofSeconds(10),
                 null,
                 Fault.NONE);
-    }
-
-    /**
-     * Reads a port space as {@code -p} has it.
-     *
-     * @param text {@code 0x0111} or 273 for UDP, {@code 0x0002} or 2 for IPOIB, or one of these names
-     * @throws IllegalArgumentException for anything else
-     */
-    public static PortSpace portSpace(String text) {
-        String wanted = text.strip().toLowerCase(Locale.ROOT);
-        for (PortSpace space : new PortSpace[] {PortSpace.UDP, PortSpace.IPOIB}) {
-            if (wanted.equals(space.name().toLowerCase(Locale.ROOT)) || number(wanted) == space.value()) {
-                return space;
-            }
-        }
-        throw new IllegalArgumentException("-p " + text
-                + " is not a port space of datagrams: use 0x0111 (UDP) or 0x0002 (IPoIB), it is not a port number");
-    }
-
-    private static int number(String text) {
-        try {
-            return text.startsWith("0x") ? Integer.parseInt(text.substring(2), 16) : Integer.parseInt(text);
-        } catch (NumberFormatException e) {
-            return -1;
-        }
     }
 
     /**

@@ -5,12 +5,18 @@ import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.BeanDescription;
+import com.fasterxml.jackson.databind.DeserializationConfig;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.SerializerProvider;
+import com.fasterxml.jackson.databind.deser.BeanDeserializerModifier;
+import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
@@ -21,6 +27,7 @@ import io.rdmatest.peer.FailureTypes;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.engine.Delivery;
 import io.rdmatest.scenarios.engine.DeliveryError;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
@@ -315,6 +322,15 @@ final class RoleTypes {
                         return (UnexpectedCmEventException) FailureTypes.core().read(in.readValueAsTree());
                     }
                 });
+        module.setDeserializerModifier(new BeanDeserializerModifier() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public JsonDeserializer<?> modifyDeserializer(
+                    DeserializationConfig config, BeanDescription type, JsonDeserializer<?> reader) {
+                return Options.class.isAssignableFrom(type.getBeanClass()) ? new CheckedOptions(reader) : reader;
+            }
+        });
         return JsonMapper.builder()
                 .addModule(module)
                 // Of a record, its components: isGood() is no property.
@@ -327,6 +343,32 @@ final class RoleTypes {
                         DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES,
                         DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
                 .build();
+    }
+
+    /** Options are read field by field, so nothing else would check them. */
+    private static final class CheckedOptions extends DelegatingDeserializer {
+
+        private static final long serialVersionUID = 1L;
+
+        CheckedOptions(JsonDeserializer<?> reader) {
+            super(reader);
+        }
+
+        @Override
+        protected JsonDeserializer<?> newDelegatingInstance(JsonDeserializer<?> reader) {
+            return new CheckedOptions(reader);
+        }
+
+        @Override
+        public Object deserialize(JsonParser in, DeserializationContext context) throws IOException {
+            Options<?> options = (Options<?>) super.deserialize(in, context);
+            try {
+                options.check();
+            } catch (IllegalArgumentException e) {
+                throw JsonMappingException.from(in, e.getMessage(), e);
+            }
+            return options;
+        }
     }
 
     private static String encode(Histogram histogram) {

@@ -143,7 +143,7 @@ final class PairStream implements AutoCloseable {
     }
 
     private RcLink.Spec controlSpec() {
-        return new RcLink.Spec(BringUp.RDMA_CM, WORDS, WORDS, 0, 1, Waiting.POLLING, false, wholeStream());
+        return new RcLink.Spec(ConnectionMode.RDMA_CM, WORDS, WORDS, 0, 1, Waiting.POLLING, false, wholeStream());
     }
 
     /** A side that waits for the other one's stream waits for all of it. */

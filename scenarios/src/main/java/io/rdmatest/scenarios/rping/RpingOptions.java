@@ -2,51 +2,19 @@ package io.rdmatest.scenarios.rping;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.HostAddress;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.verbs.GidEntry;
 import java.net.InetAddress;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
 
 /**
- * The options of both sides of rping(1), and what that program has no option for. Each is made from {@link #defaults()} by
- * the {@code with} methods.
- *
- * @param address where the server binds, or which server the client connects to (-a); null for the address of the device
- * @param source the address that the client sends from (-I); null leaves it to the routes
- * @param port the server's port (-p), 0 to 65535; with 0 the kernel chooses one, which the server tells the client
- * @param sizeBytes the size of a ping at the client, of the largest one at the server (-S),
- *     {@value RpingPattern#MIN_SIZE} to {@value RpingPattern#LARGEST_SIZE} bytes; the C program takes up to
- *     {@value RpingPattern#MAX_SIZE}
- * @param count how many pings (-C), 0 for no end; to a server it says how many every client is to make at least
- * @param verbose whether every ping is printed (-v)
- * @param validate whether the client compares every byte that comes back (-V); the server always compares
- * @param debug whether events and states of the connection are printed (-d)
- * @param persistent whether the server serves any number of clients, several at once, until it is cancelled (-P)
- * @param bringUp how the connection is made; {@link ConnectionMode#EXTERNAL_QP} is -q
- * @param gid the GID of a connection by {@link ConnectionMode#RAW}; null for that of the device
- * @param clientLimit how many clients a persistent server serves at once, 1 to {@value #MOST_CLIENTS}; more are rejected
- * @param timeout how long any one wait may take
- * @param unlimitedListening whether a server waits for its first client without limit
- * @param fault what this side does wrong on purpose
+ * The options of both sides of rping(1), and what that program has no option for. Its {@code -t}, which the program accepts and
+ * then refuses, is none of them.
  */
-public record RpingOptions(
-        @Nullable InetAddress address,
-        @Nullable InetAddress source,
-        int port,
-        int sizeBytes,
-        int count,
-        boolean verbose,
-        boolean validate,
-        boolean debug,
-        boolean persistent,
-        ConnectionMode bringUp,
-        @Nullable GidEntry gid,
-        int clientLimit,
-        Duration timeout,
-        boolean unlimitedListening,
-        Fault fault) {
+public final class RpingOptions extends Options<RpingOptions> {
 
     /** The port of the C program. */
     public static final int DEFAULT_PORT = 7174;
@@ -58,28 +26,125 @@ public record RpingOptions(
     public static final int MOST_CLIENTS = 4096;
 
     private static final int DEFAULT_CLIENTS = 256;
+    private static final int MOST_PORT = 65_535;
 
-    private static final RpingOptions DEFAULTS = new RpingOptions(
-            null,
-            null,
-            DEFAULT_PORT,
-            DEFAULT_SIZE,
-            0,
-            false,
-            false,
-            false,
-            false,
-            ConnectionMode.RDMA_CM,
-            null,
-            DEFAULT_CLIENTS,
-            Duration.ofSeconds(10),
-            false,
-            Fault.NONE);
+    /** Which side a command line asks for; a role knows by itself. */
+    public enum Side {
+        /** {@code -s}. */
+        SERVER,
+        /** {@code -c}. */
+        CLIENT
+    }
 
-    /** Checks the ranges. */
-    public RpingOptions {
-        if (port < 0 || port > 65535) {
-            throw new IllegalArgumentException("The port (-p) is 0 to 65535, not " + port);
+    private transient @Nullable Side side;
+
+    @Option(
+            names = {"-a", "--address"},
+            paramLabel = "<address>",
+            converter = HostAddress.class,
+            description = "Server: the address to bind to, ::0 for any of IPv6 (default: any of IPv4)."
+                    + " Client: the server's address.")
+    private @Nullable InetAddress address;
+
+    @Option(
+            names = {"-I", "--source"},
+            paramLabel = "<address>",
+            converter = HostAddress.class,
+            description = "Client: the address to send from (default: as the routes say).")
+    private @Nullable InetAddress source;
+
+    @Option(
+            names = {"-p", "--port"},
+            paramLabel = "<port>",
+            description = "The server's port, 1 to 65535 (default: ${DEFAULT-VALUE}); a server chooses one for 0.")
+    private int port = DEFAULT_PORT;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Print every ping.")
+    private boolean verbose;
+
+    @Option(
+            names = {"-V", "--validate"},
+            description = "Client: compare every byte that comes back; the server always compares.")
+    private boolean validate;
+
+    @Option(
+            names = {"-d", "--debug"},
+            description = "Print events and states of the connection on standard error.")
+    private boolean debug;
+
+    @Option(
+            names = {"-C", "--count"},
+            paramLabel = "<pings>",
+            description =
+                    "How many pings over each connection, 0 for no end (default: ${DEFAULT-VALUE}). At a server: a"
+                            + " client that leaves earlier is lost.")
+    private int count;
+
+    @Option(
+            names = {"-S", "--size"},
+            paramLabel = "<bytes>",
+            description =
+                    "The size of a ping, of the largest at a server, 23 to 1073741824 (default: ${DEFAULT-VALUE});"
+                            + " the C program takes up to 65535.")
+    private int sizeBytes = DEFAULT_SIZE;
+
+    @Option(
+            names = {"-P", "--persistent"},
+            description =
+                    "Server: serve any number of clients, several at once, until interrupted. If one failed, its status is"
+                            + " the server's; otherwise that is 130.")
+    private boolean persistent;
+
+    @Option(
+            names = "--clients",
+            paramLabel = "<n>",
+            description = "Persistent server: how many clients at once, more are rejected (default: ${DEFAULT-VALUE}).")
+    private int clientLimit = DEFAULT_CLIENTS;
+
+    private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
+    private @Nullable GidEntry gid;
+    private Duration timeout = Duration.ofSeconds(10);
+    private boolean unlimitedListening;
+    private Fault fault = Fault.NONE;
+
+    private RpingOptions() {}
+
+    /** Returns what the C program does without options: port 7174, 64 bytes, no end. Any one wait takes 10 s at most. */
+    public static RpingOptions defaults() {
+        return new RpingOptions();
+    }
+
+    @Option(
+            names = {"-q", "--external-qp"},
+            description = "Create the queue pair and move it through its states here instead of in librdmacm.")
+    private void setExternalQueuePair(boolean external) {
+        bringUp = external ? ConnectionMode.EXTERNAL_QP : ConnectionMode.RDMA_CM;
+    }
+
+    @Option(
+            names = {"-s", "--server"},
+            description = "Run the server. Of -s and -c the last one counts.")
+    private void setServer(boolean given) {
+        if (given) {
+            side = Side.SERVER;
+        }
+    }
+
+    @Option(
+            names = {"-c", "--client"},
+            description = "Run the client.")
+    private void setClient(boolean given) {
+        if (given) {
+            side = Side.CLIENT;
+        }
+    }
+
+    @Override
+    public void check() {
+        if (port < 0 || port > MOST_PORT) {
+            throw new IllegalArgumentException("The port (-p) is 0 to " + MOST_PORT + ", not " + port);
         }
         if (sizeBytes < RpingPattern.MIN_SIZE || sizeBytes > RpingPattern.LARGEST_SIZE) {
             throw new IllegalArgumentException("The size of a ping (-S) is %d to %d bytes, not %d"
@@ -99,63 +164,148 @@ public record RpingOptions(
             throw new IllegalArgumentException(
                     "A persistent server (-P) needs rdma_cm to hear of its clients; choose another bring-up than RAW");
         }
-        Objects.requireNonNull(bringUp, "bringUp");
-        Objects.requireNonNull(fault, "fault");
     }
 
-    /** Returns what the C program does without options: port 7174, 64 bytes, no end. Any one wait takes 10 s at most. */
-    public static RpingOptions defaults() {
-        return DEFAULTS;
+    @Override
+    public RpingOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
+        return with(copy -> {
+            copy.timeout = limit;
+            copy.unlimitedListening = givenTimeout == null;
+            copy.fault = wrong;
+        });
+    }
+
+    /** Returns which side a command line asks for, the last one of {@code -s} and {@code -c}; null if none. */
+    public @Nullable Side side() {
+        return side;
+    }
+
+    /** Returns where the server binds, or which server the client connects to (-a); null for the address of the device. */
+    public @Nullable InetAddress address() {
+        return address;
+    }
+
+    /** Returns the address that the client sends from (-I); null leaves it to the routes. */
+    public @Nullable InetAddress source() {
+        return source;
+    }
+
+    /** Returns the server's port (-p), 0 to 65535; with 0 the kernel chooses one, which the server tells the client. */
+    public int port() {
+        return port;
+    }
+
+    /** Tells whether every ping is printed (-v). */
+    public boolean verbose() {
+        return verbose;
+    }
+
+    /** Tells whether the client compares every byte that comes back (-V); the server always compares. */
+    public boolean validate() {
+        return validate;
+    }
+
+    /** Tells whether events and states of the connection are printed (-d). */
+    public boolean debug() {
+        return debug;
+    }
+
+    /** Returns how many pings (-C), 0 for no end; to a server it says how many every client is to make at least. */
+    public int count() {
+        return count;
+    }
+
+    /**
+     * Returns the size of a ping at the client, of the largest one at the server (-S), {@value RpingPattern#MIN_SIZE} to
+     * {@value RpingPattern#LARGEST_SIZE} bytes; the C program takes up to {@value RpingPattern#MAX_SIZE}.
+     */
+    public int sizeBytes() {
+        return sizeBytes;
+    }
+
+    /** Tells whether the server serves any number of clients, several at once, until it is cancelled (-P). */
+    public boolean persistent() {
+        return persistent;
+    }
+
+    /** Returns how many clients a persistent server serves at once, 1 to {@value #MOST_CLIENTS}; more are rejected. */
+    public int clientLimit() {
+        return clientLimit;
+    }
+
+    /** Returns how the connection is made; {@link ConnectionMode#EXTERNAL_QP} is -q. */
+    public ConnectionMode bringUp() {
+        return bringUp;
+    }
+
+    /** Returns the GID of a connection by {@link ConnectionMode#RAW}; null for that of the device. */
+    public @Nullable GidEntry gid() {
+        return gid;
+    }
+
+    /** Returns how long any one wait may take. */
+    public Duration timeout() {
+        return timeout;
+    }
+
+    /** Tells whether a server waits for its first client without limit. */
+    public boolean unlimitedListening() {
+        return unlimitedListening;
+    }
+
+    /** Returns what this side does wrong on purpose. */
+    public Fault fault() {
+        return fault;
     }
 
     /** Returns these options with another address (-a); null for that of the device. */
     public RpingOptions withAddress(@Nullable InetAddress value) {
-        return copy(with -> with.address = value);
+        return with(copy -> copy.address = value);
     }
 
     /** Returns these options with another address to send from (-I); null leaves it to the routes. */
     public RpingOptions withSource(@Nullable InetAddress value) {
-        return copy(with -> with.source = value);
+        return with(copy -> copy.source = value);
     }
 
     /** Returns these options with another port (-p), 0 to 65535; 0 for one that the server tells. */
     public RpingOptions withPort(int value) {
-        return copy(with -> with.port = value);
+        return with(copy -> copy.port = value);
     }
 
     /** Returns these options with another size (-S) in bytes. */
     public RpingOptions withSize(int value) {
-        return copy(with -> with.sizeBytes = value);
+        return with(copy -> copy.sizeBytes = value);
     }
 
     /** Returns these options with another number of pings (-C), 0 for no end. */
     public RpingOptions withCount(int value) {
-        return copy(with -> with.count = value);
+        return with(copy -> copy.count = value);
     }
 
     /** Returns these options with every ping printed (-v). */
     public RpingOptions withVerbose() {
-        return copy(with -> with.verbose = true);
+        return with(copy -> copy.verbose = true);
     }
 
     /** Returns these options with every byte that comes back compared by the client (-V). */
     public RpingOptions withValidation() {
-        return copy(with -> with.validate = true);
+        return with(copy -> copy.validate = true);
     }
 
     /** Returns these options with events and states printed (-d). */
     public RpingOptions withDebug() {
-        return copy(with -> with.debug = true);
+        return with(copy -> copy.debug = true);
     }
 
     /** Returns these options for a persistent server (-P). */
     public RpingOptions withPersistence() {
-        return copy(with -> with.persistent = true);
+        return with(copy -> copy.persistent = true);
     }
 
     /** Returns these options with another limit of clients at once. */
     public RpingOptions withClientLimit(int value) {
-        return copy(with -> with.clientLimit = value);
+        return with(copy -> copy.clientLimit = value);
     }
 
     /**
@@ -165,9 +315,9 @@ public record RpingOptions(
      * @param entry the GID of a raw connection; null for that of the device
      */
     public RpingOptions by(ConnectionMode value, @Nullable GidEntry entry) {
-        return copy(with -> {
-            with.bringUp = value;
-            with.gid = entry;
+        return with(copy -> {
+            copy.bringUp = value;
+            copy.gid = entry;
         });
     }
 
@@ -178,79 +328,16 @@ public record RpingOptions(
 
     /** Returns these options with another limit of any one wait. */
     public RpingOptions withTimeout(Duration value) {
-        return copy(with -> with.timeout = value);
+        return with(copy -> copy.timeout = value);
     }
 
     /** Returns these options for a server that waits for its first client without limit. */
     public RpingOptions withUnlimitedListening() {
-        return copy(with -> with.unlimitedListening = true);
+        return with(copy -> copy.unlimitedListening = true);
     }
 
     /** Returns these options with something done wrong on purpose. */
     public RpingOptions withFault(Fault value) {
-        return copy(with -> with.fault = value);
-    }
-
-    private RpingOptions copy(Consumer<Values> change) {
-        Values values = new Values(this);
-        change.accept(values);
-        return values.options();
-    }
-
-    /** The components while some of them change. */
-    private static final class Values {
-
-        private @Nullable InetAddress address;
-        private @Nullable InetAddress source;
-        private int port;
-        private int sizeBytes;
-        private int count;
-        private boolean verbose;
-        private boolean validate;
-        private boolean debug;
-        private boolean persistent;
-        private ConnectionMode bringUp;
-        private @Nullable GidEntry gid;
-        private int clientLimit;
-        private Duration timeout;
-        private boolean unlimitedListening;
-        private Fault fault;
-
-        private Values(RpingOptions from) {
-            address = from.address;
-            source = from.source;
-            port = from.port;
-            sizeBytes = from.sizeBytes;
-            count = from.count;
-            verbose = from.verbose;
-            validate = from.validate;
-            debug = from.debug;
-            persistent = from.persistent;
-            bringUp = from.bringUp;
-            gid = from.gid;
-            clientLimit = from.clientLimit;
-            timeout = from.timeout;
-            unlimitedListening = from.unlimitedListening;
-            fault = from.fault;
-        }
-
-        private RpingOptions options() {
-            return new RpingOptions(
-                    address,
-                    source,
-                    port,
-                    sizeBytes,
-                    count,
-                    verbose,
-                    validate,
-                    debug,
-                    persistent,
-                    bringUp,
-                    gid,
-                    clientLimit,
-                    timeout,
-                    unlimitedListening,
-                    fault);
-        }
+        return with(copy -> copy.fault = value);
     }
 }

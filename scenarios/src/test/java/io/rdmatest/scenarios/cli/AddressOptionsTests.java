@@ -34,7 +34,7 @@ class AddressOptionsTests {
             value = {
                 "rping -c -a EMPTY                  | -a",
                 "rping -s -a EMPTY                  | -a",
-                "rping -c -a 192.0.2.1 -I EMPTY     | -I",
+                "rping -c -a 192.0.2.1 -I EMPTY     | --source",
                 "ucmatose -s EMPTY                  | -s",
                 "ucmatose -b EMPTY                  | -b",
                 "udaddy -s EMPTY                    | -s",

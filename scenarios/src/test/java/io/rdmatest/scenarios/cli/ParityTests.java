@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.engine.Options;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -190,8 +191,10 @@ class ParityTests {
     private static Object options(CommandSpec command) {
         return command.mixins().values().stream()
                 .map(CommandSpec::userObject)
-                .filter(Arguments.class::isInstance)
-                .map(arguments -> ((Arguments<?>) arguments).toOptions(new CommonOptions()))
+                .filter(mixin -> mixin instanceof Arguments || mixin instanceof Options)
+                .<Object>map(mixin -> mixin instanceof Arguments<?> arguments
+                        ? arguments.toOptions(new CommonOptions())
+                        : new CommonOptions().applyTo((Options<?>) mixin))
                 .findFirst()
                 .orElseThrow();
     }

@@ -27,26 +27,6 @@ class MckeyOptionsTests {
         assertThat(DEFAULTS.senderTimeout()).isNull();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"0x0111", "0x111", "0X0111", "273", "udp", "UDP"})
-    void readsThePortSpaceOfDatagrams(String text) {
-        assertThat(MckeyOptions.portSpace(text)).isEqualTo(PortSpace.UDP);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"0x0002", "2", "ipoib", "IPoIB"})
-    void readsThePortSpaceOfIpOverInfiniBand(String text) {
-        assertThat(MckeyOptions.portSpace(text)).isEqualTo(PortSpace.IPOIB);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"7471", "0x0106", "tcp", "", "0x", "-2"})
-    void refusesWhatIsNoPortSpaceOfDatagrams(String text) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MckeyOptions.portSpace(text))
-                .withMessageContaining("0x0111 (UDP) or 0x0002 (IPoIB)");
-    }
-
     @Test
     void readsZeroAsTheGroupThatTheSubnetChooses() {
         assertThat(MckeyOptions.mgid("0").isZero()).isTrue();

@@ -14,6 +14,7 @@ import io.rdmatest.fabric.Promises;
 import io.rdmatest.peer.LineKind;
 import io.rdmatest.scenarios.engine.Delivery;
 import io.rdmatest.scenarios.engine.DeliveryError;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
@@ -21,11 +22,13 @@ import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.engine.ScenarioException.Reason;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
+import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import io.rdmatest.verbs.Gid;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
@@ -39,6 +42,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -197,6 +201,16 @@ class RoleTypesTests {
                 .hasMessageContaining("The port (-p) is 0 to 65535, not 70000");
     }
 
+    /** Nothing but the check after reading would refuse it. */
+    @Test
+    void optionsThatAreReadFieldByFieldAreCheckedThere() {
+        ObjectNode role = (ObjectNode) RoleTypes.write(new UcmatoseRoles.Server(UcmatoseOptions.defaults()));
+        ((ObjectNode) role.path("options")).put("port", 70_000);
+
+        assertThatThrownBy(() -> RoleTypes.named("ucmatose-server").read(role, NOBODY))
+                .hasMessageContaining("The port is 70000: allowed are 0 to 65535");
+    }
+
     @Test
     void aHostNameIsNeverLookedUp() {
         ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
@@ -318,6 +332,9 @@ class RoleTypesTests {
         if (raw.isRecord()) {
             return mutated(raw, random);
         }
+        if (Options.class.isAssignableFrom(raw)) {
+            return changed(raw, random);
+        }
         if (raw.isEnum()) {
             Object[] constants = raw.getEnumConstants();
             return constants[random.nextInt(constants.length)];
@@ -398,6 +415,32 @@ class RoleTypesTests {
             }
         }
         return Objects.requireNonNull(last, () -> "no values for " + type);
+    }
+
+    /** Begins with the defaults, and sets one value after the other as far as the others allow it. */
+    private static Object changed(Class<?> options, Random random) throws Exception {
+        List<Method> setters = Arrays.stream(options.getMethods())
+                .filter(method -> Options.class.isAssignableFrom(method.getReturnType())
+                        && !Modifier.isStatic(method.getModifiers())
+                        && !method.getName().equals("withCommon"))
+                .sorted(Comparator.comparing(Method::toGenericString))
+                .toList();
+        Object last = Objects.requireNonNull(start(options), () -> "no defaults of " + options);
+        for (int i = 0; i < 2 * setters.size(); i++) {
+            Method setter = setters.get(random.nextInt(setters.size()));
+            @Nullable Object[] values = new Object[setter.getParameterCount()];
+            for (int j = 0; j < values.length; j++) {
+                boolean empty = setter.getAnnotatedParameterTypes()[j].isAnnotationPresent(Nullable.class)
+                        && random.nextInt(3) == 0;
+                values[j] = empty ? null : value(setter.getGenericParameterTypes()[j], random);
+            }
+            try {
+                last = setter.invoke(last, values);
+            } catch (InvocationTargetException e) {
+                // Out of range, or excluded by another value.
+            }
+        }
+        return last;
     }
 
     private static @Nullable Object start(Class<?> type) throws Exception {

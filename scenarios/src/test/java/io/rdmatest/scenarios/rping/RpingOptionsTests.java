@@ -50,23 +50,19 @@ class RpingOptionsTests {
                 .withUnlimitedListening()
                 .withFault(Fault.FLIP_PAYLOAD_BYTE);
 
-        assertThat(all)
-                .isEqualTo(new RpingOptions(
-                        address,
-                        source,
-                        1,
-                        23,
-                        2,
-                        true,
-                        true,
-                        true,
-                        true,
-                        ConnectionMode.EXTERNAL_QP,
-                        null,
-                        3,
-                        Duration.ofSeconds(4),
-                        true,
-                        Fault.FLIP_PAYLOAD_BYTE));
+        assertThat(all.address()).isEqualTo(address);
+        assertThat(all.source()).isEqualTo(source);
+        assertThat(all.port()).isEqualTo(1);
+        assertThat(all.sizeBytes()).isEqualTo(23);
+        assertThat(all.count()).isEqualTo(2);
+        assertThat(all.verbose() && all.validate() && all.debug() && all.persistent() && all.unlimitedListening())
+                .isTrue();
+        assertThat(all.clientLimit()).isEqualTo(3);
+        assertThat(all.bringUp()).isEqualTo(ConnectionMode.EXTERNAL_QP);
+        assertThat(all.gid()).isNull();
+        assertThat(all.timeout()).isEqualTo(Duration.ofSeconds(4));
+        assertThat(all.fault()).isEqualTo(Fault.FLIP_PAYLOAD_BYTE);
+        assertThat(DEFAULTS).isEqualTo(RpingOptions.defaults());
     }
 
     static Stream<Arguments> wrong() {

@@ -55,6 +55,13 @@ class UcmatoseOptionsTests {
     }
 
     @Test
+    void queuePairsAreTheLibrarysUnlessTheFlagIsGiven() {
+        assertThat(OptionLine.parse(UcmatoseOptions.class, "").bringUp()).isEqualTo(ConnectionMode.RDMA_CM);
+        assertThat(OptionLine.parse(UcmatoseOptions.class, "--external-qp").bringUp())
+                .isEqualTo(ConnectionMode.EXTERNAL_QP);
+    }
+
+    @Test
     void lettersAndValuesMayBeWrittenTogetherAndTheLastOneWins() {
         UcmatoseOptions options = OptionLine.parse(UcmatoseOptions.class, "-mc5 -S64 -S 65");
 

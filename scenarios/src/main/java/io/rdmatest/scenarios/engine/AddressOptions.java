@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.engine;
 
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The checks of options that are addresses; each failure is one sentence that names the option. */
-final class AddressOptions {
+public final class AddressOptions {
 
     private AddressOptions() {}
 
@@ -19,7 +19,7 @@ final class AddressOptions {
      * @return the address, or null for null
      * @throws IllegalArgumentException if it is empty, which Java takes for the loopback address, or not known
      */
-    static @Nullable InetAddress resolve(String option, @Nullable String text) {
+    public static @Nullable InetAddress resolve(String option, @Nullable String text) {
         if (text == null) {
             return null;
         }
@@ -42,7 +42,7 @@ final class AddressOptions {
      * @param target the peer's or the group's address; null if it was not given
      * @throws IllegalArgumentException if one is of IPv4 and the other of IPv6
      */
-    static void requireOneFamily(
+    public static void requireOneFamily(
             String ownOption, @Nullable InetAddress own, String targetOption, @Nullable InetAddress target) {
         if (own != null && target != null && own instanceof Inet4Address != target instanceof Inet4Address) {
             throw new IllegalArgumentException(
@@ -52,7 +52,8 @@ final class AddressOptions {
     }
 
     /** Requires the same of what has not been looked up, as far as the figures tell. */
-    static void requireOneFamily(String ownOption, @Nullable String own, String targetOption, @Nullable String target) {
+    public static void requireOneFamily(
+            String ownOption, @Nullable String own, String targetOption, @Nullable String target) {
         requireOneFamily(
                 ownOption,
                 figures(own).orElse(null),
@@ -61,7 +62,7 @@ final class AddressOptions {
     }
 
     /** Returns an address that needs no look-up; empty for a name, and for null. */
-    static Optional<InetAddress> figures(@Nullable String text) {
+    public static Optional<InetAddress> figures(@Nullable String text) {
         try {
             return text == null ? Optional.empty() : Optional.of(InetAddress.ofLiteral(text));
         } catch (IllegalArgumentException e) {

@@ -1,10 +1,13 @@
-package io.rdmatest.scenarios.cli;
+package io.rdmatest.scenarios.engine;
 
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /** Reads a whole number as strtoul(3) with base 0 does: decimal, or hexadecimal with 0x, or octal with 0. */
-final class WholeNumber implements ITypeConverter<Integer> {
+public final class WholeNumber implements ITypeConverter<Integer> {
+
+    /** Creates the converter. */
+    public WholeNumber() {}
 
     @Override
     public Integer convert(String text) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class RpingArgumentsTests {
+class RpingCommandLineTests {
 
     private static RpingOptions parse(String line) {
         return OptionLine.parse(RpingOptions.class, line);
@@ -66,12 +66,11 @@ class RpingArgumentsTests {
 
     @ParameterizedTest
     @CsvSource({"-s -c, CLIENT", "-c -s, SERVER", "-sc, CLIENT", "-c -s -c, CLIENT"})
-    void theLastOfServerAndClientCounts(String line, RpingArguments.Side side) {
-        RpingArguments arguments = new RpingArguments();
-        new picocli.CommandLine(picocli.CommandLine.Model.CommandSpec.forAnnotatedObject(arguments))
-                .setOverwrittenOptionsAllowed(true)
-                .parseArgs(line.split(" ", -1));
-        assertThat(arguments.side()).isEqualTo(side);
+    void theLastOfServerAndClientCounts(String line, RpingOptions.Side side) {
+        RpingOptions options = parse(line);
+
+        assertThat(options.side()).isEqualTo(side);
+        assertThat(options).as("a role knows by itself").isEqualTo(parse(""));
     }
 
     @ParameterizedTest
