@@ -18,6 +18,8 @@ module io.rdmatest.junit {
 
     exports io.rdmatest.junit;
 
+    uses io.rdmatest.junit.RdmaTestPlugin;
+
     // JUnit creates the extensions and sources, which are not public.
     opens io.rdmatest.junit to
             org.junit.platform.commons;

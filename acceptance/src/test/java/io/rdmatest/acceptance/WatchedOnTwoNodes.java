@@ -3,7 +3,6 @@ package io.rdmatest.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.ScenarioSettingsExtension;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
@@ -15,11 +14,9 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What {@link AcrossWire} runs with the wire being watched: one test that is well, and two that must fail. */
 @RdmaTest(timeout = "4 min")
-@ExtendWith(ScenarioSettingsExtension.class)
 class WatchedOnTwoNodes {
 
     private static final Duration STEP = Duration.ofSeconds(60);

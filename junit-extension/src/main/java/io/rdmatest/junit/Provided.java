@@ -14,8 +14,8 @@ import java.lang.annotation.Target;
  * test, also where all tests of the class share one instance; those can then not run at the same time.
  * {@link Scoped @Scoped} chooses another scope. Private fields will do; final ones won't.
  *
- * <p>Two {@code QueuePair} fields without qualifiers, both static or both not, are the client and the server of one
- * connection.
+ * <p>Two {@code QueuePair} fields, both static or both not, are the client and the server of one connection, in the order of
+ * their declaration.
  */
 @Target({ElementType.FIELD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)

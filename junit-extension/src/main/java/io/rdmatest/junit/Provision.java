@@ -168,9 +168,10 @@ final class Provision {
                 .filter(other -> other.type() == QueuePair.class)
                 .toList();
         if (pair.size() != 2) {
-            throw new ParameterResolutionException(site.where() + " is one of " + pair.size() + " of the type QueuePair: ask"
-                    + " for two, the client and the server of one connection; for a queue pair that is not connected, ask"
-                    + " for RdmaResources and call queuePair(QueuePairOptions)");
+            throw new ParameterResolutionException(
+                    site.where() + " is one of " + pair.size() + " of the type QueuePair: ask"
+                            + " for two, the client and the server of one connection; for a queue pair that is not connected, ask"
+                            + " for RdmaResources and call queuePair(QueuePairOptions)");
         }
         if (!RunDevice.of(pair.getFirst(), context)
                 .name()

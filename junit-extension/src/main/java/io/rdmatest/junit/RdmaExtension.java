@@ -22,8 +22,10 @@ import java.util.Optional;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.DynamicTestInvocationContext;
 import org.junit.jupiter.api.extension.ExecutionCondition;
@@ -67,6 +69,8 @@ public final class RdmaExtension
         implements ExecutionCondition,
                 BeforeAllCallback,
                 BeforeEachCallback,
+                BeforeTestExecutionCallback,
+                AfterTestExecutionCallback,
                 AfterEachCallback,
                 ParameterResolver,
                 InvocationInterceptor,
@@ -136,7 +140,7 @@ public final class RdmaExtension
     }
 
     @Override
-    public void beforeAll(ExtensionContext context) {
+    public void beforeAll(ExtensionContext context) throws Exception {
         if (isIdle(context)) {
             return;
         }
@@ -149,10 +153,11 @@ public final class RdmaExtension
         if (device.failure().isEmpty()) {
             fill("@Provided static fields of ", context, () -> ProvidedFields.fillStatic(context));
         }
+        Plugins.before(context, RdmaTestPlugin::beforeAll);
     }
 
     @Override
-    public void beforeEach(ExtensionContext context) {
+    public void beforeEach(ExtensionContext context) throws Exception {
         if (isIdle(context)) {
             return;
         }
@@ -176,6 +181,21 @@ public final class RdmaExtension
             ProvidedFields.fillStatic(context);
             ProvidedFields.fillInstances(context);
         });
+        Plugins.before(context, RdmaTestPlugin::beforeEach);
+    }
+
+    @Override
+    public void beforeTestExecution(ExtensionContext context) throws Exception {
+        if (!isIdle(context)) {
+            Plugins.before(context, RdmaTestPlugin::beforeTestExecution);
+        }
+    }
+
+    @Override
+    public void afterTestExecution(ExtensionContext context) throws Exception {
+        if (!isIdle(context)) {
+            Plugins.after(context, RdmaTestPlugin::afterTestExecution);
+        }
     }
 
     /** Bounds and judges what fields ask for as if the test's body did. */
@@ -230,7 +250,8 @@ public final class RdmaExtension
         return !isIdle(context)
                 && (parameter.getParameter().getType() == RdmaReport.class
                         || Provision.supports(site(parameter))
-                        || Source.isOn(parameter.getParameter()))
+                        || Source.isOn(parameter.getParameter())
+                        || Plugins.of(parameter.getParameter().getType()).isPresent())
                 && !Taken.is(parameter, context);
     }
 
@@ -243,6 +264,11 @@ public final class RdmaExtension
         }
         if (parameter.getParameter().getType() == RdmaReport.class) {
             return report(context);
+        }
+        Class<?> type = parameter.getParameter().getType();
+        Optional<RdmaTestPlugin> plugin = Plugins.of(type);
+        if (plugin.isPresent()) {
+            return plugin.get().resolve(type, context);
         }
         Site site = site(parameter);
         // JUnit wraps what this throws and hands it to the handlers below, which judge it.

@@ -71,6 +71,7 @@ final class RdmaParameterizedTestExtension implements TestTemplateInvocationCont
         return type == RdmaReport.class
                 || type == TestInfo.class
                 || type == TestReporter.class
+                || Plugins.of(type).isPresent()
                 || Provision.supports(Site.of(method, index));
     }
 

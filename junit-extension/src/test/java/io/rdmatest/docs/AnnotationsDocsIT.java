@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.Connection;
+import io.rdmatest.junit.ConnectionSpec;
 import io.rdmatest.junit.DataPattern;
 import io.rdmatest.junit.DeviceTransport;
 import io.rdmatest.junit.ExclusiveDevice;
@@ -81,8 +81,7 @@ class AnnotationsDocsIT {
     // begin resources
     @RdmaTest
     void madeOnDemand(RdmaResources resources, CompletionChannel channel) {
-        QueuePair datagrams =
-                resources.queuePair(QueuePairOptions.of(QpType.UD).depth(32, 8));
+        QueuePair datagrams = resources.queuePair(QueuePairOptions.of(QpType.UD).depth(32, 8));
         assertThat(datagrams.state()).isEqualTo(QpState.RESET);
 
         CompletionQueue queue = resources.completionQueue(256, true);

@@ -263,7 +263,8 @@ class ConditionsIT {
                         "@RequiresDevice(minMtu) on method WrongTestCase.deviceMtu: 1500 is no MTU; allowed: 256, 512,"
                                 + " 1024, 2048, 4096, and 0 for any");
         assertThat(wrong(run, "mtu")).contains("@RequiresDevice(minMtu) on method WrongTestCase.mtu: 9000 is no MTU");
-        assertThat(wrong(run, "rate")).contains("@RequiresDevice(minRate) on method WrongTestCase.rate: -1.0 is no rate");
+        assertThat(wrong(run, "rate"))
+                .contains("@RequiresDevice(minRate) on method WrongTestCase.rate: -1.0 is no rate");
         assertThat(wrong(run, "ports"))
                 .contains(
                         "@RequiresDevice(minPorts) on method WrongTestCase.ports: 256 is out of range; allowed: 0 … 255");

@@ -311,7 +311,10 @@ class DevicesIT {
     @RdmaTest
     static class NodesTestCase {
         @RdmaTest
-        void one(@OnDevice(node = "one") FabricDevice one, @OnDevice(node = "two") FabricDevice two, FabricDevice first) {
+        void one(
+                @OnDevice(node = "one") FabricDevice one,
+                @OnDevice(node = "two") FabricDevice two,
+                FabricDevice first) {
             assertThat(one.device().name()).isEqualTo("rxe0");
             assertThat(two.device().name()).isEqualTo("rxe1");
             assertThat(first.device().name()).isEqualTo("rxe0");

@@ -5,12 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmId;
-import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.SharedReceiveQueue;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;

@@ -251,8 +251,7 @@ class SourcesTests {
         Run run = Run.withoutDevice(WrongTestCase.class);
         assertThat(run.failure("noSource")).hasMessageContaining("WrongTestCase.noSource has no source");
         assertThat(run.failure("nobodyTakesIt"))
-                .hasMessageContaining(
-                        "@EachSize on method WrongTestCase.nobodyTakesIt needs a parameter of the type");
+                .hasMessageContaining("@EachSize on method WrongTestCase.nobodyTakesIt needs a parameter of the type");
         assertThat(run.failure("wrongType"))
                 .hasMessageContaining("@EachQpType on parameter size of WrongTestCase.wrongType")
                 .hasMessageContaining("the parameter is a long");

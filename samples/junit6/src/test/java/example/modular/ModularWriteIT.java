@@ -3,9 +3,9 @@ package example.modular;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.Connection;
 import io.rdmatest.junit.ConnectionSpec;
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.DataPattern;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.verbs.MemoryRegion;

@@ -34,7 +34,6 @@ import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -42,7 +41,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connection set-up and what can be set, refused and moved on the way: the ground of ucmatose(1), and more. */
 @RdmaTest(timeout = "60 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.CONNECT_TAG)
 @DisplayName("Connection")
 public class ConnectionScenarios {

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.junit.RdmaExtension;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -26,5 +27,5 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Documented
 @TestTemplate
 @Execution(ExecutionMode.SAME_THREAD)
-@ExtendWith({EachPairProvider.class, ScenarioSettingsExtension.class})
+@ExtendWith({RdmaExtension.class, EachPairProvider.class})
 public @interface EachPair {}

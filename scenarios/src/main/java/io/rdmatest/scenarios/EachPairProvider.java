@@ -18,7 +18,7 @@ final class EachPairProvider implements TestTemplateInvocationContextProvider {
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        List<String> names = ScenarioSettingsExtension.nodes(context).names();
+        List<String> names = ScenarioPlugin.nodes(context).names();
         if (names.size() == 1) {
             return Stream.of(new Turn(names.getFirst(), names.getFirst()));
         }
@@ -42,7 +42,7 @@ final class EachPairProvider implements TestTemplateInvocationContextProvider {
 
         @Override
         public void prepareInvocation(ExtensionContext context) {
-            ScenarioSettingsExtension.choose(context, new ScenarioSettingsExtension.Pair(server, client));
+            ScenarioPlugin.choose(context, new ScenarioPlugin.Pair(server, client));
         }
     }
 }

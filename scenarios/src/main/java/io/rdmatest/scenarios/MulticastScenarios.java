@@ -30,13 +30,11 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Multicast with delivery, the ground of mckey(1): who has joined receives, who has not does not. */
 @RdmaTest(timeout = "60 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.DATA_TAG)
 @DisplayName("Multicast")
 public class MulticastScenarios {

@@ -49,11 +49,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /** All ordered pairs of the fabric's nodes, over each of its rails. Data flows from the client to the server of a pair. */
 @RdmaTest(timeout = "24 h")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.PERFORMANCE_TAG)
 @DisplayName("All pairs")
 public class PairScenarios {

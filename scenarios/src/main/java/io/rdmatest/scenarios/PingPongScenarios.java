@@ -11,12 +11,10 @@ import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 
 /** Ping-pong with verification: the sequence of rping(1), and every operation of the verbs. */
 @RdmaTest(timeout = "60 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.DATA_TAG)
 @DisplayName("Ping-pong")
 public class PingPongScenarios {

@@ -11,14 +11,12 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A byte stream over RDMA WRITE with credits (fi_rstream), in both modes: with immediate data and as on iWARP. */
 @RdmaTest(timeout = "60 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.DATA_TAG)
 @DisplayName("Stream over RDMA WRITE")
 public class RmaStreamScenarios {

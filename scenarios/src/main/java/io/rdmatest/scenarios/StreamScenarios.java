@@ -17,7 +17,6 @@ import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,7 +25,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Stream transfer as rstream(1) does it: its series, its modes, and sizes that fit no buffer evenly. */
 @RdmaTest(timeout = "60 s")
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.DATA_TAG)
 @DisplayName("Stream")
 public class StreamScenarios {

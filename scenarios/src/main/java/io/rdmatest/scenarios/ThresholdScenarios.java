@@ -20,12 +20,10 @@ import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Whether the fabric is as fast as its file demands; skipped for what the file demands nothing of. */
 @RdmaTest(timeout = "60 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @Tag(Phase.PERFORMANCE_TAG)
 @DisplayName("Thresholds")
 public class ThresholdScenarios {

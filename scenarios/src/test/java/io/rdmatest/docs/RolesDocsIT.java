@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.scenarios.EachPair;
 import io.rdmatest.scenarios.EachOptionLine;
+import io.rdmatest.scenarios.EachPair;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;

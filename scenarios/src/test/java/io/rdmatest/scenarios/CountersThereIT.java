@@ -24,7 +24,6 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.reporting.ReportEntry;
@@ -46,7 +45,6 @@ class CountersThereIT {
 
     @RdmaTest(timeout = "1 min")
     @ExclusiveDevice
-    @ExtendWith(ScenarioSettingsExtension.class)
     static class LosingTestCase {
 
         @RdmaTest
@@ -78,7 +76,6 @@ class CountersThereIT {
     }
 
     @RdmaTest(timeout = "1 min")
-    @ExtendWith(ScenarioSettingsExtension.class)
     static class EndedTestCase {
         @RdmaTest
         void endsTheOtherNode(Stage stage) {

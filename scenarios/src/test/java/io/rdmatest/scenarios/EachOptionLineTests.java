@@ -81,7 +81,7 @@ class EachOptionLineTests {
                 .assertThatEvents()
                 .haveExactly(
                         1,
-                        event(finishedWithFailure(
-                                message(text -> text.contains("@EachOptionLine") && text.contains("first parameter")))));
+                        event(finishedWithFailure(message(
+                                text -> text.contains("@EachOptionLine") && text.contains("first parameter")))));
     }
 }

@@ -5,7 +5,6 @@ import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.DeviceNeeds;
 import io.rdmatest.scenarios.Phase;
-import io.rdmatest.scenarios.ScenarioSettingsExtension;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.Wire;
 import io.rdmatest.scenarios.engine.Fault;
@@ -14,7 +13,6 @@ import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,7 +28,6 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
  * events and payload. What the program prints or returns counts only where it says something.
  */
 @RdmaTest(timeout = "90 s")
-@ExtendWith(ScenarioSettingsExtension.class)
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
 @Tag(Phase.DATA_TAG)
 @DisplayName("Interoperability")

@@ -2,24 +2,20 @@ package io.rdmatest.scenarios;
 
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
+import io.rdmatest.junit.RdmaTestPlugin;
 import io.rdmatest.junit.ReportKeys;
 import io.rdmatest.scenarios.node.Place;
 import java.lang.reflect.Executable;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
-import org.junit.jupiter.api.extension.BeforeAllCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
-import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
-import org.junit.jupiter.api.extension.ParameterContext;
-import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
 
@@ -27,17 +23,23 @@ import org.junit.platform.commons.support.ReflectionSupport;
  * Resolves {@link ScenarioSettings}, the {@link Stage} and the {@link Wire} from the configuration of the run, has the wire
  * between nodes watched if that asks for it, and the counters judged of the devices that the other nodes of a test's stage have.
  */
-public final class ScenarioSettingsExtension
-        implements BeforeAllCallback,
-                BeforeEachCallback,
-                BeforeTestExecutionCallback,
-                AfterTestExecutionCallback,
-                ParameterResolver {
+public final class ScenarioPlugin implements RdmaTestPlugin {
 
-    /** Creates the extension; JUnit does. */
-    public ScenarioSettingsExtension() {}
+    /** Creates the plug-in; the service loader does. */
+    public ScenarioPlugin() {}
 
-    private static final Namespace NAMESPACE = Namespace.create(ScenarioSettingsExtension.class);
+    private static final Namespace NAMESPACE = Namespace.create(ScenarioPlugin.class);
+
+    private static final Set<Class<?>> TYPES =
+            Set.of(ScenarioSettings.class, Nodes.class, Stage.class, Wire.class, CountersThere.class);
+
+    /** Whether a class has a member that takes one of these; others are tests of one device. */
+    private static final ClassValue<Boolean> TAKING = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            return parameterTypes(type).anyMatch(TYPES::contains);
+        }
+    };
 
     private static final String FAILED_WARM_UP = "failed warm-up";
 
@@ -77,11 +79,20 @@ public final class ScenarioSettingsExtension
 
     /** Tests of all nodes start them themselves: two of them that can't reach each other are one finding among others. */
     private static boolean needsStage(Class<?> tests) {
+        return parameterTypes(tests).anyMatch(Stage.class::equals);
+    }
+
+    private static Stream<Class<?>> parameterTypes(Class<?> tests) {
         return Stream.concat(
                         ReflectionSupport.findMethods(tests, method -> true, HierarchyTraversalMode.TOP_DOWN).stream(),
                         Stream.of(tests.getDeclaredConstructors()))
                 .map(Executable::getParameterTypes)
-                .anyMatch(types -> List.of(types).contains(Stage.class));
+                .flatMap(Stream::of);
+    }
+
+    private static boolean isOfScenario(ExtensionContext context) {
+        return Stream.<Class<?>>iterate(context.getRequiredTestClass(), Objects::nonNull, Class::getEnclosingClass)
+                .anyMatch(TAKING::get);
     }
 
     /** It is not repeated; so its failure, the first of this fabric, is that of the test which would have met it otherwise. */
@@ -108,7 +119,8 @@ public final class ScenarioSettingsExtension
 
     @Override
     public void beforeTestExecution(ExtensionContext context) {
-        if (ScenarioSettings.read(context::getConfigurationParameter).wire()) {
+        if (isOfScenario(context)
+                && ScenarioSettings.read(context::getConfigurationParameter).wire()) {
             Nodes nodes = nodes(context);
             if (!nodes.isOne()) {
                 WireWatch.begin(context, stage(context, nodes));
@@ -140,28 +152,23 @@ public final class ScenarioSettingsExtension
     }
 
     @Override
-    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        Class<?> type = parameter.getParameter().getType();
-        return type == ScenarioSettings.class
-                || type == Nodes.class
-                || type == Stage.class
-                || type == Wire.class
-                || type == CountersThere.class;
+    public boolean supports(Class<?> type) {
+        return TYPES.contains(type);
     }
 
     @Override
-    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-        if (parameter.getParameter().getType() == ScenarioSettings.class) {
+    public Object resolve(Class<?> type, ExtensionContext context) {
+        if (type == ScenarioSettings.class) {
             return ScenarioSettings.read(context::getConfigurationParameter);
         }
-        if (parameter.getParameter().getType() == Wire.class) {
+        if (type == Wire.class) {
             return WireWatch.wire(context);
         }
-        if (parameter.getParameter().getType() == CountersThere.class) {
+        if (type == CountersThere.class) {
             return CountersThere.of(context);
         }
         Nodes nodes = nodes(context);
-        if (parameter.getParameter().getType() == Nodes.class) {
+        if (type == Nodes.class) {
             return nodes;
         }
         Stage stage = stage(context, nodes);
@@ -200,9 +207,7 @@ public final class ScenarioSettingsExtension
                 fabric.orElse(FabricConfiguration.DEFAULT_FABRIC),
                 context.getConfigurationParameter(FabricConfiguration.RAIL).orElse(""),
                 context.getConfigurationParameter(FabricConfiguration.DEVICE).orElse(""));
-        return context.getRoot()
-                .getStore(NAMESPACE)
-                .getOrComputeIfAbsent(key, ScenarioSettingsExtension::open, Nodes.class);
+        return context.getRoot().getStore(NAMESPACE).getOrComputeIfAbsent(key, ScenarioPlugin::open, Nodes.class);
     }
 
     private static Nodes open(Key key) {
