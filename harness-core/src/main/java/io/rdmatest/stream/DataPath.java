@@ -986,8 +986,8 @@ final class DataPath {
                 landingRoom(),
                 Math.min(receiveRing.size() - landing % receiveRing.size(), peerSendBytes - landing % peerSendBytes));
         if (length < LEAST_PULLED || length > room) {
-            protocolViolated("it announced a piece of " + length + " bytes to read, but a piece must have "
-                    + LEAST_PULLED + " to " + room);
+            protocolViolated("it announced a piece of " + length + " bytes to read: the least is " + LEAST_PULLED
+                    + ", and there is room for " + room);
             return;
         }
         pulling.add(landing, length);
