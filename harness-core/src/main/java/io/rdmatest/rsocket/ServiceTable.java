@@ -54,8 +54,8 @@ final class ServiceTable {
         try {
             if (taken > most) {
                 throw new RdmaException(
-                        "all %d rsockets that librdmacm was prepared for are open: close one, or start the JVM with"
-                                + " -D%s=%d".formatted(most, RSocket.SOCKETS, Math.min(MOST, 2 * most + 1)));
+                        "all %d rsockets that librdmacm was prepared for are open: close one, or start the JVM with -D%s=%d"
+                                .formatted(most, RSocket.SOCKETS, Math.min(MOST, 2 * most + 1)));
             }
             RSocket socket = making.get();
             made = true;

@@ -259,7 +259,7 @@ public final class ActiveFault implements AutoCloseable {
         if (over && untilNow) {
             throw new FabricException(where() + ": it ended by itself after " + most.toSeconds()
                     + " s, before it was closed, so the rest of the test ran on a good network; give it more time"
-                            + " (at most " + Faults.MOST.toSeconds() + " s), or do less meanwhile");
+                    + " (at most " + Faults.MOST.toSeconds() + " s), or do less meanwhile");
         }
     }
 

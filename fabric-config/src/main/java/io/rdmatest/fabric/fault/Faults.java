@@ -72,8 +72,8 @@ public final class Faults {
      */
     public ActiveFault network(Node node, NetworkFault fault, Duration most) {
         if (!fault.isAny()) {
-            throw new IllegalArgumentException("The network fault has no effect: set at least one of its values"
-                    + " above 0");
+            throw new IllegalArgumentException(
+                    "The network fault has no effect: set at least one of its values" + " above 0");
         }
         ActiveFault active = start(node, "network", fault.netem(), most);
         try {
@@ -143,8 +143,8 @@ public final class Faults {
             throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
         }
         if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
-            throw new IllegalArgumentException("The duration of a fault is " + most
-                    + ": allowed are 1 second to 1 hour");
+            throw new IllegalArgumentException(
+                    "The duration of a fault is " + most + ": allowed are 1 second to 1 hour");
         }
         return ActiveFault.start(located(node), kind, with, most.truncatedTo(ChronoUnit.SECONDS));
     }

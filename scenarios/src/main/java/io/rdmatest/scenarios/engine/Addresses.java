@@ -32,23 +32,18 @@ public final class Addresses {
         if (device.node().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
             throw new ScenarioException(
                     ScenarioException.Reason.NO_ROUTE,
-                    "GID %d of %s is %s, of another address family than %s: choose a GID of the same family,"
-                            + " './rdmatest devices' lists them"
-                                    .formatted(
-                                            device.gid().index(),
-                                            device.device().name(),
-                                            device.gid().gid(),
-                                            like.getHostAddress()));
+                    "GID %d of %s is %s, of another address family than %s: choose a GID of the same family, './rdmatest devices' lists them"
+                            .formatted(
+                                    device.gid().index(),
+                                    device.device().name(),
+                                    device.gid().gid(),
+                                    like.getHostAddress()));
         }
         return find(device, ipv4)
                 .orElseThrow(() -> new ScenarioException(
                         ScenarioException.Reason.NO_ROUTE,
-                        "The network interface of %s has no %s address, but %s is one: add an address to it, or"
-                                + " choose another device"
-                                        .formatted(
-                                                device.device().name(),
-                                                ipv4 ? "IPv4" : "IPv6",
-                                                like.getHostAddress())));
+                        "The network interface of %s has no %s address, but %s is one: add an address to it, or choose another device"
+                                .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6", like.getHostAddress())));
     }
 
     /**
@@ -67,8 +62,7 @@ public final class Addresses {
                     .noneMatch(entry -> entry.gid().equals(wanted))) {
                 throw new ScenarioException(
                         ScenarioException.Reason.NO_ROUTE,
-                        "%s is not an address of %s/%d, but both were given: leave one of the two out, or give an"
-                                + " address of the device,"
+                        "%s is not an address of %s/%d, but both were given: leave one of the two out, or give an address of the device,"
                                         .formatted(
                                                 address.getHostAddress(),
                                                 device.device().name(),

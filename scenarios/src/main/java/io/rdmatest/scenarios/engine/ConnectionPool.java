@@ -88,9 +88,8 @@ public final class ConnectionPool implements AutoCloseable {
         if (work > limits.maxQpWr() || work > limits.maxCqe()) {
             throw new ScenarioException(
                     Reason.UNSUPPORTED,
-                    "%d messages are too many for %s: a queue pair holds %d requests, a completion queue %d; give a"
-                            + " smaller -C"
-                                    .formatted(messages, device.deviceName(), limits.maxQpWr(), limits.maxCqe()));
+                    "%d messages are too many for %s: a queue pair holds %d requests, a completion queue %d; give a smaller -C"
+                            .formatted(messages, device.deviceName(), limits.maxQpWr(), limits.maxCqe()));
         }
         if (connections > limits.maxQp()) {
             throw new ScenarioException(

@@ -59,8 +59,7 @@ public record Delivery(
     /** Returns the counts as a sentence, for example {@code QP 18 received 10 messages of QP 17: 0 lost, …}. */
     @Override
     public String toString() {
-        return "QP %d received %d messages of %s: %d lost, %d duplicated, %d out of order, %d with wrong data, %d"
-                + " with a wrong"
+        return "QP %d received %d messages of %s: %d lost, %d duplicated, %d out of order, %d with wrong data, %d with a wrong"
                         .formatted(
                                 receiverQp,
                                 received,

@@ -349,11 +349,10 @@ public final class MulticastRoles {
                 if (!member.awaitMessage(options.timeout())) {
                     throw new ScenarioException(
                             Reason.PEER_ABSENT,
-                            "No message to the group %s arrived within %d ms. Check that the switches forward the"
-                                    + " group: IGMP or MLD snooping with a querier, or the subnet manager"
-                                            .formatted(
-                                                    options.groupText(),
-                                                    options.timeout().toMillis()));
+                            "No message to the group %s arrived within %d ms. Check that the switches forward the group: IGMP or MLD snooping with a querier, or the subnet manager"
+                                    .formatted(
+                                            options.groupText(),
+                                            options.timeout().toMillis()));
                 }
                 context.tell("heard");
                 String[] ignored = order(context, options);
@@ -435,12 +434,11 @@ public final class MulticastRoles {
             return Addresses.find(context.device(), ipv4)
                     .orElseThrow(() -> new ScenarioException(
                             Reason.NO_ROUTE,
-                            "The network interface of %s has no %s address to join %s from: add an address to it, or"
-                                    + " choose another device"
-                                            .formatted(
-                                                    context.device().device().name(),
-                                                    ipv4 ? "IPv4" : "IPv6",
-                                                    group.getHostAddress())));
+                            "The network interface of %s has no %s address to join %s from: add an address to it, or choose another device"
+                                    .formatted(
+                                            context.device().device().name(),
+                                            ipv4 ? "IPv4" : "IPv6",
+                                            group.getHostAddress())));
         }
 
         private CmId open(InetAddress local) {
@@ -466,9 +464,8 @@ public final class MulticastRoles {
         private RuntimeException noRoute(InetAddress local, RuntimeException cause) {
             return new ScenarioException(
                     Reason.NO_ROUTE,
-                    "No RDMA device reaches %2$s from %1$s: give -b an address of its network interface, or another"
-                            + " --device (%3$s)"
-                                    .formatted(local.getHostAddress(), options.groupText(), cause.getMessage()),
+                    "No RDMA device reaches %2$s from %1$s: give -b an address of its network interface, or another --device (%3$s)"
+                            .formatted(local.getHostAddress(), options.groupText(), cause.getMessage()),
                     cause);
         }
 
@@ -492,8 +489,8 @@ public final class MulticastRoles {
             if (options.isChosenBySubnet() && port.linkLayer() == LinkLayer.ETHERNET) {
                 throw new ScenarioException(
                         Reason.UNSUPPORTED,
-                        "%s lets the subnet administrator choose the group, which only InfiniBand has: name a group,"
-                                + " such as".formatted(options.groupText())
+                        "%s lets the subnet administrator choose the group, which only InfiniBand has: name a group, such as"
+                                        .formatted(options.groupText())
                                 + " 239.1.1.1");
             }
             int mtu = port.activeMtu().bytes();
@@ -626,8 +623,8 @@ public final class MulticastRoles {
                 }
                 // On InfiniBand the subnet manager answers.
                 throw new AssertionError(
-                        "Joining the group %s with %s failed: check the subnet manager, and the limits on multicast"
-                                + " groups of".formatted(options.groupText(), id.describe())
+                        "Joining the group %s with %s failed: check the subnet manager, and the limits on multicast groups of"
+                                        .formatted(options.groupText(), id.describe())
                                 + " the switches (" + e.getMessage() + ")",
                         e);
             }
@@ -637,13 +634,12 @@ public final class MulticastRoles {
         private ScenarioException full(CmId id, UnexpectedCmEventException e) {
             return new ScenarioException(
                     Reason.UNSUPPORTED,
-                    "Can't join the group %s with %s: the device attaches at most %d queue pairs of all programs to"
-                            + " a group (%s)"
-                                    .formatted(
-                                            options.groupText(),
-                                            id.describe(),
-                                            id.context().attributes().maxMcastQpAttach(),
-                                            e.getMessage()),
+                    "Can't join the group %s with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"
+                            .formatted(
+                                    options.groupText(),
+                                    id.describe(),
+                                    id.context().attributes().maxMcastQpAttach(),
+                                    e.getMessage()),
                     e);
         }
 
@@ -783,8 +779,8 @@ public final class MulticastRoles {
                     if (!any) {
                         throw new ScenarioException(
                                 Reason.PEER_ABSENT,
-                                "No message to the group %s arrived within %d ms: is there a sender (mckey -s) to"
-                                        + " the same group, in".formatted(options.groupText(), patience.toMillis())
+                                "No message to the group %s arrived within %d ms: is there a sender (mckey -s) to the same group, in"
+                                                .formatted(options.groupText(), patience.toMillis())
                                         + " the same port space and network?");
                     }
                     break;
@@ -860,23 +856,14 @@ public final class MulticastRoles {
                 }
             }
             throw new DeliveryError(
-                    "Wrong delivery of the group %s: %d messages lost, %d duplicated, %d with wrong data, %d with a"
-                            + " wrong header; %s"
-                                    .formatted(
-                                            options.groupText(),
-                                            bad.stream()
-                                                    .mapToLong(Delivery::lost)
-                                                    .sum(),
-                                            bad.stream()
-                                                    .mapToLong(Delivery::duplicates)
-                                                    .sum(),
-                                            bad.stream()
-                                                    .mapToLong(Delivery::mismatches)
-                                                    .sum(),
-                                            bad.stream()
-                                                    .mapToLong(Delivery::violations)
-                                                    .sum(),
-                                            String.join("; ", parts)),
+                    "Wrong delivery of the group %s: %d messages lost, %d duplicated, %d with wrong data, %d with a wrong header; %s"
+                            .formatted(
+                                    options.groupText(),
+                                    bad.stream().mapToLong(Delivery::lost).sum(),
+                                    bad.stream().mapToLong(Delivery::duplicates).sum(),
+                                    bad.stream().mapToLong(Delivery::mismatches).sum(),
+                                    bad.stream().mapToLong(Delivery::violations).sum(),
+                                    String.join("; ", parts)),
                     deliveries);
         }
 

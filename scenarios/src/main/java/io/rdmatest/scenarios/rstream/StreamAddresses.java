@@ -173,8 +173,8 @@ final class StreamAddresses {
             return ip && failure.call().equals("rconnect")
                     ? new ScenarioException(
                             Reason.REJECTED,
-                            "The listener at %s is not an rsockets server: start the rstream server there, or give"
-                                    + " its port".formatted(target),
+                            "The listener at %s is not an rsockets server: start the rstream server there, or give its port"
+                                    .formatted(target),
                             failure)
                     : failure;
         }
@@ -192,14 +192,14 @@ final class StreamAddresses {
             case "ENODEV", "EADDRNOTAVAIL" ->
                 new ScenarioException(
                         Reason.NO_ROUTE,
-                        "No RDMA device of this host has the local address %s (%s): give another address,"
-                                + " './rdmatest devices' lists them".formatted(own, failure.errnoName()),
+                        "No RDMA device of this host has the local address %s (%s): give another address, './rdmatest devices' lists them"
+                                .formatted(own, failure.errnoName()),
                         failure);
             case "EADDRINUSE" ->
                 new ScenarioException(
                         Reason.HOST_NOT_READY,
-                        "The local port of %s is in use on this host: as with the C program, -b binds a client to"
-                                + " the port of -p; leave out -b, or use another port".formatted(own),
+                        "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave out -b, or use another port"
+                                .formatted(own),
                         failure);
             default -> failure;
         };

@@ -136,8 +136,8 @@ public final class StreamRoles {
                             ? noClient(limit)
                             : new ScenarioException(
                                     Reason.PEER_LOST,
-                                    "The client did not connect again within %d ms for the bandwidth series: check"
-                                            + " that it still runs, with the same options".formatted(limit.toMillis()));
+                                    "The client did not connect again within %d ms for the bandwidth series: check that it still runs, with the same options"
+                                            .formatted(limit.toMillis()));
                 }
             }
         }
@@ -594,22 +594,21 @@ public final class StreamRoles {
         private ScenarioException ended(StreamLink link, StreamRow row, int done, int size) {
             return new ScenarioException(
                     Reason.PEER_LOST,
-                    "%s ended the connection in the row %s, after %d of %d bytes of a transfer: it failed, was"
-                            + " killed, or has other options".formatted(link.peer(), row.name(), done, size));
+                    "%s ended the connection in the row %s, after %d of %d bytes of a transfer: it failed, was killed, or has other options"
+                            .formatted(link.peer(), row.name(), done, size));
         }
 
         private ScenarioException stalled(StreamLink link, boolean sending, StreamRow row, int done, int size) {
             return new ScenarioException(
                     Reason.PEER_LOST,
-                    "%s %s for %d ms in the row %s, after %d of %d bytes of a transfer: it hangs, is disconnected,"
-                            + " or has another -S, -C or -I"
-                                    .formatted(
-                                            link.peer(),
-                                            sending ? "received nothing" : "sent nothing",
-                                            options.timeout().toMillis(),
-                                            row.name(),
-                                            done,
-                                            size));
+                    "%s %s for %d ms in the row %s, after %d of %d bytes of a transfer: it hangs, is disconnected, or has another -S, -C or -I"
+                            .formatted(
+                                    link.peer(),
+                                    sending ? "received nothing" : "sent nothing",
+                                    options.timeout().toMillis(),
+                                    row.name(),
+                                    done,
+                                    size));
         }
 
         /** Ends this direction, and requires the end of the other: a peer with other options may have more to send. */
@@ -632,11 +631,9 @@ public final class StreamRoles {
                     if (Waits.remaining(deadline).isZero()) {
                         throw new ScenarioException(
                                 Reason.PEER_LOST,
-                                "%s did not end the connection within %d ms after the last transfer: check whether"
-                                        + " it hangs, and give both sides the same -S, -C and -I"
-                                                .formatted(
-                                                        link.peer(),
-                                                        options.timeout().toMillis()));
+                                "%s did not end the connection within %d ms after the last transfer: check whether it hangs, and give both sides the same -S, -C and -I"
+                                        .formatted(
+                                                link.peer(), options.timeout().toMillis()));
                     }
                     boolean ignored = link.poll(false);
                 }

@@ -134,11 +134,8 @@ final class TcpEndpoint implements StreamEndpoint {
         } catch (BindException e) {
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
-                    "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an"
-                            + " address of this host and a free port, or leave out -b"
-                                    .formatted(
-                                            source == null ? "a local port" : StreamAddresses.text(source),
-                                            e.getMessage()),
+                    "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an address of this host and a free port, or leave out -b"
+                            .formatted(source == null ? "a local port" : StreamAddresses.text(source), e.getMessage()),
                     e);
         } catch (NoRouteToHostException e) {
             throw noRoute(target, e);

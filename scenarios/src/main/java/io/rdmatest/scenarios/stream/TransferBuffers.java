@@ -42,8 +42,8 @@ final class TransferBuffers implements AutoCloseable {
             arena.close();
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
-                    "This host has too little memory for two transfers of %d bytes, one to send and one to receive:"
-                            + " give both sides a smaller -S, or this host more memory".formatted(sizeBytes),
+                    "This host has too little memory for two transfers of %d bytes, one to send and one to receive: give both sides a smaller -S, or this host more memory"
+                            .formatted(sizeBytes),
                     e);
         }
     }
