@@ -1,6 +1,6 @@
 import org.jspecify.annotations.NullMarked;
 
-/** Says what a fabric is, reads its description, and finds the device that tests run on. */
+/** Fabrics: reads their files and finds the devices that tests run on. */
 @NullMarked
 module io.rdmatest.fabric {
     requires transitive io.rdmatest.core;

@@ -4,10 +4,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A device as people name it: {@code name} or {@code name/port}.
+ * A device in the form {@code name} or {@code name/port}.
  *
  * @param name the device's name, such as {@code mlx5_0}, or {@code auto}
- * @param port its port, 1 … 255; 0 if none was named
+ * @param port its port, 1 … 255; 0 if none is given
  */
 public record DeviceName(String name, int port) {
 
@@ -18,7 +18,7 @@ public record DeviceName(String name, int port) {
      *
      * @param text {@code name} or {@code name/port}
      * @return the name
-     * @throws IllegalArgumentException if it is of another form; the message begins with the text
+     * @throws IllegalArgumentException if it has another form; the message begins with the text
      */
     public static DeviceName parse(String text) {
         Matcher matcher = FORM.matcher(text);

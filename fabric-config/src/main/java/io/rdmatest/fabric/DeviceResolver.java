@@ -33,7 +33,7 @@ final class DeviceResolver {
     private static final String CURE = PortSelector.LOAD_DRIVER + ", " + PortSelector.MAKE_DEVICE
             + ", or run the tests on the drop-in java (fabric-config/rdma-jdk/bin/java), which brings one";
 
-    /** One port as it was seen. */
+    /** A port of this host. */
     private record SeenPort(RdmaDevice device, PortAttributes attributes) {}
 
     private final Node node;
@@ -48,7 +48,7 @@ final class DeviceResolver {
         if (!node.isLocal()) {
             throw new FabricException("node " + node.name() + " of fabric " + node.fabric()
                     + " is another host, reached by '" + String.join(" ", node.launch())
-                    + "': its device is there, and opened by what runs there");
+                    + "': only a process on that host can open its device");
         }
         return new DeviceResolver(node).resolve();
     }
@@ -98,8 +98,8 @@ final class DeviceResolver {
     }
 
     /**
-     * A device may be shared by network namespaces, and its table has the GIDs of all of them. The index and even the name of
-     * an interface may be that of another one here; only the addresses tell.
+     * Finds out whether a GID belongs to this network namespace. A shared device's table has the GIDs of all
+     * namespaces. Interface indexes and names may be the same in several namespaces, so only the addresses decide.
      */
     static PortSelector.Presence presence(RdmaDevice device, GidEntry gid) {
         try {
@@ -117,7 +117,10 @@ final class DeviceResolver {
         }
     }
 
-    /** The network interfaces that have an address. Java takes a namespace without any for a failure, and says so in words only. */
+    /**
+     * Returns the network interfaces with an address. If a namespace has none, Java throws an exception, which only its
+     * text identifies.
+     */
     private static Stream<NetworkInterface> withAddresses() {
         try {
             return NetworkInterface.networkInterfaces();
@@ -126,7 +129,7 @@ final class DeviceResolver {
         }
     }
 
-    /** Tells whether the interface of a GID is here; Java does not know those without any address. */
+    /** Returns whether this namespace has the interface of a GID; Java lists only interfaces with an address. */
     private static boolean isMadeOfInterface(RdmaDevice device, GidEntry gid) throws SocketException {
         for (String name : device.networkInterfaces(gid.port(), List.of(gid))) {
             NetworkInterface network = NetworkInterface.getByName(name);
@@ -140,11 +143,10 @@ final class DeviceResolver {
         return false;
     }
 
-    /** The names of the network interfaces in this namespace, up or down (proc(5)). */
+    /** Returns the names of the network interfaces in this namespace, up or down (proc(5)). */
     private static List<String> interfaces() {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/net/dev"))) {
-            // Each after two lines of headings; the name itself may have no colon (but for an alias, which is not
-            // listed).
+            // Two lines of headings come first. A name has no colon, except aliases, which are not listed.
             return lines.skip(2)
                     .map(line -> line.substring(0, line.indexOf(':')).strip())
                     .toList();
@@ -171,7 +173,7 @@ final class DeviceResolver {
         }
     }
 
-    /** A link-local address means something on this host only with its interface. */
+    /** Adds the interface to a link-local address, which is ambiguous without it. */
     private InetAddress scoped(InetAddress address, GidEntry gid) {
         if (!(address instanceof Inet6Address six) || !six.isLinkLocalAddress() || six.getScopeId() != 0) {
             return address;
@@ -233,8 +235,8 @@ final class DeviceResolver {
     }
 
     /**
-     * Finds the release of rdma-core by the full name of the library that this process has loaded: its last two numbers,
-     * as in librdmacm.so.1.3.44.0. rdma-core has no call that tells its release.
+     * Finds the release of rdma-core, which has no call for it: the last two numbers of the loaded library's full name,
+     * as in librdmacm.so.1.3.44.0.
      */
     private static String rdmaCore() {
         Pattern library = Pattern.compile("librdmacm\\.so\\.\\d+\\.\\d+\\.(\\d+\\.\\d+)");

@@ -17,11 +17,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The nodes and devices that tests run on.
  *
- * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, and optionally {@code promises},
- * {@code thresholds}, {@code faults} and {@code microvm}. A node has a {@code name} and optionally {@code device},
- * {@code port}, {@code gid}, {@code address} or, instead of these, {@code rails}; {@code launch}, {@code java} and
- * {@code environment}; and {@code promises}. At least one node is this host, that is, has no {@code launch}. {@link #schema()}
- * says it all.
+ * <p>Read from a YAML file: {@code fabric} (its name) and {@code nodes}, and optionally {@code promises}, {@code
+ * thresholds}, {@code faults} and {@code microvm}. A node has a {@code name} and optionally {@code device}, {@code
+ * port}, {@code gid}, {@code address} or, instead of these, {@code rails}; {@code launch}, {@code java} and {@code
+ * environment}; and {@code promises}. At least one node has no {@code launch}: it is this host. {@link #schema()} has
+ * all details.
  */
 public final class Fabric {
 
@@ -33,7 +33,7 @@ public final class Fabric {
     /** The rail that all nodes are on; null if none was selected. */
     private final @Nullable String rail;
 
-    /** What a fabric's file says of the fabric as a whole. */
+    /** The properties of the whole fabric. */
     record Terms(Thresholds thresholds, boolean faultsAllowed, int microvms) {
         static final Terms NONE = new Terms(Thresholds.NONE, false, 0);
     }
@@ -55,8 +55,8 @@ public final class Fabric {
      * selects, with the device that {@value FabricConfiguration#DEVICE} overrides.
      *
      * @return the fabric
-     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
-     *     form {@code name} or {@code name/port}
+     * @throws FabricException if there is no such fabric, its file is invalid, it has no such rail, or the device does
+     *     not have the form {@code name} or {@code name/port}
      */
     public static Fabric load() {
         return load(Objects.requireNonNullElse(
@@ -66,10 +66,10 @@ public final class Fabric {
     /**
      * Reads a fabric, with the device that {@value FabricConfiguration#DEVICE} overrides.
      *
-     * @param nameOrPath a name or the path of a YAML file, as {@link FabricConfiguration#FABRIC} says
+     * @param nameOrPath a name or the path of a YAML file, as in {@link FabricConfiguration#FABRIC}
      * @return the fabric
-     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
-     *     form {@code name} or {@code name/port}
+     * @throws FabricException if there is no such fabric, its file is invalid, it has no such rail, or the device does
+     *     not have the form {@code name} or {@code name/port}
      */
     public static Fabric load(String nameOrPath) {
         return load(
@@ -79,14 +79,14 @@ public final class Fabric {
     }
 
     /**
-     * Reads a fabric, whatever the system properties say.
+     * Reads a fabric, independent of the system properties.
      *
-     * @param nameOrPath a name or the path of a YAML file, as {@link FabricConfiguration#FABRIC} says
-     * @param rail as {@link FabricConfiguration#RAIL} says; null or blank for none
-     * @param device as {@link FabricConfiguration#DEVICE} says; null or blank for none
+     * @param nameOrPath a name or the path of a YAML file, as in {@link FabricConfiguration#FABRIC}
+     * @param rail the rail, as in {@link FabricConfiguration#RAIL}; null or blank for none
+     * @param device the device, as in {@link FabricConfiguration#DEVICE}; null or blank for none
      * @return the fabric
-     * @throws FabricException if there is no such fabric, its file is wrong, it has no such rail, or the device is not of the
-     *     form {@code name} or {@code name/port}
+     * @throws FabricException if there is no such fabric, its file is invalid, it has no such rail, or the device does
+     *     not have the form {@code name} or {@code name/port}
      */
     public static Fabric load(String nameOrPath, @Nullable String rail, @Nullable String device) {
         Fabric fabric = FabricFiles.find(nameOrPath);
@@ -97,11 +97,11 @@ public final class Fabric {
     }
 
     /**
-     * Returns the part of the fabric that a rail connects: its nodes with their devices on that rail, and no other.
+     * Returns the part of the fabric on one rail: the nodes that have it, each with only its device of that rail.
      *
      * @param name the name of the rail
      * @return a fabric that is otherwise the same
-     * @throws FabricException if no node has such a rail, or none of this host's has
+     * @throws FabricException if no node, or no node of this host, has such a rail
      */
     public Fabric onRail(String name) {
         List<Node> on = nodes.stream()
@@ -125,12 +125,11 @@ public final class Fabric {
     }
 
     /**
-     * Puts another device in the place of the local node's. The device that it has changes nothing, unless
-     * with another port.
+     * Replaces the local node's device. The same device with the same port changes nothing.
      *
      * @param device {@code name}, {@code name/port} or {@code auto}
      * @return a fabric that is otherwise the same
-     * @throws FabricException if the device is of another form, or is to take the place of a node's rails
+     * @throws FabricException if the device has another form, or would replace a node's rails
      */
     public Fabric withDevice(String device) {
         Node old = local();
@@ -142,7 +141,7 @@ public final class Fabric {
             throw new FabricException(FabricConfiguration.DEVICE + "=" + device + " would leave node " + old.name()
                     + " of fabric " + this + " without its rails ("
                     + String.join(", ", old.rails().keySet())
-                    + "); leave the device to the file, or select a fabric without rails with -D"
+                    + "); set no device, or select a fabric without rails with -D"
                     + FabricConfiguration.FABRIC);
         }
         List<Node> replaced = new ArrayList<>(nodes);
@@ -151,12 +150,12 @@ public final class Fabric {
     }
 
     /**
-     * Returns the local node with another device. What the file says of the device that it has holds for that device only: its
-     * address, its rails, what it promises.
+     * Returns the local node with another device. The file's address, rails and promises belong to the old device, so
+     * they are dropped.
      *
      * @param device {@code name}, {@code name/port} or {@code auto}
-     * @return the local node as it is if this is its device, and no other port is named; else one with this device alone
-     * @throws FabricException if the device is of another form
+     * @return the local node itself if it already has this device and port; else a node with this device only
+     * @throws FabricException if the device has another form
      */
     public Node localOn(String device) {
         DeviceName wanted;
@@ -170,8 +169,7 @@ public final class Fabric {
         if (same && (wanted.port() == 0 || wanted.port() == old.port())) {
             return old;
         }
-        // An address belongs to the device and port it was written for, and
-        // so does what a named device is said to be able to do.
+        // Address and promises belong to the device and port of the file.
         Promises promises = same || old.device().equals(Node.AUTO) ? old.promises() : Promises.NONE;
         return new Node(name, old.name(), wanted.name(), wanted.port(), old.gid(), null, old.launch(), promises);
     }
@@ -192,12 +190,12 @@ public final class Fabric {
     }
 
     /**
-     * Returns where the two sides of something are: the client on this host and the server on the first other node, unless they
-     * are named.
+     * Returns the nodes of a server and a client. By default the client is on this host and the server on the first
+     * other node.
      *
      * @param server the server's node; null for the first other than the client's
      * @param client the client's node; null for this host's, or the first other than the server's
-     * @return both; on one node if there is no other
+     * @return both nodes; the same node if there is no other
      * @throws FabricException if there is no such node
      */
     public NodePair pair(@Nullable String server, @Nullable String client) {
@@ -243,7 +241,7 @@ public final class Fabric {
      *
      * @param node the name
      * @return the node
-     * @throws FabricException if there is none; names those that there are
+     * @throws FabricException if there is none; the message lists the nodes
      */
     public Node nodeNamed(String node) {
         return node(node)
@@ -258,20 +256,19 @@ public final class Fabric {
         return rails;
     }
 
-    /** Returns how fast the fabric has to be. */
+    /** Returns the performance thresholds. */
     public Thresholds thresholds() {
         return terms.thresholds();
     }
 
-    /** Tells whether tests may break things on purpose: lose packets, take links down, kill peers. */
+    /** Returns whether tests may inject faults: packet loss, links down, killed peers. */
     public boolean faultsAllowed() {
         return terms.faultsAllowed();
     }
 
     /**
-     * Returns how many of the project's virtual machines the fabric is made of: 1 or 2, with {@code rxe0} in each and
-     * {@code on-node b} as the way from the first to the second; 0 for a fabric of real hosts, or of whichever device is
-     * found.
+     * Returns how many of the project's virtual machines the fabric consists of, each with {@code rxe0}. The first one
+     * reaches the others by {@code on-node}. 0 for a fabric of real hosts.
      */
     public int microvms() {
         return terms.microvms();
@@ -288,7 +285,7 @@ public final class Fabric {
                     Objects.requireNonNull(schema, "fabrics/fabric.schema.json").readAllBytes(),
                     StandardCharsets.UTF_8);
         } catch (IOException e) {
-            throw new UncheckedIOException("the schema of fabric files can't be read", e);
+            throw new UncheckedIOException("can't read the schema of fabric files", e);
         }
     }
 

@@ -28,48 +28,48 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tries the nodes of a fabric before any test runs on them: whether each can be reached, has a JVM, the libraries, the device,
- * port and GID that the file names, keeps what the file promises, and whether its address is reached from this host's device.
+ * Checks the nodes of a fabric before any test. Each node must be reachable. It must have a JVM, the libraries, and the
+ * file's device, port and GID, and keep the file's promises. This host's device must reach its address.
  *
- * <p>Changes nothing anywhere: devices are opened and closed, addresses are resolved, and a launched node runs a shell script
- * that reads.
+ * <p>It changes nothing: it opens and closes devices, resolves addresses, and runs a read-only shell script on launched
+ * nodes.
  */
 public final class FabricCheck {
 
-    /** How long a launched node has for its answer unless something else is said: 30 seconds. */
+    /** The default limit for a launched node's answer: 30 seconds. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(30);
 
-    /** The variable by which a program knows that it runs in one of the project's virtual machines, and in which. */
+    /** The environment variable that names the virtual machine in which a program runs. */
     private static final String MACHINE = "RDMA_NODE";
 
     private static final int AT_ONCE = 16;
     private static final Duration REACH = Duration.ofSeconds(5);
 
-    /** Any; nothing connects to it. */
+    /** An arbitrary port: nothing connects to it. */
     private static final int PORT = 7471;
 
-    /** What a problem is about. */
+    /** The kinds of problems. */
     public enum Kind {
         /** The node can't be reached by its launch command. */
         UNREACHABLE,
         /** The node lacks a JVM, a library, the device, port or GID, or a permission. */
         NOT_READY,
-        /** The node's address is not reached from this host's device. */
+        /** This host's device does not reach the node's address. */
         NO_ROUTE,
         /** The device does not keep what the file promises. */
         BROKEN_PROMISE
     }
 
     /**
-     * Something that is wrong with a node.
+     * A problem of a node.
      *
-     * @param kind what it is about
+     * @param kind the kind of problem
      * @param text one sentence with the cause and the cure
      */
     public record Problem(Kind kind, String text) {}
 
     /**
-     * A device that a node was found to have.
+     * A device of a node.
      *
      * @param rail the name of the rail; empty for a node without rails
      * @param device the name of the device
@@ -82,8 +82,8 @@ public final class FabricCheck {
      * @param mtu the active MTU in bytes; 0 if unknown
      * @param driver the kernel driver; empty if unknown
      * @param firmware the version of the firmware; empty if unknown
-     * @param settings how the device and its network interface are set up, by the names that docs/what-differs.md lists; what
-     *     the node does not report is missing
+     * @param settings the settings of the device and its network interface, by the names in docs/what-differs.md;
+     *     values that the node does not report are missing
      */
     public record Place(
             String rail,
@@ -105,9 +105,10 @@ public final class FabricCheck {
         }
 
         /**
-         * Lists in what the device is below its own capability: the speed and the width of its PCIe link.
+         * Lists the properties of the device's PCIe link, speed and width, that are below its capability.
          *
-         * @return one sentence each, with the command that shows it and the cure; empty if it is not, or nobody knows
+         * @return one sentence each, with the command that shows it and the cure; empty if there are none, or they are
+         *     unknown
          */
         public List<String> belowCapability() {
             return NodeComparison.belowCapability(this);
@@ -115,18 +116,18 @@ public final class FabricCheck {
     }
 
     /**
-     * Something in which the nodes differ.
+     * A difference between nodes.
      *
-     * @param what what differs, for example {@code MTU}
+     * @param what the property, for example {@code MTU}
      * @param rail the rail on which it differs; empty for the hosts themselves, and for nodes without rails
      * @param kind the kind of the nodes that were compared: driver and board; empty if all nodes are of one kind, or were compared
      *     regardless of it
      * @param values the nodes that have each value, by the value; the value that most nodes have is the first
      * @param separates whether nodes that differ in it can't talk to each other
      * @param text one sentence
-     * @param odd the first node that has not the value of most
+     * @param odd the first node without the majority's value
      * @param show the command that shows the value on that node
-     * @param cure what to do about it on that node
+     * @param cure the cure on that node
      */
     public record Difference(
             String what,
@@ -140,21 +141,21 @@ public final class FabricCheck {
             String cure) {}
 
     /**
-     * Values that some nodes do not report, and others of their kind do. They are no differences.
+     * Values that some nodes do not report, but others of their kind do. They do not count as differences.
      *
      * @param rail the rail; empty for the hosts themselves, and for nodes without rails
      * @param nodes the nodes that do not report them
-     * @param what what they do not report, for example {@code firmware}
+     * @param what the missing properties, for example {@code firmware}
      * @param text one sentence
      */
     public record Unknown(String rail, List<String> nodes, List<String> what, String text) {}
 
     /**
-     * Compares the nodes with each other: their devices with those of the same driver and board on the same rail, and their hosts
-     * with those that have the same devices. GID type, MTU, driver and board are compared among all nodes. A node of which a value
-     * is not known takes no part.
+     * Compares the nodes with each other: their devices with those of the same driver and board on the same rail, and
+     * their hosts with those that have the same devices. GID type, MTU, driver and board are compared among all nodes.
+     * Nodes with an unknown value are left out.
      *
-     * @param results what was found out about the nodes
+     * @param results the results of the nodes
      * @return the differences; empty if there are none
      */
     public static List<Difference> differences(List<Result> results) {
@@ -164,7 +165,7 @@ public final class FabricCheck {
     /**
      * Lists the values that some nodes do not report, and others of their kind do.
      *
-     * @param results what was found out about the nodes
+     * @param results the results of the nodes
      * @return empty if there are none
      */
     public static List<Unknown> unknown(List<Result> results) {
@@ -172,11 +173,11 @@ public final class FabricCheck {
     }
 
     /**
-     * Writes a fabric file that promises what most nodes have: rate, MTU and GID type of each rail and kind of node. Comments
-     * have the other values of most nodes, which a promise can't express. A value without a majority is not promised anew.
+     * Writes a fabric file that promises the majority's values: rate, MTU and GID type of each rail and kind of node.
+     * Comments have the other values of the majority. A value without a majority adds no promise.
      *
      * @param fabric the fabric
-     * @param results what was found out about its nodes
+     * @param results the results of its nodes
      * @return the text of the file; empty if no device of any node was found
      */
     public static Optional<String> pinned(Fabric fabric, List<Result> results) {
@@ -186,14 +187,14 @@ public final class FabricCheck {
     }
 
     /**
-     * What was found out about a node.
+     * The result of a node.
      *
      * @param node the node
-     * @param host what its host says of itself: host, kernel, java, rdma-core, memlock (the limit of locked memory, ulimit -l,
-     *     in KiB or unlimited); empty if it did not answer, and a value if it is not known
-     * @param places the devices that were found, in the order of the rails
-     * @param problems what is wrong; empty if the node can be used
-     * @param notes what was not looked at, and why
+     * @param host the properties of its host: host, kernel, java, rdma-core, memlock (the limit of locked memory,
+     *     ulimit -l, in KiB or unlimited); empty if it did not answer; an unknown value is empty
+     * @param places the devices, in the order of the rails
+     * @param problems the problems; empty if the node can be used
+     * @param notes the checks that were left out, and why
      */
     public record Result(
             Node node, Map<String, String> host, List<Place> places, List<Problem> problems, List<String> notes) {
@@ -220,13 +221,13 @@ public final class FabricCheck {
     }
 
     /**
-     * Tries every node.
+     * Checks every node.
      *
      * @param fabric the fabric
-     * @param timeout how long each launched node has for its answer
-     * @param cancelled tells whether to give up
+     * @param timeout the limit for each launched node's answer
+     * @param cancelled returns whether to cancel
      * @return one result per node, in the file's order
-     * @throws CancellationException if {@code cancelled} said so
+     * @throws CancellationException if {@code cancelled} returned true
      * @throws InterruptedException if the thread was interrupted
      */
     public static List<Result> run(Fabric fabric, Duration timeout, BooleanSupplier cancelled)
@@ -262,7 +263,7 @@ public final class FabricCheck {
         }
         Result local = local(fabric.local());
         List<Result> results = new ArrayList<>();
-        // Whoever waits for one host that is off must not wait for each of a hundred.
+        // In parallel: otherwise the waits for many unreachable hosts would add up.
         try (ExecutorService workers = Executors.newFixedThreadPool(Math.min(AT_ONCE, nodes.size()), work -> {
             Thread thread = new Thread(work, "rdmatest-check");
             thread.setDaemon(true);
@@ -278,7 +279,7 @@ public final class FabricCheck {
             }
         }
         if (cancelled.getAsBoolean()) {
-            throw new CancellationException("given up before every node was tried");
+            throw new CancellationException("cancelled before every node was checked");
         }
         return List.copyOf(results);
     }
@@ -287,7 +288,7 @@ public final class FabricCheck {
         try {
             return running.get();
         } catch (ExecutionException e) {
-            throw new IllegalStateException("a node could not be tried", e.getCause());
+            throw new IllegalStateException("a node could not be checked", e.getCause());
         }
     }
 
@@ -300,7 +301,7 @@ public final class FabricCheck {
             Node on = rail.getValue();
             try {
                 FabricDevice found = on.resolve();
-                // Only now: a host without the device needs no shell to say so.
+                // Only now: a host without the device needs no shell.
                 probe = probe == null ? NodeProbe.askHere(node, timeout, cancelled) : probe;
                 host.putIfAbsent("host", found.environment().getOrDefault("host", ""));
                 host.putIfAbsent("kernel", "Linux " + found.environment().getOrDefault("kernel", ""));
@@ -396,7 +397,7 @@ public final class FabricCheck {
         return rail.isEmpty() ? text : "rail " + rail + ": " + text;
     }
 
-    /** Adds whether the node's addresses are reached from this host's device. */
+    /** Adds a problem for each address of the node that this host's device does not reach. */
     private Result reached(Result result, Result local) {
         List<Problem> problems = new ArrayList<>(result.problems());
         for (Map.Entry<String, Node> rail : onRails(result.node()).entrySet()) {
@@ -423,7 +424,7 @@ public final class FabricCheck {
                 .orElse(null);
     }
 
-    /** Asks rdma_cm for the way, as each connection does; null if there is one. */
+    /** Resolves the address and route by rdma_cm, as each connection does; null on success. */
     private static @Nullable String unreached(Place from, InetAddress to) {
         String way = "its address " + to.getHostAddress() + " is not reached from this host's " + from.device() + "/"
                 + from.port() + " (" + from.address().getHostAddress() + "): ";

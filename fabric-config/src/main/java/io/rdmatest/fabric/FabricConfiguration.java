@@ -1,6 +1,6 @@
 package io.rdmatest.fabric;
 
-/** The names of the settings that select a fabric, a rail and a device; each is a system property. */
+/** The system properties that select a fabric, a rail and a device. */
 public final class FabricConfiguration {
 
     /**
@@ -11,18 +11,18 @@ public final class FabricConfiguration {
     public static final String FABRIC = "rdma.fabric";
 
     /**
-     * Overrides the device of the local node: {@code rxe0} or, with the port, {@code rxe0/1}. The fabric's GID selection
-     * stays. Default: what the fabric says.
+     * Overrides the device of the local node: {@code rxe0} or, with the port, {@code rxe0/1}. The fabric's GID
+     * selection still applies. Default: the fabric's device.
      */
     public static final String DEVICE = "rdma.device";
 
     /**
-     * The rail of nodes that have several: all of them take part with their device on it. Default: each with the first one in
-     * the fabric's file.
+     * The rail: nodes with several devices use their device on this rail. Default: each node's first rail in the
+     * fabric's file.
      */
     public static final String RAIL = "rdma.rail";
 
-    /** The fabric that is taken when none is selected: the first active device of this host. */
+    /** The default fabric: the first active device of this host. */
     public static final String DEFAULT_FABRIC = "auto";
 
     private FabricConfiguration() {}

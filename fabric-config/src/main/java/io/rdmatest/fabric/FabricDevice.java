@@ -11,7 +11,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.SortedMap;
 
-/** The device, port and GID that a node was resolved to, as they were at that time. */
+/** The device, port and GID of a resolved node, as of that time. */
 public final class FabricDevice {
 
     private final Node node;
@@ -64,14 +64,14 @@ public final class FabricDevice {
         return gid;
     }
 
-    /** Returns the IP address that rdma_cm reaches the port at; a link-local one has its interface as scope. */
+    /** Returns the IP address by which rdma_cm reaches the port; a link-local one has its interface as scope. */
     public InetAddress address() {
         return address;
     }
 
     /**
-     * Tells whether a GID of the port can be used from here. A device may be shared by several network namespaces, whose
-     * addresses are all in its table.
+     * Returns whether a GID of the port is usable in this network namespace. The table of a shared device has the
+     * addresses of all its namespaces.
      *
      * @param entry an entry of the port's GID table
      * @return false if its network interface is in another network namespace; always true for InfiniBand and iWARP
@@ -93,10 +93,10 @@ public final class FabricDevice {
     }
 
     /**
-     * Reads what the port and the device count at this moment: {@link RdmaDevice#portCounters} and
-     * {@link RdmaDevice#hardwareCounters}.
+     * Reads the current counters of the port and the device: {@link RdmaDevice#portCounters} and {@link
+     * RdmaDevice#hardwareCounters}.
      *
-     * @return the counters by name; empty if the device counts nothing
+     * @return the counters by name; empty if the device has none
      */
     public SortedMap<String, Long> counters() {
         SortedMap<String, Long> counters = device.portCounters(port);
@@ -105,9 +105,9 @@ public final class FabricDevice {
     }
 
     /**
-     * Returns what a report shows of the environment: host, kernel, rdma-core, device, driver, firmware, port, linkLayer,
-     * rate, mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node with rails rail, java, in this order. What
-     * can't be found out is {@code unknown}.
+     * Returns the environment for reports: host, kernel, rdma-core, device, driver, firmware, port, linkLayer, rate,
+     * mtu, gidIndex, gidValue, gidType, netdev, address, fabric, of a node with rails rail, java, in this order.
+     * Unavailable values are {@code unknown}.
      */
     public Map<String, String> environment() {
         return environment;

@@ -47,7 +47,7 @@ final class FabricFiles {
                 .findFirst();
         String bundled = bundled().get(nameOrPath);
         if (bundled != null) {
-            // In this repository the bundled ones are files, too.
+            // In this repository the bundled fabrics are files, too.
             file.filter(own -> !text(own, own.toString()).equals(bundled)).ifPresent(own -> {
                 throw new FabricException(
                         own + " has the name of a built-in fabric and other content, and no file takes the"
@@ -121,7 +121,7 @@ final class FabricFiles {
         try (Stream<Path> files = Files.list(folder)) {
             return files.filter(file -> file.toString().endsWith(SUFFIX)).toList();
         } catch (IOException e) {
-            // A folder that can't be listed offers no names; a file in it that is asked for says why.
+            // No names from a folder that can't be listed. Reading one of its files reports the reason.
             return List.of();
         }
     }
@@ -149,7 +149,7 @@ final class FabricFiles {
             }
             return texts(Path.of(auto.toURI()).getParent());
         } catch (IOException e) {
-            throw new UncheckedIOException("the bundled fabrics at " + auto + " can't be read", e);
+            throw new UncheckedIOException("can't read the bundled fabrics at " + auto, e);
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }

@@ -70,7 +70,7 @@ final class FabricReader extends CheckedYaml {
             Map.of("ns", 1L, "us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L);
     private static final BigDecimal LONGEST = BigDecimal.valueOf(1_000_000_000_000L);
 
-    /** Whether tests may break things on purpose. */
+    /** Whether tests may inject faults. */
     private enum Faults {
         ALLOWED,
         FORBIDDEN;
@@ -85,7 +85,7 @@ final class FabricReader extends CheckedYaml {
     private final Map<NodeAddress, Integer> addressLines = new HashMap<>();
     private String fabric = "";
 
-    /** An address as the file has it. What a scope stands for is known on the node alone. */
+    /** An address of the file. Only the node itself can resolve its scope. */
     private record NodeAddress(@Nullable InetAddress address, String scope) {
         static final NodeAddress NONE = new NodeAddress(null, "");
     }
@@ -119,7 +119,7 @@ final class FabricReader extends CheckedYaml {
                 mapping(withoutExtensions(root), "a fabric", FABRIC_KEYS, List.of("fabric", "nodes"));
         if (keys != null) {
             fabric = keys.containsKey("fabric") ? name(keys.get("fabric"), "fabric") : "";
-            // Before the nodes, wherever it stands: what the fabric promises, each of its nodes does.
+            // Before the nodes, independent of the order in the file: each node inherits the fabric's promises.
             Promises promises =
                     keys.containsKey("promises") ? promises(keys.get("promises"), Promises.NONE) : Promises.NONE;
             nodes = keys.containsKey("nodes") ? nodes(keys.get("nodes"), promises) : List.of();
@@ -242,7 +242,7 @@ final class FabricReader extends CheckedYaml {
         return name;
     }
 
-    /** Reads the keys that say which device it is, of a node or of one of its rails, whose node may have a leaf for all of them. */
+    /** Reads the keys of a device, of a node or of a rail; the node's leaf is the default of its rails. */
     private Rail device(
             Map<String, org.snakeyaml.engine.v2.nodes.Node> keys,
             String rail,
@@ -318,7 +318,7 @@ final class FabricReader extends CheckedYaml {
         return rails;
     }
 
-    /** Holds the nodes' rails against each other: a rail connects nodes, so one that is on a single node is misspelt. */
+    /** Compares the nodes' rails: a rail connects nodes, so a rail on a single node is misspelt. */
     private void checkRails(List<org.snakeyaml.engine.v2.nodes.Node> items, List<Node> nodes) {
         if (nodes.size() < 2 || nodes.stream().allMatch(node -> node.rails().isEmpty())) {
             return;
@@ -422,7 +422,7 @@ final class FabricReader extends CheckedYaml {
         return address;
     }
 
-    /** Says what is wrong with an address; empty if nothing is. */
+    /** Returns the mistake of an address; empty if there is none. */
     private static String mistake(String text) {
         int slash = text.indexOf('/');
         if (slash > 0 && isAddress(text.substring(0, slash))) {
@@ -451,7 +451,10 @@ final class FabricReader extends CheckedYaml {
                 : "has a scope that is not the name or the index of a network interface; write it as in fe80::11%eth0";
     }
 
-    /** Only literals: what a name resolves to differs between hosts. Four numbers: Java also takes 10.1 for 10.0.0.1. */
+    /**
+     * Accepts literals only, since names may resolve differently on other hosts. IPv4 needs four numbers: Java also
+     * accepts 10.1.
+     */
     private static boolean isAddress(String text) {
         try {
             InetAddress.ofLiteral(text);
@@ -567,7 +570,7 @@ final class FabricReader extends CheckedYaml {
                 bandwidth == null ? 0 : share(bandwidth, "bandwidth"));
     }
 
-    /** Reads a number of percent as a share, 1 being all; 0 if it is none. */
+    /** Reads a percentage as a share of 1; 0 if it is invalid. */
     private double share(org.snakeyaml.engine.v2.nodes.Node value, String what) {
         Matcher matcher = PERCENT.matcher(text(value));
         if (matcher.matches()) {
@@ -600,7 +603,7 @@ final class FabricReader extends CheckedYaml {
         return Duration.ZERO;
     }
 
-    /** Reads promises; what they don't name is as in those that they are added to. */
+    /** Reads promises; missing ones are inherited. */
     private Promises promises(org.snakeyaml.engine.v2.nodes.Node value, Promises inherited) {
         int before = problemCount();
         Map<String, org.snakeyaml.engine.v2.nodes.Node> keys = mapping(value, "promises", PROMISE_KEYS, List.of());
@@ -637,7 +640,7 @@ final class FabricReader extends CheckedYaml {
                 lossless == null ? inherited.lossless() : flag(lossless, "lossless"));
     }
 
-    /** Reads a rate in Gb/s, or with its unit; 0 if it is none. */
+    /** Reads a rate in Gb/s, or with its unit; 0 if it is invalid. */
     private double gigabits(org.snakeyaml.engine.v2.nodes.Node value, String what) {
         boolean number = value.getTag().equals(Tag.INT) || value.getTag().equals(Tag.FLOAT);
         try {
@@ -648,7 +651,7 @@ final class FabricReader extends CheckedYaml {
                 return rate;
             }
         } catch (NumberFormatException e) {
-            // falls through to the one message for everything that is no number in the range
+            // falls through to the message for invalid numbers
         }
         problem(
                 value,

@@ -14,18 +14,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs a shell script on a node through the node's launch command.
  *
- * <p>The streams are files and not pipes: a launch command may leave a process behind that keeps them open (ssh's shared
- * connection does), and then a reader of a pipe would never come to an end.
+ * <p>The streams are files, not pipes: a launch command may leave a process behind that keeps them open, such as ssh's
+ * shared connection. A reader of a pipe would then never reach its end.
  */
 final class LaunchedCommand {
 
-    /** What a node is asked for; more is not an answer. */
+    /** The largest answer in bytes. */
     private static final long MOST_BYTES = 4 << 20;
 
     private static final long SLICE_MILLIS = 100;
     private static final Duration END = Duration.ofSeconds(5);
 
-    /** How it came to an end. */
+    /** How the command ended. */
     enum End {
         /** By itself. */
         EXITED,
@@ -35,17 +35,17 @@ final class LaunchedCommand {
         TIMED_OUT,
         /** It wrote too much, and was killed. */
         FLOODED,
-        /** Whoever asked wants no answer any more, and it was killed. */
+        /** The caller cancelled, and it was killed. */
         CANCELLED
     }
 
     /**
      * An answer.
      *
-     * @param end how it came to an end
+     * @param end how it ended
      * @param status the exit status; -1 if it did not end by itself
-     * @param out what it wrote on standard output
-     * @param err what it wrote on standard error, or why it could not be started
+     * @param out its standard output
+     * @param err its standard error, or why it could not be started
      */
     record Answer(End end, int status, String out, String err) {}
 
@@ -56,9 +56,9 @@ final class LaunchedCommand {
      *
      * @param launch the node's launch command
      * @param script the text of the script
-     * @param timeout how long at most
-     * @param cancelled tells whether to give up
-     * @throws IOException if this host has no place for temporary files
+     * @param timeout the longest wait
+     * @param cancelled returns whether to cancel
+     * @throws IOException if temporary files can't be written
      */
     static Answer run(List<String> launch, String script, Duration timeout, BooleanSupplier cancelled)
             throws IOException, InterruptedException {

@@ -11,22 +11,23 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place that a role of a scenario runs on: a device and port of this host, or another host that a command reaches.
+ * A host on which a role of a scenario runs: this host with a device and port, or another host that a command reaches.
  *
  * @param fabric the name of the fabric that the node belongs to
  * @param name unique in its fabric: letters, digits, dot, underscore, hyphen
- * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}; of a node with rails, its first
- *     one's
+ * @param device the name of an RDMA device, for example {@code mlx5_0}, or {@link #AUTO}; for a node with rails, the
+ *     device of its first rail
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at; null for the address of the selected GID
- * @param scope the network interface on the node that a link-local address is on, by name or index; empty if it is not said
+ * @param scope the network interface on the node that a link-local address is on, by name or index; empty if the file
+ *     does not name it
  * @param launch the command that gives a stdin and a stdout to a JVM on that node; empty for this host
- * @param promises what the device has to be able to do
+ * @param promises the promised properties of the device
  * @param rails the devices of a node that has several, by the name of the rail and in the file's order; empty for a node
  *     with one device
  * @param java the program {@code java} on a launched node: a command on its PATH or an absolute path
- * @param environment the variables that a launched node's JVM gets beside those that it has there; may be empty
+ * @param environment additional environment variables of a launched node's JVM; may be empty
  * @param leaf the switch that the device's port is cabled to; null if the file does not name it
  */
 public record Node(
@@ -44,10 +45,10 @@ public record Node(
         Map<String, String> environment,
         @Nullable String leaf) {
 
-    /** Stands for the first device with an active port, before all others for one whose port has an IP address. */
+    /** The first device with an active port; devices whose port has an IP address come first. */
     public static final String AUTO = "auto";
 
-    /** What {@link #java()} is unless the file says otherwise: the one on the PATH of the node. */
+    /** The default of {@link #java()}: the one on the PATH of the node. */
     public static final String DEFAULT_JAVA = "java";
 
     /** Copies the command, the rails and the environment. */
@@ -67,7 +68,7 @@ public record Node(
         }
     }
 
-    /** Creates a node with one device, whose JVM has nothing special if it is launched. */
+    /** Creates a node with one device and the default java and environment. */
     public Node(
             String fabric,
             String name,
@@ -92,7 +93,7 @@ public record Node(
         this(fabric, name, device, port, gid, address, launch, Promises.NONE);
     }
 
-    /** Tells whether the node is this host. */
+    /** Returns whether the node is this host. */
     public boolean isLocal() {
         return launch.isEmpty();
     }
@@ -126,7 +127,7 @@ public record Node(
                 found.leaf());
     }
 
-    /** Returns the name of the rail whose device the node has here; empty for a node without rails, or on another device. */
+    /** Returns the name of the rail of this node's device; empty for a node without rails, or with another device. */
     public Optional<String> rail() {
         return rails.values().stream()
                 .filter(each -> each.device().equals(device) && each.port() == port)
@@ -156,7 +157,7 @@ public record Node(
     }
 
     /**
-     * Returns the node with another device and port in the place of its own.
+     * Returns the node with another device and port.
      *
      * @param device the name of an RDMA device
      * @param port its port, 1 … 255
@@ -173,11 +174,11 @@ public record Node(
     }
 
     /**
-     * Finds the node's device, port and GID on this host. Opens devices to look at them, and closes them again.
+     * Finds the node's device, port and GID on this host. It opens devices to query them, and closes them again.
      *
-     * @return what was found
-     * @throws FabricException if there is no such device, port or GID, none is active, or the node is another host; says
-     *     what was seen and what to do
+     * @return the resolved device
+     * @throws FabricException if there is no such device, port or GID, none is active, or the node is another host; the
+     *     message has the devices and the cure
      * @throws io.rdmatest.NativeLibraryException if librdmacm or libibverbs is not installed
      */
     public FabricDevice resolve() {

@@ -1,9 +1,9 @@
 package io.rdmatest.fabric;
 
 /**
- * The nodes that the two sides of something are on; may be one and the same.
+ * The nodes of a server and a client; may be the same node.
  *
- * @param server where the server is
- * @param client where the client is
+ * @param server the server's node
+ * @param client the client's node
  */
 public record NodePair(Node server, Node client) {}

@@ -141,7 +141,7 @@ final class NodeProbe {
         }
     }
 
-    /** Tells whether the node's shell came to the end of the script. */
+    /** Returns whether the node's shell came to the end of the script. */
     boolean answered() {
         return answered;
     }

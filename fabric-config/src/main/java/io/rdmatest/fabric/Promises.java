@@ -12,14 +12,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a fabric file says that a node's device can do. A test that needs something promised, and does not find it, is not
- * skipped but fails: the fabric broke its promise.
+ * The properties that a fabric file promises of a node's device. A test that needs a promised property fails if the
+ * device lacks it: the fabric broke its promise. Without the promise the test is skipped.
  *
- * @param capabilities what the device has; may be empty
- * @param rate the least rate of the port in Gb/s; 0 if none is promised
- * @param mtu the least active MTU of the port in bytes; 0 if none is promised
+ * @param capabilities the promised capabilities; may be empty
+ * @param rate the lowest rate of the port in Gb/s; 0 if none is promised
+ * @param mtu the smallest active MTU of the port in bytes; 0 if none is promised
  * @param gidType the type of the GID that is used; null if none is promised
- * @param lossless whether the network loses no packets of its own accord, by credits or by priority flow control
+ * @param lossless whether the network does not drop packets, due to credits or priority flow control
  */
 public record Promises(
         Set<DeviceCapability> capabilities,
@@ -46,13 +46,12 @@ public record Promises(
     }
 
     /**
-     * Lists the promises that a device does not keep. That the network is lossless shows only under traffic, and is not among
-     * them.
+     * Lists the broken promises of a device. Losslessness is not checked: it shows only under traffic.
      *
-     * @param device what the device can do
-     * @param port what its port can do
+     * @param device the capabilities of the device
+     * @param port the attributes of its port
      * @param gid the type of the GID that is used
-     * @return one sentence each; empty if all is well
+     * @return one sentence each; empty if there are none
      */
     public List<String> brokenBy(DeviceCapabilities device, PortAttributes port, GidType gid) {
         List<String> broken = new ArrayList<>();
@@ -63,7 +62,7 @@ public record Promises(
         return List.copyOf(broken);
     }
 
-    /** Lists the broken promises among those that can be seen without opening the device; an MTU of 0 is not known. */
+    /** Lists the broken promises that show without opening the device; an MTU of 0 is unknown. */
     List<String> brokenBy(double seenRate, int seenMtu, GidType seenGid) {
         List<String> broken = new ArrayList<>();
         if (seenRate < rate) {

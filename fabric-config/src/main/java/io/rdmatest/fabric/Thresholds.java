@@ -7,17 +7,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How fast a fabric has to be, as its file says.
+ * The performance thresholds of a fabric file.
  *
- * @param roundTrip the most that the percentiles of a round trip may take; may be empty
- * @param throughput the least throughput of a stream; null if none is demanded
- * @param bandwidth the least bandwidth between two nodes as a share of the line rate, 0 to 1, 1 being all of it; 0 if none is
- *     demanded
+ * @param roundTrip the upper limits of a round trip's percentiles; may be empty
+ * @param throughput the lower limit of a stream's throughput; null for none
+ * @param bandwidth the lower limit of the bandwidth between two nodes, as a share of the line rate from 0 to 1; 0 for
+ *     none
  */
 public record Thresholds(
         Map<Percentile, Duration> roundTrip, @Nullable Rate throughput, double bandwidth) {
 
-    /** Demands nothing. */
+    /** No thresholds. */
     public static final Thresholds NONE = new Thresholds(Map.of(), null, 0);
 
     /** A percentile of a distribution; {@link #toString()} is its name in fabric files and reports. */

@@ -1,4 +1,4 @@
-/** What a fabric is: the nodes and devices that tests run on, read from YAML, found on this host. */
+/** Fabrics: the nodes and devices that tests run on, read from YAML and resolved on this host. */
 @NullMarked
 package io.rdmatest.fabric;
 

@@ -203,7 +203,8 @@ class DeviceResolverIT {
                         .getFirst()
                         .resolve())
                 .isInstanceOf(FabricException.class)
-                .hasMessageContaining("reached by 'ssh -o BatchMode=yes root@b.example': its device is there");
+                .hasMessageContaining("reached by 'ssh -o BatchMode=yes root@b.example': only a process on that host"
+                        + " can open its device");
     }
 
     private static GidSelector family(GidSelector.Family family) {

@@ -136,7 +136,7 @@ class FabricTests {
         assertThatThrownBy(() -> fabric.withDevice("mlx5_2"))
                 .isInstanceOf(FabricException.class)
                 .hasMessage("rdma.device=mlx5_2 would leave node a of fabric lab (" + folder.resolve("lab.yaml")
-                        + ") without its rails (one, two); leave the device to the file, or select a fabric without"
+                        + ") without its rails (one, two); set no device, or select a fabric without"
                         + " rails with -Drdma.fabric");
         assertThat(fabric.localOn("mlx5_2").rails()).isEmpty();
     }

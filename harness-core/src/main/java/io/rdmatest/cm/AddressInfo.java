@@ -24,10 +24,10 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the library knows of an address: the RDMA counterpart of getaddrinfo (struct rdma_addrinfo, rdma_getaddrinfo(3)).
+ * The result of an address look-up: the RDMA counterpart of getaddrinfo (struct rdma_addrinfo, rdma_getaddrinfo(3)).
  *
- * <p>Everything is copied out; there is nothing to close. The route and the connection data come from the InfiniBand
- * communication manager assistant (ibacm(8)) and are empty where it doesn't run.
+ * <p>It is a copy and needs no closing. The route and the connection data come from the InfiniBand communication
+ * manager assistant (ibacm(8)). They are empty if ibacm does not run.
  */
 public final class AddressInfo {
 
@@ -41,7 +41,7 @@ public final class AddressInfo {
     private final byte[] route;
     private final byte[] connectData;
 
-    /** An address as the library laid it out, and what it says. */
+    /** An address as a C struct, and decoded. */
     private record Side(
             byte[] sockaddr,
             @Nullable InetSocketAddress ip,
@@ -85,27 +85,27 @@ public final class AddressInfo {
                 : address.reinterpret(length).toArray(ValueLayout.JAVA_BYTE);
     }
 
-    /** How the text of a node is to be read: {@code -f} of ucmatose(1) and rstream(1). */
+    /** The format of a node's text: {@code -f} of ucmatose(1) and rstream(1). */
     public enum Format {
         /** A host name, or an address of IPv4 or IPv6. */
         NAME,
-        /** An address of IPv4 or IPv6 in figures: no name service is asked. */
+        /** A numeric IPv4 or IPv6 address: no name service is asked. */
         IP,
-        /** An address of IPv6 in figures. */
+        /** A numeric IPv6 address. */
         IPV6,
         /** A GID in the notation of IPv6: native InfiniBand addressing (AF_IB). */
         GID
     }
 
     /**
-     * What the caller wants.
+     * The hints of a look-up.
      *
-     * @param format how the node and the source are to be read
-     * @param passive whether the address is to listen on, rather than to connect to
-     * @param numericHost whether no name service may be asked; implied by every format but NAME
-     * @param noRoute whether the route is not asked for, which can take long
-     * @param portSpace whose ports are meant
-     * @param source what to send from, in the same format; null leaves it to the routes
+     * @param format the format of the node and the source
+     * @param passive whether the address is for listening; otherwise it is for connecting
+     * @param numericHost whether the name service is not asked; implied by every format except NAME
+     * @param noRoute whether to skip the route, whose look-up can take long
+     * @param portSpace the port space of the service
+     * @param source the local address, in the same format; null lets the kernel choose it by the route
      */
     public record Hints(
             Format format,
@@ -120,15 +120,16 @@ public final class AddressInfo {
             Objects.requireNonNull(format, "format");
             Objects.requireNonNull(portSpace, "portSpace");
             if (passive && source != null) {
-                throw new IllegalArgumentException("a passive look-up has no source: the node is what to listen on");
+                throw new IllegalArgumentException(
+                        "a passive look-up has no source: the node is the address to" + " listen on");
             }
         }
 
         /**
          * For connecting to a node.
          *
-         * @param format how the texts are to be read
-         * @param portSpace whose ports are meant
+         * @param format the format of the texts
+         * @param portSpace the port space of the service
          */
         public static Hints active(Format format, PortSpace portSpace) {
             return new Hints(format, false, false, false, portSpace, null);
@@ -137,8 +138,8 @@ public final class AddressInfo {
         /**
          * For listening.
          *
-         * @param format how the texts are to be read
-         * @param portSpace whose ports are meant
+         * @param format the format of the texts
+         * @param portSpace the port space of the service
          */
         public static Hints passive(Format format, PortSpace portSpace) {
             return new Hints(format, true, false, false, portSpace, null);
@@ -147,16 +148,16 @@ public final class AddressInfo {
         /**
          * Returns these hints with a source.
          *
-         * @param node what to send from; null leaves it to the routes
+         * @param node the local address; null lets the kernel choose it by the route
          */
         public Hints withSource(@Nullable String node) {
             return new Hints(format, passive, numericHost, noRoute, portSpace, node);
         }
 
         /**
-         * Returns these hints with or without asking for the route.
+         * Returns these hints with or without the route.
          *
-         * @param without whether it is not asked for
+         * @param without whether to skip the route
          */
         public Hints withNoRoute(boolean without) {
             return new Hints(format, passive, numericHost, without, portSpace, source);
@@ -176,22 +177,22 @@ public final class AddressInfo {
             }
             rdma_addrinfo.ai_flags(hints, flags);
             rdma_addrinfo.ai_port_space(hints, portSpace.value());
-            // The library takes the socket type from it; without one it would answer for TCP first in every port space.
+            // The library derives the socket type from it. Without it, TCP comes first in every port space.
             rdma_addrinfo.ai_qp_type(hints, portSpace.isDatagram() ? rdma_h.IBV_QPT_UD() : rdma_h.IBV_QPT_RC());
         }
     }
 
     /**
-     * Looks an address up (rdma_getaddrinfo(3)). The look-up runs on a thread of its own, because neither the name service
-     * nor ibacm can be interrupted; one that takes too long ends there by itself, and what it got is freed.
+     * Looks an address up (rdma_getaddrinfo(3)). The look-up runs on its own thread, because neither the name service
+     * nor ibacm can be interrupted. After a timeout the thread ends by itself and frees the result.
      *
      * @param node the host, in the hints' format; null for the wildcard address of a passive look-up
      * @param service a port number, or the name of a service in services(5); null for none
-     * @param hints what is wanted
-     * @param timeout how long at most
+     * @param hints the hints
+     * @param timeout the longest wait
      * @return the answers in the library's order, the best first; never empty
      * @throws IllegalArgumentException if the format does not fit the node, or there is neither node nor service
-     * @throws RdmaException if the name or the service is not known
+     * @throws RdmaException if the name or the service is unknown
      * @throws RdmaTimeoutException if the name service or ibacm does not answer
      */
     public static List<AddressInfo> lookup(
@@ -203,7 +204,7 @@ public final class AddressInfo {
             throw new IllegalArgumentException("a look-up needs a node or a service");
         }
         if (hints.format() == Format.GID) {
-            // The library takes any figures for a GID and reads behind the end of a shorter address.
+            // The library accepts any number as a GID and reads past the end of a shorter address.
             requireGid(node);
             requireGid(hints.source());
         }
@@ -246,7 +247,7 @@ public final class AddressInfo {
             if (source == null) {
                 return call(arena, node, service, wanted, hints, AddressInfo::copyAll);
             }
-            // The library reads a source from an earlier, passive answer only.
+            // The library takes a source only from an earlier passive look-up.
             MemorySegment passive = rdma_addrinfo.allocate(arena);
             passive.copyFrom(wanted);
             rdma_addrinfo.ai_flags(passive, rdma_addrinfo.ai_flags(wanted) | rdma_h.RAI_PASSIVE());
@@ -264,7 +265,7 @@ public final class AddressInfo {
 
     private static List<AddressInfo> call(
             Arena arena, @Nullable String node, @Nullable String service, MemorySegment wanted, Hints hints, Use use) {
-        // Without a node the library takes the IPv4 wildcard for a GID too.
+        // Without a node the library returns the IPv4 wildcard for a GID, too.
         String host = node == null && hints.format() == Format.GID ? "::" : node;
         MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
         Rdmacm.getAddressInfo(
@@ -292,17 +293,17 @@ public final class AddressInfo {
         return List.copyOf(copies);
     }
 
-    /** Tells whether the address is to listen on. */
+    /** Returns whether the address is for listening. */
     public boolean isPassive() {
         return (flags & rdma_h.RAI_PASSIVE()) != 0;
     }
 
-    /** Tells whether the addresses are native InfiniBand ones (AF_IB). */
+    /** Returns whether the addresses are native InfiniBand ones (AF_IB). */
     public boolean isNative() {
         return source.infiniband() != null || destination.infiniband() != null;
     }
 
-    /** Returns whose ports are meant; empty if it is none of {@link PortSpace}. */
+    /** Returns the port space; empty if it is not one of {@link PortSpace}. */
     public Optional<PortSpace> portSpace() {
         for (PortSpace space : PortSpace.values()) {
             if (space.value() == portSpace) {
@@ -317,22 +318,22 @@ public final class AddressInfo {
         return qpType;
     }
 
-    /** Returns the local address; empty if the routes decide, or if it is a native one. */
+    /** Returns the local IP address; empty if there is none. */
     public Optional<InetSocketAddress> source() {
         return Optional.ofNullable(source.ip());
     }
 
-    /** Returns the native local address; empty if the routes decide, or if it is one of IP. */
+    /** Returns the native local address; empty if there is none. */
     public Optional<IbAddress> nativeSource() {
         return Optional.ofNullable(source.infiniband());
     }
 
-    /** Returns the peer's address; empty in a passive answer, or if it is a native one. */
+    /** Returns the peer's IP address; empty in a passive result, or for a native address. */
     public Optional<InetSocketAddress> destination() {
         return Optional.ofNullable(destination.ip());
     }
 
-    /** Returns the peer's native address; empty in a passive answer, or if it is one of IP. */
+    /** Returns the peer's native address; empty in a passive result, or for an IP address. */
     public Optional<IbAddress> nativeDestination() {
         return Optional.ofNullable(destination.infiniband());
     }
@@ -362,17 +363,17 @@ public final class AddressInfo {
         return route.clone();
     }
 
-    /** Returns a copy of what must precede the private data of a connection request; empty if there is nothing. */
+    /** Returns a copy of the bytes that must precede the private data of a connection request; may be empty. */
     public byte[] connectData() {
         return connectData.clone();
     }
 
     /**
-     * Explains a failure to use this address where no InfiniBand port can serve it.
+     * Explains a failure to use this address if this host has no InfiniBand port.
      *
-     * @param failure what a call with this address threw
-     * @return what to throw instead: {@link RdmaException#isUnsupported()} if the address is native and no port of this
-     *     host is an InfiniBand one; else the failure itself
+     * @param failure the failure of a call with this address
+     * @return the exception to throw: {@link RdmaException#isUnsupported()} if the address is native and this host has
+     *     no InfiniBand port; else the failure itself
      */
     public RdmaException explain(RdmaException failure) {
         boolean noDevice = failure.errno() == rdma_h.ENODEV() || failure.errno() == rdma_h.EADDRNOTAVAIL();

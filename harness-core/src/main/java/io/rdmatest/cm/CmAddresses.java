@@ -20,13 +20,13 @@ final class CmAddresses {
 
     private static final ValueLayout.OfShort BIG_ENDIAN_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
-    /** Of sockaddr_in and sockaddr_in6 alike: behind the family. */
+    /** The offset of the port, after the family, in sockaddr_in and sockaddr_in6. */
     private static final long PORT_OFFSET = 2;
 
     private CmAddresses() {}
 
     /**
-     * Lays an address out.
+     * Encodes an address.
      *
      * @throws IllegalArgumentException if its host name is not resolved
      */
@@ -49,7 +49,7 @@ final class CmAddresses {
         return storage;
     }
 
-    /** Lays 16 bytes out as an IPv6 address, also those that Java would turn into an IPv4 one. */
+    /** Encodes 16 bytes as an IPv6 address, also an IPv4-mapped one, which Java would convert to IPv4. */
     static MemorySegment encodeIp6(Arena arena, byte[] bytes) {
         MemorySegment storage = sockaddr_storage.allocate(arena);
         sockaddr_in6.sin6_family(storage, (short) rdma_h.AF_INET6());
@@ -57,7 +57,7 @@ final class CmAddresses {
         return storage;
     }
 
-    /** Reads an address; null if it is unset or not of IP. */
+    /** Reads an address; null if it is unset or not an IP address. */
     static @Nullable InetSocketAddress decode(MemorySegment storage) {
         int family = family(storage);
         int port = Short.toUnsignedInt(storage.get(BIG_ENDIAN_SHORT, PORT_OFFSET));
@@ -75,7 +75,7 @@ final class CmAddresses {
             }
             return null;
         } catch (UnknownHostException e) {
-            throw new IllegalStateException("an address of an impossible length", e);
+            throw new IllegalStateException("an address with an invalid length", e);
         }
     }
 

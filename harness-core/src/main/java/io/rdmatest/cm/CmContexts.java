@@ -8,10 +8,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The device contexts that librdmacm opened, with the number of ids on each.
+ * The device contexts of librdmacm, each with its number of ids.
  *
- * <p>librdmacm closes a context when the last id on a removed device goes. What was built on the context would then
- * point nowhere, so the last id can't be closed before it.
+ * <p>librdmacm closes a context with the last id on a removed device. Objects built on the context would then have
+ * dangling pointers. So the last id can't be closed before them.
  */
 final class CmContexts {
 
@@ -30,9 +30,9 @@ final class CmContexts {
     }
 
     /**
-     * Counts an id off.
+     * Counts an id that is destroyed.
      *
-     * @throws IllegalStateException if it is the last one and something built on the context is live
+     * @throws IllegalStateException if it is the last one and objects built on the context are live
      */
     static void release(long address) {
         synchronized (KNOWN) {
@@ -51,7 +51,7 @@ final class CmContexts {
         }
     }
 
-    /** Returns the shared object for a context on which an id is. */
+    /** Returns the shared object of a context that has an id. */
     static DeviceContext context(long address, MemorySegment segment) {
         synchronized (KNOWN) {
             CmContexts entry = KNOWN.get(address);

@@ -8,9 +8,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that happened to an id (struct rdma_cm_event, rdma_get_cm_event(3)).
+ * An event of an id (struct rdma_cm_event, rdma_get_cm_event(3)).
  *
- * <p>An event is a copy: it was acknowledged before it was handed out and needs no closing.
+ * <p>It is a copy of an acknowledged event and needs no closing.
  */
 public final class CmEvent {
 
@@ -39,7 +39,7 @@ public final class CmEvent {
         this.ud = ud;
     }
 
-    /** Returns what happened; {@link Type#UNKNOWN} for an event that this release does not know. */
+    /** Returns the type; {@link Type#UNKNOWN} for an event that this release does not know. */
     public Type type() {
         return Type.of(number);
     }
@@ -49,12 +49,12 @@ public final class CmEvent {
         return number;
     }
 
-    /** Returns the id; of a CONNECT_REQUEST the new id, which belongs to the receiver from now on. */
+    /** Returns the id; for a CONNECT_REQUEST the new id, which the receiver owns from now on. */
     public CmId id() {
         return id;
     }
 
-    /** Returns the listening id that a CONNECT_REQUEST came in by; null for every other event. */
+    /** Returns the listening id of a CONNECT_REQUEST; null for other events. */
     public @Nullable CmId listenId() {
         return listenId;
     }
@@ -64,15 +64,15 @@ public final class CmEvent {
         return status;
     }
 
-    /** Returns the status by its C name if it is an errno, for example {@code ETIMEDOUT}; empty if it is none. */
+    /** Returns the status by its C name, for example {@code ETIMEDOUT}; empty if it is not an errno. */
     public String errnoName() {
         return status < 0 ? Errno.name(status) : "";
     }
 
     /**
-     * Returns a copy of what the peer sent along; may be empty.
+     * Returns a copy of the peer's private data; may be empty.
      *
-     * <p>On InfiniBand and RoCE the length is that of the message's whole area, filled up with zeros.
+     * <p>On InfiniBand and RoCE the length is that of the message's whole private data field, padded with zeros.
      */
     public byte[] privateData() {
         return privateData.clone();
@@ -88,12 +88,12 @@ public final class CmEvent {
         return ud;
     }
 
-    /** Explains the status and says what usually cures it; empty if there is nothing to say. */
+    /** Returns an explanation of the status and its usual cure; may be empty. */
     public String statusText() {
         return explain(number, status);
     }
 
-    /** Returns why the peer refused; empty unless the event is REJECTED, or UNREACHABLE with an answer of the peer. */
+    /** Returns the reject reason; empty unless the event is REJECTED, or UNREACHABLE with an answer of the peer. */
     public Optional<RejectReason> rejectReason() {
         return RejectReason.of(cName(number), status);
     }
@@ -123,8 +123,10 @@ public final class CmEvent {
         }
         Type type = Type.of(number);
         if (type == Type.CONNECT_ERROR && status == -1) {
-            // The result of a call in librdmacm, and no EPERM: the answer came, and the id was no longer connecting.
-            return "librdmacm could not bring the queue pair up: usually the peer accepted and ended at once";
+            // -1 is the result of a call inside librdmacm, not EPERM: the reply arrived when the id was no longer
+            // connecting.
+            return "librdmacm could not bring the queue pair to RTS: usually the peer accepted and disconnected at"
+                    + " once";
         }
         if (status < 0) {
             String text = Errno.name(status) + ", " + Errno.text(status);
@@ -160,9 +162,9 @@ public final class CmEvent {
         ROUTE_RESOLVED(2),
         /** The route can't be resolved. */
         ROUTE_ERROR(3),
-        /** A peer asks for a connection or a datagram service: the event brings a new id. */
+        /** A peer requests a connection or a datagram service: the event has a new id. */
         CONNECT_REQUEST(4),
-        /** The peer accepted, and the id has no queue pair of its own: establish follows. */
+        /** The peer accepted, and the id has no queue pair of its own: call establish next. */
         CONNECT_RESPONSE(5),
         /** Connecting failed. */
         CONNECT_ERROR(6),
@@ -170,7 +172,7 @@ public final class CmEvent {
         UNREACHABLE(7),
         /** The peer rejected. */
         REJECTED(8),
-        /** The connection is there, or the datagram service is known. */
+        /** The connection is established, or the datagram service is resolved. */
         ESTABLISHED(9),
         /** The connection is over. */
         DISCONNECTED(10),
@@ -182,7 +184,7 @@ public final class CmEvent {
         MULTICAST_ERROR(13),
         /** The network device of this id got another hardware address. */
         ADDR_CHANGE(14),
-        /** The queue pair of a closed connection may be used again. */
+        /** The timewait period is over: the queue pair of a closed connection may be reused. */
         TIMEWAIT_EXIT(15),
         /** An address lookup of rdma_resolve_addrinfo is done (rdma-core 60). */
         ADDRINFO_RESOLVED(16),
@@ -192,7 +194,7 @@ public final class CmEvent {
         USER(18),
         /** Internal to librdmacm (rdma-core 60). */
         INTERNAL(19),
-        /** An event that this release does not know: {@link CmEvent#number()} tells which. */
+        /** An event that this release does not know: {@link CmEvent#number()} has its number. */
         UNKNOWN(-1);
 
         private static final Type[] VALUES = values();
@@ -208,7 +210,7 @@ public final class CmEvent {
             return number;
         }
 
-        /** Returns what it means that the event was awaited and did not come. */
+        /** Returns the cause of a timeout while waiting for this event. */
         Cause silence() {
             return switch (this) {
                 case ADDR_RESOLVED, CONNECT_REQUEST, CONNECT_RESPONSE, ESTABLISHED -> Cause.PEER_ABSENT;

@@ -47,29 +47,29 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A communication identifier: what a socket is to TCP (struct rdma_cm_id, rdma_create_id(3)).
+ * A communication identifier: the RDMA counterpart of a socket (struct rdma_cm_id, rdma_create_id(3)).
  *
- * <p>The active side resolves the address, then the route, makes a queue pair, connects and waits for ESTABLISHED. The
- * passive side binds, listens, waits for CONNECT_REQUEST, makes a queue pair on the new id, accepts, and waits for
- * ESTABLISHED on it. Operations start something and return; what becomes of it arrives as an event, unless the method
- * takes a timeout, in which case it waits for the event.
+ * <p>The active side resolves the address, then the route, creates a queue pair, connects and waits for ESTABLISHED.
+ * The passive side binds, listens, waits for CONNECT_REQUEST, creates a queue pair on the new id, accepts, and waits
+ * for ESTABLISHED on it. A method without a timeout starts an operation and returns; an event reports the result. A
+ * method with a timeout waits for the event.
  *
- * <p>A step taken too early or twice is an {@link IllegalStateException} or an {@link RdmaException} with EINVAL, never a
- * crash. Before the id its queue pair and its multicast memberships must be closed; the last id on a device also
- * outlives what was built on {@link #context()}.
+ * <p>A step that is taken too early or twice throws an {@link IllegalStateException} or an {@link RdmaException} with
+ * EINVAL. Close the queue pair and the multicast memberships before the id. Close all objects built on {@link
+ * #context()} before the last id on the device.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class CmId extends NativeResource {
 
     private static final AtomicLong NUMBERS = new AtomicLong();
     private static final AtomicLong TOKENS = new AtomicLong();
 
-    /** Both addresses; as text only when somebody asks, which for most ids nobody does. */
-    private record Ends(
+    /** Both addresses. The text is built only on demand, which is rare. */
+    private record Addresses(
             @Nullable InetSocketAddress local, @Nullable InetSocketAddress remote) {
 
-        static final Ends UNKNOWN = new Ends(null, null);
+        static final Addresses UNKNOWN = new Addresses(null, null);
 
         String text() {
             return (local == null ? "" : " " + CmAddresses.text(local))
@@ -85,8 +85,8 @@ public final class CmId extends NativeResource {
     /** The address of the ibv_context, 0 before the id is bound to a device; changes with the channel's lock held. */
     private volatile long device;
 
-    /** What {@link #describe} says of the addresses, which it may do when the native id is gone. */
-    private volatile Ends ends;
+    /** The addresses for {@link #describe}, which also works after the native id is destroyed. */
+    private volatile Addresses addresses;
     /** Guarded by the channel's lock. */
     private @Nullable QueuePair queuePair;
     /** The groups joined or being joined; guarded by the channel's lock. */
@@ -98,13 +98,13 @@ public final class CmId extends NativeResource {
         this.channel = channel;
         this.id = address.reinterpret(rdma_cm_id.sizeof());
         this.portSpace = portSpace;
-        this.ends = Ends.UNKNOWN;
+        this.addresses = Addresses.UNKNOWN;
         this.groups = new HashSet<>();
         super("cm-id", channel);
         refresh();
     }
 
-    // ---- what it is ----
+    // ---- properties ----
 
     /** Returns the port space. */
     public PortSpace portSpace() {
@@ -116,7 +116,7 @@ public final class CmId extends NativeResource {
         return channel;
     }
 
-    /** Returns whether the id is bound to a device: after binding to an address of it, or after resolving one. */
+    /** Returns whether the id is bound to a device: by binding to one of its addresses, or by resolving an address. */
     public boolean hasDevice() {
         return device != 0;
     }
@@ -124,8 +124,8 @@ public final class CmId extends NativeResource {
     /**
      * Returns the device that the id is bound to.
      *
-     * <p>The context belongs to librdmacm and is shared by all ids on the device. Queue pairs of rdma_cm need a protection
-     * domain of this context. What is built on it must be closed before the last id on the device.
+     * <p>The context belongs to librdmacm and is shared by all ids on the device. Queue pairs of rdma_cm need a
+     * protection domain of this context. Close everything that is built on it before the last id on the device.
      *
      * @throws IllegalStateException if the id is not bound to a device yet
      */
@@ -145,7 +145,7 @@ public final class CmId extends NativeResource {
         });
     }
 
-    /** Returns the queue pair made by {@link #createQueuePair}, if it is not closed. */
+    /** Returns the queue pair of {@link #createQueuePair}; empty if there is none or it is closed. */
     public Optional<QueuePair> queuePair() {
         return locked(() -> Optional.ofNullable(queuePair));
     }
@@ -153,7 +153,7 @@ public final class CmId extends NativeResource {
     /**
      * Returns the local address.
      *
-     * @throws IllegalStateException if the id has none of IP yet
+     * @throws IllegalStateException if the id has no such IP address yet
      */
     public InetSocketAddress localAddress() {
         return locked(() -> required(CmAddresses.decode(rdma_addr.src_storage(address())), "local"));
@@ -162,7 +162,7 @@ public final class CmId extends NativeResource {
     /**
      * Returns the remote address.
      *
-     * @throws IllegalStateException if the id has none of IP yet
+     * @throws IllegalStateException if the id has no such IP address yet
      */
     public InetSocketAddress remoteAddress() {
         return locked(() -> required(CmAddresses.decode(rdma_addr.dst_storage(address())), "remote"));
@@ -179,7 +179,7 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Returns the GID that the id sends from.
+     * Returns the local GID.
      *
      * @throws IllegalStateException if the id is not bound to a device yet
      */
@@ -191,7 +191,7 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Returns the GID that the id sends to; zero before the address is resolved.
+     * Returns the remote GID; zero before the address is resolved.
      *
      * @throws IllegalStateException if the id is not bound to a device yet
      */
@@ -208,8 +208,8 @@ public final class CmId extends NativeResource {
      * Binds the id to a local address (rdma_bind_addr(3)).
      *
      * @param address with port 0 the kernel chooses one; a wildcard address binds to no device yet
-     * @throws RdmaException EADDRNOTAVAIL or ENODEV if the address is not one of an RDMA device of this host,
-     *     EADDRINUSE if the port is taken, EINVAL if the id is bound already
+     * @throws RdmaException EADDRNOTAVAIL or ENODEV if no RDMA device of this host has the address, EADDRINUSE if the
+     *     port is in use, EINVAL if the id is already bound
      */
     public void bind(InetSocketAddress address) {
         withArena(arena -> bind(CmAddresses.encode(arena, address), () -> CmAddresses.text(address)));
@@ -229,9 +229,9 @@ public final class CmId extends NativeResource {
     /**
      * Binds the id to the local address of a look-up (rdma_bind_addr(3)).
      *
-     * @param info a passive answer, or one with a source
-     * @throws IllegalArgumentException if there is no local address in it
-     * @throws RdmaException as of {@link #bind(InetSocketAddress)} and {@link #bind(IbAddress)}
+     * @param info a passive result, or one with a source
+     * @throws IllegalArgumentException if it has no local address
+     * @throws RdmaException as in {@link #bind(InetSocketAddress)} and {@link #bind(IbAddress)}
      */
     public void bind(AddressInfo info) {
         withArena(arena -> bind(sockaddr(arena, info.sourceSockaddr(), "local", info), info::toString));
@@ -259,8 +259,8 @@ public final class CmId extends NativeResource {
     /**
      * Listens for requests (rdma_listen(3)).
      *
-     * @param backlog how many requests may wait unanswered, at least 0; 0 leaves it to the kernel
-     * @throws RdmaException EINVAL if the id is not bound, or listens already; EADDRINUSE if the port is taken
+     * @param backlog how many requests may wait, at least 0; with 0 the kernel chooses
+     * @throws RdmaException EINVAL if the id is not bound, or is already listening; EADDRINUSE if the port is in use
      */
     public void listen(int backlog) {
         if (backlog < 0) {
@@ -274,14 +274,14 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Finds the device and the GIDs that lead to a target, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     * Resolves a target to a device and GIDs, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
      *
-     * @param source the local address to send from; null leaves it to the routes. For a fixed local port
-     *     {@link #bind(InetSocketAddress)} first and give null
+     * @param source the local address; null lets the kernel choose it by the route. For a fixed local port call {@link
+     *     #bind(InetSocketAddress)} first and pass null
      * @param target the peer, or a multicast address
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @throws RdmaTimeoutException if the target does not answer (ARP, neighbour discovery)
-     * @throws RdmaException ENETUNREACH or EHOSTUNREACH without a route, ENODEV if the route does not lead through an RDMA
+     * @throws RdmaException ENETUNREACH or EHOSTUNREACH without a route, ENODEV if the route's interface has no RDMA
      *     device, EADDRNOTAVAIL if the source is not an address of this host
      * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
      */
@@ -297,13 +297,13 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Finds the device that leads to a native InfiniBand address, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     * Resolves a native InfiniBand address to a device, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
      *
-     * @param source the local address; null leaves it to the library
+     * @param source the local address; null lets the library choose it
      * @param target the peer
-     * @param timeout how long at most
-     * @throws RdmaException ENODEV if no InfiniBand port leads there; {@link RdmaException#isUnsupported()} if the device
-     *     that leads there is no InfiniBand port: the kernel would resolve the address, but never a route to it
+     * @param timeout the longest wait
+     * @throws RdmaException ENODEV if no InfiniBand port reaches the address; {@link RdmaException#isUnsupported()} if
+     *     the device's port is not an InfiniBand port: the kernel resolves the address then, but never a route
      * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
      */
     public void resolveAddress(@Nullable IbAddress source, IbAddress target, Duration timeout) {
@@ -316,12 +316,12 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Finds the device that leads to the peer of a look-up, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
+     * Resolves the peer's address of a look-up, and waits for ADDR_RESOLVED (rdma_resolve_addr(3)).
      *
-     * @param info an active answer
-     * @param timeout how long at most
-     * @throws IllegalArgumentException if there is no peer's address in it
-     * @throws RdmaException as of the other methods of this name
+     * @param info an active result
+     * @param timeout the longest wait
+     * @throws IllegalArgumentException if it has no peer address
+     * @throws RdmaException as in the other methods of this name
      * @throws UnexpectedCmEventException ADDR_ERROR with the same causes
      */
     public void resolveAddress(AddressInfo info, Duration timeout) {
@@ -335,15 +335,15 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Begins to find the device that leads to the peer of a look-up (rdma_resolve_addr(3)), for a caller that brings up many
-     * ids at once; ADDR_RESOLVED follows, or ADDR_ERROR.
+     * Starts to resolve the peer's address of a look-up (rdma_resolve_addr(3)), for callers that connect many ids at
+     * once. ADDR_RESOLVED follows, or ADDR_ERROR.
      *
-     * @param info an active answer; for a native address the caller looks at the link layer of the resolved device, because
-     *     the kernel finds no route from a port that is not InfiniBand
-     * @param timeout when the kernel gives up with ADDR_ERROR and ETIMEDOUT
-     * @throws IllegalArgumentException if there is no peer's address in the answer
-     * @throws RdmaException as of the methods that wait; EADDRNOTAVAIL also when all ephemeral ports of the port space are
-     *     taken
+     * @param info an active result; for a native address the caller checks the link layer of the resolved device,
+     *     because the kernel finds a route only from an InfiniBand port
+     * @param timeout the time after which the kernel reports ADDR_ERROR and ETIMEDOUT
+     * @throws IllegalArgumentException if the result has no peer address
+     * @throws RdmaException as in the methods that wait; EADDRNOTAVAIL also if all ephemeral ports of the port space
+     *     are in use
      */
     public void startResolveAddress(AddressInfo info, Duration timeout) {
         int millis = millis(timeout);
@@ -363,12 +363,13 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Begins to find the path to the resolved address (rdma_resolve_route(3)); ROUTE_RESOLVED follows, or ROUTE_ERROR.
+     * Starts to resolve the route to the resolved address (rdma_resolve_route(3)). ROUTE_RESOLVED follows, or
+     * ROUTE_ERROR.
      *
-     * <p>Where ibacm(8) runs, librdmacm asks it before the kernel, also on RoCE, and waits for its answer: an ibacm that is
-     * stuck holds this call up, and the other ids of the channel with it, for as long as it is silent.
+     * <p>If ibacm(8) runs, librdmacm asks it before the kernel, also on RoCE, and waits for its answer. An ibacm that
+     * hangs blocks this call and all other ids of the channel.
      *
-     * @param timeout when the kernel gives up with ROUTE_ERROR and ETIMEDOUT; how long ibacm takes comes on top
+     * @param timeout the time after which the kernel reports ROUTE_ERROR and ETIMEDOUT, not counting the time of ibacm
      * @throws IllegalStateException if the address is not resolved yet
      */
     public void startResolveRoute(Duration timeout) {
@@ -404,10 +405,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Finds the path to the resolved address, and waits for ROUTE_RESOLVED (rdma_resolve_route(3)). What
-     * {@link #startResolveRoute} says of ibacm(8) holds here as well.
+     * Resolves the route to the resolved address, and waits for ROUTE_RESOLVED (rdma_resolve_route(3)). For ibacm(8)
+     * see {@link #startResolveRoute}.
      *
-     * @param timeout how long at most, once ibacm has answered
+     * @param timeout the longest wait after ibacm has answered
      * @throws IllegalStateException if the address is not resolved yet
      * @throws RdmaTimeoutException if the subnet administrator does not answer
      * @throws UnexpectedCmEventException ROUTE_ERROR if there is no path
@@ -437,7 +438,7 @@ public final class CmId extends NativeResource {
         CmEvent ignored = event.require(wanted);
     }
 
-    /** Drops what an earlier attempt left, so that it is not taken for the answer to the next one. */
+    /** Drops events of an earlier attempt, so that they do not count as results of the next one. */
     private void discard(CmEvent.Type... types) {
         for (CmEvent.Type type : types) {
             Predicate<RawEvent> stale = mine().and(raw -> raw.number() == type.number());
@@ -450,24 +451,23 @@ public final class CmId extends NativeResource {
     // ---- queue pairs ----
 
     /**
-     * Makes the id's queue pair, whose states the library then drives (rdma_create_qp_ex, of which rdma_create_qp(3) is the
-     * short form).
+     * Creates the id's queue pair. The library changes its states from now on (rdma_create_qp(3), rdma_create_qp_ex).
      *
-     * <p>A connected queue pair is in INIT afterwards, so that receives can be posted before the connection stands; a
-     * datagram one is ready to send.
+     * <p>A connected queue pair is in INIT afterwards, so that receives can be posted before the connection is
+     * established. A datagram queue pair is in RTS.
      *
      * @param protectionDomain one of {@link #context()}
      * @param attributes type RC for TCP, UD for UDP and IPOIB
-     * @throws IllegalStateException if the id is not bound to a device yet or has a queue pair already
-     * @throws IllegalArgumentException if the protection domain is of another context, or the type does not fit
-     * @throws RdmaException ENOMEM or EINVAL if the device can't make such a queue pair; {@link RdmaException#isUnsupported()}
-     *     if it does not know a flag of the attributes
+     * @throws IllegalStateException if the id is not bound to a device yet or already has a queue pair
+     * @throws IllegalArgumentException if the protection domain belongs to another context, or the type does not fit
+     * @throws RdmaException ENOMEM or EINVAL if the device can't create such a queue pair; {@link
+     *     RdmaException#isUnsupported()} if it does not support a flag of the attributes
      */
     public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
         return locked(() -> {
             long context = requireDevice("createQueuePair");
             if (queuePair != null) {
-                throw new IllegalStateException(describe() + " has a queue pair already: " + queuePair.describe());
+                throw new IllegalStateException(describe() + " already has a queue pair: " + queuePair.describe());
             }
             boolean datagram = attributes.type() == QpType.UD;
             if (portSpace != PortSpace.IB && datagram != portSpace.isDatagram()) {
@@ -477,8 +477,9 @@ public final class CmId extends NativeResource {
             try (Arena arena = Arena.ofConfined()) {
                 VerbsBridge bridge = VerbsBridge.get();
                 if (bridge.pointer(protectionDomain.context()).address() != context) {
-                    throw new IllegalArgumentException(protectionDomain.describe() + " is of another context than "
-                            + describe() + ": allocate it from the id's context()");
+                    throw new IllegalArgumentException(protectionDomain.describe()
+                            + " belongs to another context than " + describe()
+                            + ": allocate it from the id's context()");
                 }
                 MemorySegment initial = ibv_qp_init_attr_ex.allocate(arena);
                 bridge.write(initial, protectionDomain, attributes);
@@ -497,7 +498,7 @@ public final class CmId extends NativeResource {
         });
     }
 
-    /** What rdma_destroy_qp does, except that a refusal is not lost. */
+    /** Does the same as rdma_destroy_qp, but reports a failure. */
     private void destroyQueuePair() {
         boolean done = lockedEvenInClosing(() -> {
             Rdmacm.destroyQp(rdma_cm_id.qp(id), () -> "of " + describe());
@@ -508,16 +509,17 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Asks for what an external queue pair needs to reach a state with this connection (rdma_init_qp_attr(3), rdma-core 23).
+     * Returns the attributes that an external queue pair needs to reach a state with this connection
+     * (rdma_init_qp_attr(3), rdma-core 23).
      *
-     * @param state INIT after the address is resolved or the request came; RTR and RTS after CONNECT_REQUEST or
+     * @param state INIT after the address is resolved or the request arrived; RTR and RTS after CONNECT_REQUEST or
      *     CONNECT_RESPONSE
      * @throws IllegalStateException if the id is not bound to a device yet, or the attributes are not known yet
-     * @throws RdmaException EINVAL in a state of the connection that has no such attributes
+     * @throws RdmaException EINVAL if the connection's state has no such attributes
      */
     public QueuePairModification initQueuePairAttributes(QpState state) {
         if (state == QpState.UNKNOWN) {
-            throw new IllegalArgumentException("no queue pair can be brought to state UNKNOWN");
+            throw new IllegalArgumentException("UNKNOWN is not a state of a queue pair");
         }
         return locked(() -> {
             long ignored = requireDevice("initQueuePairAttributes");
@@ -534,9 +536,8 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Returns whether the kernel brings queue pairs to RTS by itself, external ones as well: on iWARP, where a TCP connection is
-     * below them. The answer to {@link #connect(ConnectionParameters)} is ESTABLISHED then, and {@link #establish} has nothing
-     * to do.
+     * Returns whether the kernel brings queue pairs to RTS itself, including external ones. It does so on iWARP. Then
+     * {@link #connect(ConnectionParameters)} leads to ESTABLISHED, and {@link #establish} is not needed.
      *
      * @throws IllegalStateException if the id is not bound to a device yet
      */
@@ -544,7 +545,7 @@ public final class CmId extends NativeResource {
         return RdmaDevice.byName(context().deviceName()).transport() == Transport.IWARP;
     }
 
-    /** Before the peer's answer the kernel reports success with the attributes of INIT, whatever state was asked for. */
+    /** Before the peer's answer the kernel returns the attributes of INIT for every state, and reports success. */
     private void requireComplete(QpState state, int mask) {
         int needed = switch (state) {
             case RTR -> rdma_h.IBV_QP_AV();
@@ -553,7 +554,7 @@ public final class CmId extends NativeResource {
         };
         if (!portSpace.isDatagram()
                 && (mask & needed) != needed
-                // It keeps both to itself, before and after.
+                // It never returns them.
                 && !isConnectedByKernel()) {
             throw new IllegalStateException("the attributes of state " + state + " for " + describe()
                     + " are not known before CONNECT_REQUEST or CONNECT_RESPONSE");
@@ -563,13 +564,14 @@ public final class CmId extends NativeResource {
     // ---- connections ----
 
     /**
-     * Starts connecting (rdma_connect(3)); ESTABLISHED follows, or CONNECT_RESPONSE on an id without a queue pair of its
-     * own, or REJECTED, UNREACHABLE, CONNECT_ERROR. In the UDP port space this asks for the service id's queue pair, and
-     * ESTABLISHED brings {@link CmEvent#ud()}.
+     * Starts to connect (rdma_connect(3)). ESTABLISHED follows, or CONNECT_RESPONSE on an id without its own queue
+     * pair, or REJECTED, UNREACHABLE, CONNECT_ERROR. In the UDP port space this resolves the service id to a queue
+     * pair, and ESTABLISHED has {@link CmEvent#ud()}.
      *
      * @param parameters private data of at most 56 bytes (TCP) or 180 (UDP); 36 more with native InfiniBand addresses
-     * @throws IllegalStateException if the address is not resolved yet, or a connection has neither queue pair nor number
-     * @throws IllegalArgumentException if there is too much private data
+     * @throws IllegalStateException if the address is not resolved yet, or the id has no queue pair and the parameters
+     *     have no queue pair number
+     * @throws IllegalArgumentException if the private data is too long
      * @throws RdmaException EINVAL if the route is not resolved, or a depth exceeds the device's limit
      */
     public void connect(ConnectionParameters parameters) {
@@ -586,10 +588,10 @@ public final class CmId extends NativeResource {
     /**
      * Connects and waits for the answer.
      *
-     * @param parameters as of {@link #connect(ConnectionParameters)}
-     * @param timeout how long at most; the connection manager itself gives up after about a minute
-     * @return ESTABLISHED, or CONNECT_RESPONSE on a connected id without a queue pair of its own, but for iWARP
-     * @throws RdmaTimeoutException if no answer comes
+     * @param parameters as in {@link #connect(ConnectionParameters)}
+     * @param timeout the longest wait; the connection manager itself gives up after about a minute
+     * @return ESTABLISHED, or CONNECT_RESPONSE for a connected id without its own queue pair, except on iWARP
+     * @throws RdmaTimeoutException if no answer arrives in time
      * @throws UnexpectedCmEventException REJECTED, UNREACHABLE or CONNECT_ERROR
      */
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) {
@@ -600,13 +602,13 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Accepts the request that brought this id (rdma_accept(3)). ESTABLISHED follows in a connected port space, nothing in
-     * a datagram one.
+     * Accepts the connection request of this id (rdma_accept(3)). ESTABLISHED follows in a connected port space, no
+     * event in a datagram one.
      *
      * @param parameters private data of at most 196 bytes (TCP) or 136 (UDP)
-     * @throws IllegalStateException if the id is not one of a request, or has neither queue pair nor number
-     * @throws IllegalArgumentException if there is too much private data
-     * @throws RdmaException EINVAL if the request is answered already or gone
+     * @throws IllegalStateException if the id has no request, or there is neither a queue pair nor a queue pair number
+     * @throws IllegalArgumentException if the private data is too long
+     * @throws RdmaException EINVAL if the request is already answered or withdrawn
      */
     public void accept(ConnectionParameters parameters) {
         withArena(arena -> {
@@ -618,12 +620,12 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Rejects the request that brought this id (rdma_reject(3)); the peer gets REJECTED, or UNREACHABLE in the UDP port
-     * space.
+     * Rejects the connection request of this id (rdma_reject(3)). The peer gets REJECTED, or UNREACHABLE in the UDP
+     * port space.
      *
      * @param privateData at most 148 bytes (TCP) or 136 (UDP); may be empty
-     * @throws IllegalArgumentException if there is too much private data
-     * @throws RdmaException EINVAL if the id is not one of an unanswered request
+     * @throws IllegalArgumentException if the private data is too long
+     * @throws RdmaException EINVAL if the id has no unanswered request
      */
     public void reject(byte[] privateData) {
         withArena(arena -> {
@@ -636,18 +638,18 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Completes the connection of an external queue pair after CONNECT_RESPONSE, when it is ready to send
-     * (rdma_establish(3), rdma-core 23).
+     * Completes the connection of an external queue pair after CONNECT_RESPONSE, when it is in RTS (rdma_establish(3),
+     * rdma-core 23).
      *
-     * @throws IllegalStateException if the id has a queue pair of its own: the library then does this by itself
-     * @throws RdmaException EINVAL if no response came
+     * @throws IllegalStateException if the id has its own queue pair: then the library does this itself
+     * @throws RdmaException EINVAL if there was no response
      */
     public void establish() {
         locked(() -> {
             long ignored = requireDevice("establish");
             if (queuePair != null) {
                 throw new IllegalStateException(
-                        describe() + " has a queue pair of its own: it is established by the library");
+                        describe() + " has its own queue pair: the library establishes the connection");
             }
             Rdmacm.establish(id, this::describe);
             return true;
@@ -655,8 +657,8 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Ends the connection (rdma_disconnect(3)): the id's own queue pair goes to ERR and outstanding work is flushed. The
-     * peer gets DISCONNECTED; this side gets it when the peer answers with a disconnect of its own, and TIMEWAIT_EXIT later.
+     * Ends the connection (rdma_disconnect(3)). The id's own queue pair goes to ERR and outstanding work is flushed.
+     * The peer gets DISCONNECTED. This side gets it when the peer answers, and TIMEWAIT_EXIT later.
      *
      * @throws IllegalStateException if the id is not bound to a device
      * @throws RdmaException EINVAL if it is not connected
@@ -672,11 +674,11 @@ public final class CmId extends NativeResource {
     // ---- events ----
 
     /**
-     * Waits for the next event of this id; those of other ids on the channel stay where they are. The requests that come
-     * in are events of the listening id.
+     * Waits for the next event of this id. Events of other ids stay in the channel. Connection requests are events of
+     * the listening id.
      *
-     * @param timeout how long at most
-     * @throws RdmaTimeoutException if none comes
+     * @param timeout the longest wait
+     * @throws RdmaTimeoutException if none arrives in time
      * @throws IllegalStateException if the id is closed, also by another thread during the wait
      */
     public CmEvent awaitEvent(Duration timeout) {
@@ -692,9 +694,9 @@ public final class CmId extends NativeResource {
      * Waits for the next event of this id and requires it to be of a type.
      *
      * @param wanted the type
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @throws UnexpectedCmEventException if the id's next event is of another type; it is then consumed
-     * @throws RdmaTimeoutException if none comes
+     * @throws RdmaTimeoutException if none arrives in time
      */
     public CmEvent expectEvent(CmEvent.Type wanted, Duration timeout) {
         return channel.awaitMatching(this, mine(), wanted.silence(), wanted.cName(), timeout)
@@ -709,8 +711,8 @@ public final class CmId extends NativeResource {
     // ---- options ----
 
     /**
-     * Sets the type of service of the id's packets (rdma_set_option(3), RDMA_OPTION_ID_TOS). Of effect before the route is
-     * resolved.
+     * Sets the type of service of the id's packets (rdma_set_option(3), RDMA_OPTION_ID_TOS). Call it before the route
+     * is resolved.
      *
      * @param typeOfService 0 to 255: the whole octet, DSCP in the upper six bits
      */
@@ -720,7 +722,8 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Allows the local port to be shared with other ids that allow it (RDMA_OPTION_ID_REUSEADDR). Of effect before binding.
+     * Allows the local port to be shared with other ids that allow it (RDMA_OPTION_ID_REUSEADDR). Call it before
+     * binding.
      *
      * @param reuse whether to allow it
      */
@@ -729,7 +732,7 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Restricts a wildcard listener to its own address family (RDMA_OPTION_ID_AFONLY). Of effect before binding.
+     * Restricts a wildcard listener to its own address family (RDMA_OPTION_ID_AFONLY). Call it before binding.
      *
      * @param only whether to restrict it
      */
@@ -738,10 +741,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Sets how long the queue pair waits for an acknowledgement before it sends again (RDMA_OPTION_ID_ACK_TIMEOUT). Of
-     * effect before the queue pair is ready to send.
+     * Sets how long the queue pair waits for an acknowledgement before it retransmits (RDMA_OPTION_ID_ACK_TIMEOUT).
+     * Call it before the queue pair is in RTS.
      *
-     * @param exponent 0 to 31: 4.096 µs · 2^exponent, where 0 is without end
+     * @param exponent 0 to 31: 4.096 µs · 2^exponent; 0 means an infinite timeout
      * @throws RdmaException ENOSYS or EINVAL on a kernel before 5.1 or for a datagram id
      */
     public void setAckTimeout(int exponent) {
@@ -763,9 +766,9 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Moves the id, with the events that nobody took yet, to another channel (rdma_migrate_id(3)).
+     * Moves the id, with its events that were not taken yet, to another channel (rdma_migrate_id(3)).
      *
-     * @param to where events arrive from now on
+     * @param to the channel of later events
      * @throws IllegalStateException if the other channel is closed
      */
     public void migrate(EventChannel to) {
@@ -787,7 +790,7 @@ public final class CmId extends NativeResource {
     }
 
     private boolean tryMigrate(EventChannel from, EventChannel to) {
-        // The lower number first, so that two migrations in opposite directions can't wait for each other.
+        // The lower number first, so that two migrations in opposite directions do not deadlock.
         ReentrantLock first = from.number() < to.number() ? from.lock() : to.lock();
         ReentrantLock second = from.number() < to.number() ? to.lock() : from.lock();
         first.lock();
@@ -821,19 +824,18 @@ public final class CmId extends NativeResource {
     // ---- multicast ----
 
     /**
-     * Joins a multicast group and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)). A queue pair that the id has is
-     * attached to the group, unless it only sends.
+     * Joins a multicast group and waits for MULTICAST_JOIN (rdma_join_multicast_ex(3)). The library attaches the id's
+     * queue pair to the group, unless the flag is send-only.
      *
      * @param group an IPv4 or IPv6 multicast address; the wildcard address lets the subnet administrator choose a group
-     *     (InfiniBand only); on RoCE v2, where the kernel joins only IPv4 ones, it becomes the
-     *     MGID ::ffff:a.b.c.d
-     * @param flag whether to receive
-     * @param timeout how long at most
-     * @throws IllegalStateException if the id is not bound to a device, or is in this group already
-     * @throws RdmaException EINVAL for an id of a connected port space; send-only needs rdma-core 16;
-     *     {@link RdmaException#isUnsupported()} if the link layer does not have such groups
+     *     (InfiniBand only). On RoCE v2 the kernel joins only IPv4 groups; the MGID is ::ffff:a.b.c.d
+     * @param flag whether to receive or only to send
+     * @param timeout the longest wait
+     * @throws IllegalStateException if the id is not bound to a device, or is already in this group
+     * @throws RdmaException EINVAL for an id of a connected port space; send-only needs rdma-core 16; {@link
+     *     RdmaException#isUnsupported()} if the link layer does not support such groups
      * @throws UnexpectedCmEventException MULTICAST_ERROR if the group can't be joined or the queue pair not attached
-     * @throws RdmaTimeoutException if nobody answers
+     * @throws RdmaTimeoutException if there is no answer in time
      */
     public MulticastMembership joinMulticast(InetAddress group, JoinFlag flag, Duration timeout) {
         if (!group.isMulticastAddress() && !group.isAnyLocalAddress()) {
@@ -854,11 +856,11 @@ public final class CmId extends NativeResource {
      *
      * @param mgid the group, used unchanged; all zero lets the subnet administrator choose one (InfiniBand only). RoCE v2
      *     joins only ::ffff:a.b.c.d
-     * @param flag whether to receive
-     * @param timeout how long at most
-     * @throws IllegalStateException if the id is not bound to a device, or is in this group already
+     * @param flag whether to receive or only to send
+     * @param timeout the longest wait
+     * @throws IllegalStateException if the id is not bound to a device, or is already in this group
      * @throws UnexpectedCmEventException MULTICAST_ERROR if the group can't be joined or the queue pair not attached
-     * @throws RdmaTimeoutException if nobody answers
+     * @throws RdmaTimeoutException if there is no answer in time
      */
     public MulticastMembership joinMulticast(Gid mgid, JoinFlag flag, Duration timeout) {
         boolean roce = isEthernet();
@@ -871,8 +873,8 @@ public final class CmId extends NativeResource {
         } else if (mgid.isIpv4Mapped()) {
             encoding = arena -> CmAddresses.encode(arena, new InetSocketAddress(mgid.toInetAddress(), 0));
         } else {
-            // The kernel knows native addresses on InfiniBand only;
-            // on RoCE it takes an IPv6 address for the MGID as it is.
+            // The kernel supports native addresses on InfiniBand only. On RoCE it uses an IPv6 address unchanged as the
+            // MGID.
             encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
         }
         return join(mgid.toString(), encoding, flag, timeout);
@@ -882,7 +884,7 @@ public final class CmId extends NativeResource {
         return context().port(port()).linkLayer() == LinkLayer.ETHERNET;
     }
 
-    /** An all-zero group leaves the choice to the subnet administrator, which only InfiniBand has. */
+    /** Rejects an all-zero group on Ethernet: only InfiniBand has a subnet administrator that chooses one. */
     private void requireChooser(String group) {
         if (isEthernet()) {
             throw new RdmaException(
@@ -906,7 +908,7 @@ public final class CmId extends NativeResource {
         withArena(arena -> {
             long ignoredDevice = requireDevice("joinMulticast");
             if (!groups.add(key)) {
-                throw new IllegalStateException(describe() + " is in group " + name + " already");
+                throw new IllegalStateException(describe() + " is already in group " + name);
             }
             try {
                 startJoin(arena, group.encode(arena), flag, token, name);
@@ -942,7 +944,7 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** By its address librdmacm finds a group to leave: two that have the same are one, however they were named. */
+    /** Returns the key of a group: its address, by which librdmacm finds the group to leave. */
     private static ByteBuffer key(Encoding group) {
         try (Arena arena = Arena.ofConfined()) {
             return ByteBuffer.wrap(group.encode(arena).toArray(ValueLayout.JAVA_BYTE));
@@ -969,8 +971,8 @@ public final class CmId extends NativeResource {
             try {
                 Rdmacm.leave(id, group.encode(arena), () -> describe() + ", group " + name);
             } catch (RdmaException e) {
-                // librdmacm forgets the group before it tells the kernel, which has forgotten it with a device that is
-                // gone.
+                // librdmacm removes the group before it calls the kernel, which has already removed it with a device
+                // that is gone.
                 if (!Errno.isDeviceGone(e.errno())) {
                     throw e;
                 }
@@ -979,9 +981,9 @@ public final class CmId extends NativeResource {
         });
     }
 
-    // ---- machinery ----
+    // ---- internals ----
 
-    /** Takes note of an event that was read. The channel's lock is held. */
+    /** Notes an event that was read. The caller holds the channel's lock. */
     void noteEvent(RawEvent raw) {
         if (raw.number() == CmEvent.Type.ADDR_RESOLVED.number()) {
             refresh();
@@ -995,14 +997,14 @@ public final class CmId extends NativeResource {
         return channel;
     }
 
-    /** Reads what the last call changed. The channel's lock is held. */
+    /** Updates the cached state after a call. The caller holds the channel's lock. */
     private void refresh() {
         MemorySegment verbs = rdma_cm_id.verbs(id);
         if (device == 0 && verbs.address() != 0) {
             CmContexts.acquire(verbs.address());
             device = verbs.address();
         }
-        ends = new Ends(
+        addresses = new Addresses(
                 CmAddresses.decode(rdma_addr.src_storage(address())),
                 CmAddresses.decode(rdma_addr.dst_storage(address())));
     }
@@ -1043,14 +1045,14 @@ public final class CmId extends NativeResource {
     private void requireQueuePair(String what, ConnectionParameters parameters) {
         if (queuePair == null && parameters.qpNumber() == 0) {
             throw new IllegalStateException(
-                    what + " of " + describe() + " needs a queue pair: create one on the id, or give the"
-                            + " number of an external one in the parameters");
+                    what + " of " + describe() + " needs a queue pair: create one on the id, or set the number of an"
+                            + " external one in the parameters");
         }
     }
 
     private void checkLength(String message, int length, int limit) {
         if (length > limit) {
-            throw new IllegalArgumentException(message + " of port space " + portSpace + " carries at most " + limit
+            throw new IllegalArgumentException(message + " of port space " + portSpace + " can have at most " + limit
                     + " bytes of private data, not " + length);
         }
     }
@@ -1115,7 +1117,7 @@ public final class CmId extends NativeResource {
 
     @Override
     public String describe() {
-        return "cm-id " + number + " " + portSpace + ends.text();
+        return "cm-id " + number + " " + portSpace + addresses.text();
     }
 
     @Override

@@ -3,15 +3,15 @@ package io.rdmatest.cm;
 import java.util.Arrays;
 
 /**
- * What one side asks of a connection, or, in an event, what the other side asked (struct rdma_conn_param,
+ * The parameters that one side requests for a connection; in an event those of the other side (struct rdma_conn_param,
  * rdma_connect(3), rdma_accept(3)).
  *
- * <p>In an event the depths are as the receiver sees them: the peer's initiator depth arrives as this side's responder
- * resources.
+ * <p>In an event the depths are swapped to the receiver's view: the peer's initiator depth arrives as this side's
+ * responder resources.
  */
 public final class ConnectionParameters {
 
-    /** For the two depths: as much as the device can do, and, when accepting, no more than the peer asked for. */
+    /** For the two depths: the device's limit; when accepting, at most the peer's request. */
     public static final int MAXIMUM = 255;
 
     /** Retry count that never gives up (only for {@link Builder#rnrRetryCount(int)}). */
@@ -39,7 +39,7 @@ public final class ConnectionParameters {
         qpNumber = builder.qpNumber;
     }
 
-    /** Begins with the defaults: no private data, both depths at {@link #MAXIMUM}, both retry counts 7. */
+    /** Returns a builder with the defaults: no private data, both depths at {@link #MAXIMUM}, both retry counts 7. */
     public static Builder builder() {
         return new Builder();
     }
@@ -52,8 +52,8 @@ public final class ConnectionParameters {
     /**
      * Returns a copy of the private data; may be empty.
      *
-     * <p>In an event of an InfiniBand or RoCE device the length is that of the message's whole area, filled up with
-     * zeros, not the length that the peer sent.
+     * <p>In an event of an InfiniBand or RoCE device the length is that of the message's whole private data field,
+     * padded with zeros.
      */
     public byte[] privateData() {
         return privateData.clone();
@@ -73,22 +73,22 @@ public final class ConnectionParameters {
         return initiatorDepth;
     }
 
-    /** Tells whether the hardware's end-to-end flow control is asked for. */
+    /** Returns whether end-to-end flow control of the hardware is requested. */
     public boolean flowControl() {
         return flowControl;
     }
 
-    /** Returns how often a lost packet is sent again, 0 to 7. */
+    /** Returns how often a request is retransmitted without an acknowledgement, 0 to 7. */
     public int retryCount() {
         return retryCount;
     }
 
-    /** Returns how often a send is tried again when the receiver had no buffer, 0 to 7, where 7 is without end. */
+    /** Returns how often a send is retried after an RNR NAK, 0 to 7; 7 means for ever. */
     public int rnrRetryCount() {
         return rnrRetryCount;
     }
 
-    /** Tells whether an external queue pair uses a shared receive queue. */
+    /** Returns whether an external queue pair uses a shared receive queue. */
     public boolean srq() {
         return srq;
     }
@@ -98,7 +98,7 @@ public final class ConnectionParameters {
         return qpNumber;
     }
 
-    /** Begins with these values. */
+    /** Returns a builder with these values. */
     public Builder toBuilder() {
         Builder builder = new Builder();
         builder.privateData = privateData;
@@ -152,7 +152,7 @@ public final class ConnectionParameters {
         private Builder() {}
 
         /**
-         * Sends data along with the request or the answer.
+         * Sets the private data of the request or the reply.
          *
          * <p>The limit depends on the message and is checked when it is sent: TCP port space 56 bytes in a request and
          * 196 in an acceptance; UDP port space 180 and 136.
@@ -168,7 +168,8 @@ public final class ConnectionParameters {
         /**
          * Sets how many RDMA reads and atomics of the peer may be outstanding here.
          *
-         * @param count 0 to 255, at most what the device can do; {@link #MAXIMUM} (the default) leaves it to the library
+         * @param count 0 to 255, at most what the device can do; with {@link #MAXIMUM} (the default) the library
+         *     chooses
          */
         public Builder responderResources(int count) {
             responderResources = checkRange("responderResources", count, 0, 255);
@@ -178,7 +179,8 @@ public final class ConnectionParameters {
         /**
          * Sets how many RDMA reads and atomics of this side may be outstanding at the peer.
          *
-         * @param count 0 to 255, at most what the device can do; {@link #MAXIMUM} (the default) leaves it to the library
+         * @param count 0 to 255, at most what the device can do; with {@link #MAXIMUM} (the default) the library
+         *     chooses
          */
         public Builder initiatorDepth(int count) {
             initiatorDepth = checkRange("initiatorDepth", count, 0, 255);
@@ -186,7 +188,7 @@ public final class ConnectionParameters {
         }
 
         /**
-         * Asks for the hardware's end-to-end flow control.
+         * Requests end-to-end flow control of the hardware.
          *
          * @param wanted true by default
          */
@@ -196,10 +198,10 @@ public final class ConnectionParameters {
         }
 
         /**
-         * Sets how often a lost packet is sent again. Of no effect when accepting.
+         * Sets how often a request is retransmitted without an acknowledgement. It has no effect when accepting.
          *
-         * @param count 0 to 7, 7 by default, which soft-RoCE takes for without end: requests to a peer that is gone then never
-         *     complete there
+         * @param count 0 to 7, 7 by default. With 7, soft-RoCE retries for ever: requests to a lost peer never complete
+         *     there
          */
         public Builder retryCount(int count) {
             retryCount = checkRange("retryCount", count, 0, 7);
@@ -207,9 +209,9 @@ public final class ConnectionParameters {
         }
 
         /**
-         * Sets how often the <em>peer</em> may send again when this side has no receive posted.
+         * Sets how often the <em>peer</em> may retry when this side has no receive posted.
          *
-         * @param count 0 to 7, where 7 (the default) is without end
+         * @param count 0 to 7; 7 (the default) means for ever
          */
         public Builder rnrRetryCount(int count) {
             rnrRetryCount = checkRange("rnrRetryCount", count, 0, 7);
@@ -217,8 +219,8 @@ public final class ConnectionParameters {
         }
 
         /**
-         * Says whether the external queue pair uses a shared receive queue. Of no effect on an id with a queue pair of
-         * its own.
+         * Sets whether the external queue pair uses a shared receive queue. It has no effect on an id with its own
+         * queue pair.
          *
          * @param used false by default
          */
@@ -228,7 +230,7 @@ public final class ConnectionParameters {
         }
 
         /**
-         * Names the external queue pair. Of no effect on an id with a queue pair of its own.
+         * Sets the number of the external queue pair. It has no effect on an id with its own queue pair.
          *
          * @param number 0 to 0xFFFFFF
          */

@@ -33,27 +33,27 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the events of ids arrive (rdma_create_event_channel(3)).
+ * A channel for the events of ids (rdma_create_event_channel(3)).
  *
- * <p>The channel's file descriptor is non-blocking, and waits poll it in slices, so that every wait ends by its
- * deadline, by an interrupt, or when another thread closes the channel. An event is copied and acknowledged as soon as
- * it is read, and is then kept until somebody asks for it: either {@link #await(Duration)} for any id, or
- * {@link CmId#expectEvent(CmEvent.Type, Duration)} for one id, which leaves the events of other ids where they are.
+ * <p>The channel's file descriptor is non-blocking, and waits poll it in slices. So every wait ends by its deadline, by
+ * an interrupt, or when another thread closes the channel. An event is copied and acknowledged as soon as it is read.
+ * It then stays in the channel until a caller takes it: {@link #await(Duration)} takes events of any id, {@link
+ * CmId#expectEvent(CmEvent.Type, Duration)} those of one id.
  *
- * <p>The new id of a connection request that nobody took is rejected and destroyed with the listening id.
+ * <p>Closing a listening id rejects its remaining connection requests and destroys their ids.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class EventChannel extends NativeResource {
 
-    /** How long a wait stays in poll(2) at most before it looks at interrupts and at closing. */
+    /** The slice of a wait in poll(2): then it checks for interrupts and closing. */
     private static final int SLICE_MILLIS = 100;
 
     /**
-     * An event that arrived.
+     * An event for messages.
      *
-     * @param at when it was read from the channel
-     * @param event its name, its id, and its status unless that is 0
+     * @param at the time at which it was read from the channel
+     * @param event its name, its id, and its status if that is not 0
      */
     public record Seen(Instant at, String event) {
         @Override
@@ -62,7 +62,7 @@ public final class EventChannel extends NativeResource {
         }
     }
 
-    /** Described only when somebody asks: most never are. */
+    /** An event that is described only on demand, which is rare. */
     private record Arrival(
             Instant at, RawEvent event, @Nullable CmId id) {
         Seen seen() {
@@ -78,23 +78,23 @@ public final class EventChannel extends NativeResource {
     private final MemorySegment channel;
     private final int fd;
     private final Arena arena;
-    /** Where rdma_get_cm_event leaves the event; guarded by {@link #lock}. */
+    /** The output pointer of rdma_get_cm_event; guarded by {@link #lock}. */
     private final MemorySegment eventOut;
-    /** For the one thread that is in poll(2). */
+    /** For the thread in poll(2) only. */
     private final Descriptors readable;
 
     /**
-     * Held in every native call on this channel and its ids. librdmacm looks into ids and their queue pairs while it
-     * reads an event, so that nothing may be destroyed meanwhile.
+     * Held during every native call on this channel and its ids. librdmacm accesses ids and their queue pairs while it
+     * reads an event, so none may be destroyed meanwhile.
      */
     private final ReentrantLock lock;
 
     private final Condition arrived;
     /** Whether a thread is in poll(2) for all others; guarded by {@link #lock}. */
     private boolean polling;
-    /** The ids that report here, by address; guarded by {@link #lock}. */
+    /** The ids of this channel, by address; guarded by {@link #lock}. */
     private final Map<Long, CmId> ids;
-    /** Events that nobody asked for yet, in order of arrival; guarded by {@link #lock}. */
+    /** Events that were not taken yet, in order of arrival; guarded by {@link #lock}. */
     private final Deque<RawEvent> pending;
     /** The last events, for messages; guarded by {@link #lock}. */
     private final Deque<Arrival> recent;
@@ -120,8 +120,8 @@ public final class EventChannel extends NativeResource {
      * Creates a channel.
      *
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException ENODEV if there is no RDMA device, ENOENT if the kernel has no rdma_ucm, EACCES without the
-     *     permission to open it
+     * @throws RdmaException ENODEV if there is no RDMA device, ENOENT if the kernel has no rdma_ucm, EACCES if the
+     *     process may not open it
      */
     public static EventChannel create() {
         Native.requireLibraries();
@@ -137,9 +137,9 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
-     * Creates an id whose events arrive here (rdma_create_id(3)).
+     * Creates an id with this channel (rdma_create_id(3)).
      *
-     * @param portSpace decides the type of service and of queue pair
+     * @param portSpace the port space, which decides the type of service and of queue pair
      * @throws IllegalStateException if the channel is closed
      */
     public CmId createId(PortSpace portSpace) {
@@ -153,7 +153,7 @@ public final class EventChannel extends NativeResource {
         });
     }
 
-    /** Makes the object for a native id, or destroys the native id. The lock is held. */
+    /** Makes the object for a native id; destroys the native id if that fails. The caller holds the lock. */
     private CmId adopt(MemorySegment address, PortSpace portSpace) {
         try {
             CmId id = new CmId(this, address, portSpace);
@@ -168,8 +168,8 @@ public final class EventChannel extends NativeResource {
     /**
      * Waits for the next event of any id.
      *
-     * @param timeout how long at most
-     * @throws RdmaTimeoutException if none comes
+     * @param timeout the longest wait
+     * @throws RdmaTimeoutException if none arrives in time
      * @throws IllegalStateException if the channel is closed, also by another thread during the wait
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      */
@@ -186,9 +186,9 @@ public final class EventChannel extends NativeResource {
      * Waits for the next event of any id and requires it to be of a type.
      *
      * @param wanted the type
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @throws UnexpectedCmEventException if the next event is of another type; it is then consumed
-     * @throws RdmaTimeoutException if none comes
+     * @throws RdmaTimeoutException if none arrives in time
      */
     public CmEvent expect(CmEvent.Type wanted, Duration timeout) {
         return awaitMatching(null, event -> true, wanted.silence(), wanted.cName(), timeout)
@@ -196,9 +196,8 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
-     * Returns the file descriptor, which is readable while an event waits to be read. It is non-blocking and belongs to the
-     * channel: it may be polled, not read or closed. Events that were read and that nobody asked for yet don't make it
-     * readable.
+     * Returns the file descriptor, which is readable while the kernel has an event. It is non-blocking and may be
+     * polled, but not read or closed. Events that were already read but not taken do not make it readable.
      */
     public int fileDescriptor() {
         return fd;
@@ -220,9 +219,8 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
-     * Returns the events that have arrived and that nobody took, the oldest first; they stay where they are. What is still
-     * in the kernel is read first. Those that only tell that a connection ended come by themselves, at any time, and are
-     * left out.
+     * Returns the events that have arrived but were not taken, the oldest first, and keeps them. It first reads all
+     * events from the kernel. It leaves out DISCONNECTED and TIMEWAIT_EXIT, which may arrive at any time.
      *
      * @throws IllegalStateException if the channel is closed
      */
@@ -241,7 +239,7 @@ public final class EventChannel extends NativeResource {
                 + (raw.status() == 0 ? "" : ", status " + raw.status());
     }
 
-    /** Returns the ids that report here. */
+    /** Returns the ids of this channel. */
     public List<CmId> ids() {
         lock.lock();
         try {
@@ -289,7 +287,7 @@ public final class EventChannel extends NativeResource {
         exit();
     }
 
-    /** Runs a call with the channel open and the lock held. */
+    /** Runs a call with the channel open and under the lock. */
     <T> T locked(Supplier<T> call) {
         enter();
         try {
@@ -312,8 +310,9 @@ public final class EventChannel extends NativeResource {
     /**
      * Waits for an event.
      *
-     * @param id whose event it is: the wait ends when the id is closed and follows it to another channel; null for any
-     * @param silence what it means that none comes
+     * @param id the id of the event, or null for any id; the wait ends when the id is closed, and follows it to another
+     *     channel
+     * @param silence the cause of a timeout
      */
     CmEvent awaitMatching(
             @Nullable CmId id, Predicate<RawEvent> matching, Cause silence, String awaited, Duration timeout) {
@@ -346,7 +345,7 @@ public final class EventChannel extends NativeResource {
         }
     }
 
-    /** Looks once, and waits for one slice if there is nothing. One thread polls, the others wait for it. */
+    /** Checks once for an event, and waits for one slice if there is none. One thread polls, the others wait for it. */
     private @Nullable CmEvent step(Predicate<RawEvent> matching, long remaining) {
         enter();
         try {
@@ -390,13 +389,13 @@ public final class EventChannel extends NativeResource {
     private String lastSeen() {
         lock.lock();
         try {
-            return recent.isEmpty() ? "no event came at all" : "last events: " + String.join("; ", recentEvents());
+            return recent.isEmpty() ? "no event arrived" : "last events: " + String.join("; ", recentEvents());
         } finally {
             lock.unlock();
         }
     }
 
-    /** Reads, copies and acknowledges all that is there. The lock is held. */
+    /** Reads, copies and acknowledges all events. The caller holds the lock. */
     private void readAll() {
         boolean any = false;
         while (Rdmacm.getEvent(channel, eventOut)) {
@@ -428,7 +427,7 @@ public final class EventChannel extends NativeResource {
         recent.addLast(new Arrival(Instant.now(), raw, id));
     }
 
-    /** Asks the kernel only if what came before is none of it: each time it says that there is no more costs a system call. */
+    /** Takes a pending event, or else reads from the kernel: each read costs a system call. */
     private @Nullable CmEvent takeOrRead(Predicate<RawEvent> matching) {
         CmEvent event = take(matching);
         if (event != null) {
@@ -449,22 +448,22 @@ public final class EventChannel extends NativeResource {
         return null;
     }
 
-    /** Forgets an id that is about to be destroyed and destroys the requests that came in by it. The lock is held. */
+    /** Removes an id before it is destroyed, and destroys its connection requests. The caller holds the lock. */
     void forget(MemorySegment id) {
         for (RawEvent raw : removePending(id.address())) {
             if (raw.listenId() != 0) {
-                Rdmacm.destroyId(MemorySegment.ofAddress(raw.id()), () -> "of a connection request that nobody took");
+                Rdmacm.destroyId(MemorySegment.ofAddress(raw.id()), () -> "of a connection request that was not taken");
             }
         }
         CmId ignored = ids.remove(id.address());
     }
 
-    /** Takes an id back that could not be destroyed. The lock is held. */
+    /** Restores an id that could not be destroyed. The caller holds the lock. */
     void restore(MemorySegment address, CmId id) {
         ids.put(address.address(), id);
     }
 
-    /** Moves an id with its events, after the native id has been moved. Both locks are held. */
+    /** Moves an id with its events, after the native id has been moved. The caller holds both locks. */
     void handOver(MemorySegment address, CmId id, EventChannel to) {
         for (RawEvent raw : removePending(address.address())) {
             if (raw.listenId() != 0) {

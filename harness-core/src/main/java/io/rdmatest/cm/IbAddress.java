@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A native InfiniBand address: GID, partition and service id (struct sockaddr_ib, infiniband/ib.h).
  *
- * <p>The kernel takes it on InfiniBand ports only. Between such addresses it adds no header of its own to the private
- * data: a peer that expects one must get it from the program.
+ * <p>The kernel accepts it on InfiniBand ports only. Between such addresses it does not add its own header to the
+ * private data: the program must add it if the peer expects one.
  *
  * @param gid the port's GID
  * @param pkey the partition key, 0 to 0xFFFF; 0xFFFF is the default partition
  * @param serviceId the 64-bit service id
- * @param serviceMask which bits of the service id count
+ * @param serviceMask the significant bits of the service id
  */
 public record IbAddress(Gid gid, int pkey, long serviceId, long serviceMask) {
 
@@ -35,8 +35,8 @@ public record IbAddress(Gid gid, int pkey, long serviceId, long serviceMask) {
     }
 
     /**
-     * Addresses a service of a port space in the default partition, with the service id that an IP-addressed listener on
-     * the same port has.
+     * Returns the address of a service in the default partition, with the service id of an IP listener on the same
+     * port.
      *
      * @param gid the port's GID
      * @param portSpace TCP, UDP or IB

@@ -7,7 +7,7 @@ import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.RdmaDevice;
 import org.jspecify.annotations.Nullable;
 
-/** Tells "this link layer can't do it" from the errno values that the kernel uses for it, and for other things. */
+/** Recognises an unsupported link layer, for which the kernel has no errno of its own. */
 final class LinkLayers {
 
     private LinkLayers() {}
@@ -15,10 +15,10 @@ final class LinkLayers {
     /**
      * Explains a failure to bind or to resolve an address.
      *
-     * @param failure what is to be thrown if nothing better is known
-     * @param id whose address it is
+     * @param failure the failure to throw if there is no better explanation
+     * @param id the id of the address
      * @param nativeAddress whether the address is a native InfiniBand one
-     * @param errno what the kernel said
+     * @param errno the kernel's errno
      */
     static RuntimeException explain(RuntimeException failure, CmId id, boolean nativeAddress, int errno) {
         boolean noDevice = errno == rdma_h.ENODEV() || errno == rdma_h.EADDRNOTAVAIL();
@@ -51,7 +51,7 @@ final class LinkLayers {
         return exception;
     }
 
-    /** Tells whether any port of this host is an InfiniBand one. */
+    /** Returns whether this host has an InfiniBand port. */
     static boolean hasInfiniband() {
         for (RdmaDevice device : RdmaDevice.list()) {
             try (DeviceContext context = device.open()) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Membership of an id in a multicast group (rdma_join_multicast_ex(3)). Closing leaves the group and detaches the id's
- * queue pair (rdma_leave_multicast(3)); it comes before closing the queue pair and the id.
+ * queue pair (rdma_leave_multicast(3)). Close it before the queue pair and the id.
  */
 public final class MulticastMembership extends NativeResource {
 
@@ -52,7 +52,7 @@ public final class MulticastMembership extends NativeResource {
         return parameters.qkey();
     }
 
-    /** Returns what an address handle for the group is made from. */
+    /** Returns the attributes of an address handle for the group. */
     public AddressHandleAttributes address() {
         return parameters.requireAddress();
     }

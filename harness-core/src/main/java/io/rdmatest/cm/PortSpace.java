@@ -1,6 +1,6 @@
 package io.rdmatest.cm;
 
-/** The name space of a service number, which also decides the type of queue pair (rdma_create_id(3)). */
+/** The name space of port numbers, which also decides the type of queue pair (rdma_create_id(3)). */
 public enum PortSpace {
     /** Reliable connections (RC). */
     TCP(0x0106),
@@ -22,31 +22,34 @@ public enum PortSpace {
         return value;
     }
 
-    /** Tells whether ids of this port space use unreliable datagrams. */
+    /** Returns whether ids of this port space use unreliable datagrams. */
     public boolean isDatagram() {
         return this == UDP || this == IPOIB;
     }
 
     /**
-     * Returns how much private data a connection request may carry, in bytes (rdma_connect(3)).
+     * Returns the longest private data of a connection request in bytes (rdma_connect(3)).
      *
-     * @param nativeAddress whether the id uses a native InfiniBand address: the kernel then adds no header of its own
+     * @param nativeAddress whether the id uses a native InfiniBand address: the kernel then adds no header
      */
     int requestLimit(boolean nativeAddress) {
         int limit = isDatagram() ? 180 : 56;
         return nativeAddress ? limit + KERNEL_HEADER : limit;
     }
 
-    /** Returns how much private data an acceptance may carry, in bytes (rdma_accept(3)). */
+    /** Returns the longest private data of an acceptance in bytes (rdma_accept(3)). */
     int replyLimit() {
         return isDatagram() ? 136 : 196;
     }
 
-    /** Returns how much private data a rejection may carry, in bytes (IBTA volume 1, section 12.6.7: REJ). */
+    /** Returns the longest private data of a rejection in bytes (IBTA volume 1, section 12.6.7: REJ). */
     int rejectLimit() {
         return isDatagram() ? 136 : 148;
     }
 
-    /** What the kernel puts before the private data of a request between IP addresses (IBTA annex A11), in bytes. */
+    /**
+     * The size of the kernel's header before the private data of a request between IP addresses (IBTA annex A11), in
+     * bytes.
+     */
     private static final int KERNEL_HEADER = 36;
 }

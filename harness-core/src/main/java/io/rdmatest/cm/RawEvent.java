@@ -14,16 +14,16 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The copy of an event, before somebody asks for it.
+ * The copy of an event that was not taken yet.
  *
- * <p>The new id of a connection request has no object yet: as long as nobody took the request it belongs to the channel
- * and is no child of it, so that it never stands in the way of closing.
+ * <p>The new id of a connection request has no object yet. Until the request is taken the channel owns the id. The id
+ * is not a child of the channel, so it never prevents closing.
  *
  * @param number the event's number
  * @param status the event's status
  * @param id the address of the id
  * @param listenId the address of the listening id of a connection request; else 0
- * @param token what the caller of a join passed; else 0
+ * @param token the token of a join; else 0
  */
 record RawEvent(
         int number,
@@ -40,7 +40,7 @@ record RawEvent(
     /**
      * Copies an event that is not acknowledged yet.
      *
-     * @param errno what the call that read it left behind
+     * @param errno the errno after the call that read it
      */
     static RawEvent copy(MemorySegment event, int errno) {
         int number = rdma_cm_event.event(event);
@@ -57,7 +57,7 @@ record RawEvent(
         switch (type) {
             case ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR -> {}
             case MULTICAST_JOIN, MULTICAST_ERROR -> {
-                // librdmacm hands the caller's context back through the pointer that is otherwise private data.
+                // For a multicast event librdmacm returns the caller's context in the pointer to private data.
                 token = rdma_ud_param.private_data(ud).address();
                 udParameters = type == CmEvent.Type.MULTICAST_JOIN ? udParameters(ud) : null;
             }
@@ -85,8 +85,8 @@ record RawEvent(
     }
 
     /**
-     * The status of these events is the result of a call that librdmacm made while it read them, if that failed: -1, and the
-     * reason in errno. The kernel's own statuses are negative errno.
+     * Returns the status of an event. librdmacm makes a call of its own while it reads these events. If that fails the
+     * status is -1, and errno has the reason. The kernel's own status is a negative errno.
      */
     private static int status(CmEvent.Type type, int status, int errno) {
         return switch (type) {
@@ -124,7 +124,7 @@ record RawEvent(
                 ibv_ah_attr.port_num(address) == 0 ? null : VerbsBridge.get().addressHandleAttributes(address));
     }
 
-    /** Returns the address of the id whose event this is: of a connection request, the listening one. */
+    /** Returns the address of the event's id; for a connection request that of the listening id. */
     long recipient() {
         return listenId == 0 ? id : listenId;
     }
@@ -132,7 +132,7 @@ record RawEvent(
     CmEvent handOut(Map<Long, CmId> ids, BiFunction<MemorySegment, PortSpace, CmId> adopt) {
         CmId recipient = ids.get(recipient());
         if (recipient == null) {
-            throw new IllegalStateException(CmEvent.cName(number) + " of an id that is destroyed");
+            throw new IllegalStateException(CmEvent.cName(number) + " of a destroyed id");
         }
         if (listenId == 0) {
             return new CmEvent(number, recipient, null, status, privateData, connection, ud);

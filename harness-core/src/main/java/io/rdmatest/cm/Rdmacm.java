@@ -15,10 +15,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 
 /**
- * The calls of librdmacm, each with errno turned into an exception.
+ * The calls of librdmacm, with errno converted to an exception.
  *
- * <p>Nothing here checks its arguments: librdmacm follows null pointers in ids that have no device or no queue pair, so
- * callers check first.
+ * <p>Arguments are not checked here. librdmacm dereferences null pointers of ids without a device or a queue pair, so
+ * callers must check first.
  */
 final class Rdmacm {
 
@@ -51,17 +51,17 @@ final class Rdmacm {
     /** Of the C library: explains what getaddrinfo(3), and so rdma_getaddrinfo, returns. */
     private static final Downcall GAI_STRERROR = Downcall.of("gai_strerror", C_POINTER, JAVA_INT);
 
-    // Younger than RDMACM_1.0.
+    // Added after RDMACM_1.0.
     private static final Downcall JOIN_EX =
             Downcall.of("rdma_join_multicast_ex", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
     private static final Downcall ESTABLISH = Downcall.of("rdma_establish", JAVA_INT, C_POINTER);
     private static final Downcall INIT_QP_ATTR =
             Downcall.of("rdma_init_qp_attr", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
 
-    /** An errno of the kernel's own, which lets it out to user space here. */
+    /** A kernel-internal errno that reaches user space here. */
     private static final int ENOTSUPP = 524;
 
-    /** Of getaddrinfo(3): errno tells what happened. */
+    /** Of getaddrinfo(3): errno has the reason. */
     private static final int EAI_SYSTEM = -11;
 
     private Rdmacm() {}
@@ -164,8 +164,8 @@ final class Rdmacm {
     }
 
     /**
-     * Destroys a queue pair by the call of libibverbs, whose result rdma_destroy_qp would throw away. One that is gone with its
-     * device counts as destroyed.
+     * Destroys a queue pair by libibverbs, since rdma_destroy_qp does not return the result. A queue pair that is gone
+     * with its device counts as destroyed.
      */
     static void destroyQp(MemorySegment qp, Supplier<String> operands) {
         try {
@@ -257,7 +257,7 @@ final class Rdmacm {
             throw new RdmaException(
                     Cause.UNKNOWN_HOST,
                     "rdma_getaddrinfo(" + operands + ") failed: " + Native.string(text, 256)
-                            + ". Give an address or a name that 'getent ahosts' finds, in the format that was asked for.");
+                            + ". Give an address or a name that 'getent ahosts' finds, in the requested format.");
         } catch (Throwable e) {
             throw Native.unchecked("rdma_getaddrinfo", e);
         }
@@ -275,8 +275,8 @@ final class Rdmacm {
         if (!call.isPresent()) {
             throw new RdmaException(
                     Cause.UNSUPPORTED,
-                    "the installed librdmacm has no " + call.function() + ": it came with rdma-core " + release
-                            + "; install that release or a later one");
+                    "the installed librdmacm has no " + call.function() + ": it needs rdma-core " + release
+                            + " or later; install that");
         }
         return call;
     }
@@ -330,26 +330,24 @@ final class Rdmacm {
                 : "The kernel does not support this.";
     }
 
-    /** Says what EINVAL of a call usually means: nearly always a step that was left out or done twice. */
+    /** Returns the usual meaning of EINVAL: nearly always a step that was left out or done twice. */
     private static String wrongState(String call) {
         return switch (call) {
-            case "rdma_bind_addr" ->
-                "The id is bound already, or the address is of a family that the kernel can't use.";
-            case "rdma_resolve_addr" -> "The id is resolved, listening or connected already.";
+            case "rdma_bind_addr" -> "The id is already bound, or the kernel does not support the address family.";
+            case "rdma_resolve_addr" -> "The id is already resolved, listening or connected.";
             case "rdma_resolve_route" -> "The route can be resolved once, after the address.";
             case "rdma_listen" -> "The id must be bound, and neither listening nor connected.";
             case "rdma_connect" ->
                 "Connecting needs a resolved route, an id that is not connected yet, and depths within the device's limits.";
             case "rdma_accept" ->
-                "Accepting needs the id of a connection request that is not answered yet, and depths within the device's"
-                        + " limits.";
-            case "rdma_reject" -> "Only the id of a connection request that is not answered yet can be rejected.";
+                "Accepting needs the id of an unanswered connection request, and depths within the device's limits.";
+            case "rdma_reject" -> "Only the id of an unanswered connection request can be rejected.";
             case "rdma_establish" ->
-                "Only an id without a queue pair of its own, after CONNECT_RESPONSE, can be established.";
+                "Only an id without its own queue pair can be established, after CONNECT_RESPONSE.";
             case "rdma_disconnect" -> "The id is not connected.";
             case "rdma_init_qp_attr" ->
-                "The state's attributes are known only after the step that yields them: INIT after the address is resolved,"
-                        + " RTR and RTS after CONNECT_REQUEST or CONNECT_RESPONSE.";
+                "The attributes of INIT are known after the address is resolved, those of RTR and RTS after"
+                        + " CONNECT_REQUEST or CONNECT_RESPONSE.";
             case "rdma_join_multicast", "rdma_join_multicast_ex" ->
                 "Joining needs an id of a datagram port space that is bound or resolved to a device.";
             default -> "";

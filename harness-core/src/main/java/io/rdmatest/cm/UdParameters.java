@@ -4,22 +4,22 @@ import io.rdmatest.verbs.AddressHandleAttributes;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How to reach a datagram service or a multicast group (struct rdma_ud_param, rdma_get_cm_event(3)).
+ * The address of a datagram service or a multicast group (struct rdma_ud_param, rdma_get_cm_event(3)).
  *
- * @param qpNumber the queue pair to send to; 0xFFFFFF for a multicast group
- * @param qkey the Q_Key that a datagram must carry
- * @param address what an address handle is made from; null in a CONNECT_REQUEST, which does not bring it
+ * @param qpNumber the destination queue pair; 0xFFFFFF for a multicast group
+ * @param qkey the Q_Key for sends
+ * @param address the attributes of an address handle; null in a CONNECT_REQUEST, which does not have them
  */
 public record UdParameters(int qpNumber, int qkey, @Nullable AddressHandleAttributes address) {
 
     /**
-     * Returns what an address handle is made from.
+     * Returns the attributes of an address handle.
      *
-     * @throws IllegalStateException if the event did not bring it
+     * @throws IllegalStateException if the event does not have them
      */
     public AddressHandleAttributes requireAddress() {
         if (address == null) {
-            throw new IllegalStateException("this event brings no address: take it from the first datagram received");
+            throw new IllegalStateException("this event has no address: take it from the first received datagram");
         }
         return address;
     }

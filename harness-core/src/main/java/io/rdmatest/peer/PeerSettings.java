@@ -22,8 +22,8 @@ public record PeerSettings(Duration heartbeat, Duration patience, Duration start
      */
     public PeerSettings {
         if (!heartbeat.isPositive() || !start.isPositive() || !grace.isPositive()) {
-            throw new IllegalArgumentException("Heartbeat, start and grace must be above zero, not %s, %s and"
-                    + " %s".formatted(heartbeat, start, grace));
+            throw new IllegalArgumentException(
+                    "Heartbeat, start and grace must be positive, not %s, %s, %s".formatted(heartbeat, start, grace));
         }
         if (patience.compareTo(heartbeat.multipliedBy(2)) <= 0) {
             throw new IllegalArgumentException(

@@ -9,12 +9,11 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * A descriptor that becomes readable after a while, timerfd_create(2): what ends an rpoll.
+ * A timer descriptor, timerfd_create(2), that ends an rpoll.
  *
- * <p>The timeout of rpoll can't be used. In rdma-core (seen in release 44), an rpoll that ends by its timeout stays counted
- * among the waiting threads; the next event on any socket of the process then asks them all to leave, waits for the one
- * that never will, and from there on each rpoll in the process that has no event spins for ever, beyond its timeout. An
- * rpoll that ends because one of its descriptors is ready is counted correctly.
+ * <p>The timeout of rpoll can't be used. In rdma-core (seen in release 44), an rpoll that ends by its timeout still
+ * counts as a waiting thread. The next event of any socket waits for that thread for ever. From then on every rpoll of
+ * the process without an event spins beyond its timeout. An rpoll that ends by a ready descriptor is counted correctly.
  */
 final class Alarm implements AutoCloseable {
 
@@ -38,7 +37,7 @@ final class Alarm implements AutoCloseable {
 
     private final int fd;
 
-    /** A struct itimerspec without an interval: the alarm goes off once. */
+    /** A struct itimerspec without an interval: the timer expires once. */
     private final MemorySegment spec = Arena.ofAuto().allocate(32, 8);
 
     private Alarm(int fd) {
@@ -62,9 +61,9 @@ final class Alarm implements AutoCloseable {
         return new Alarm(fd);
     }
 
-    /** Lets the descriptor become readable after so many milliseconds, at least 1 and below 1000, and not before. */
+    /** Makes the descriptor readable after 1 to 999 milliseconds. */
     void set(int millis) {
-        // A value of 0 would switch it off.
+        // A value of 0 would disarm it.
         spec.set(ValueLayout.JAVA_LONG, VALUE_SECONDS, 0);
         spec.set(ValueLayout.JAVA_LONG, VALUE_NANOS, millis * 1_000_000L);
         int result;

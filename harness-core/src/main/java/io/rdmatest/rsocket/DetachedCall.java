@@ -16,18 +16,18 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A native call that waits for the peer's device, on a thread of its own: whoever waits for it can give up. The call is then
- * interrupted, and if even that does not end it, it ends by itself when the transport has given up.
+ * A native call that waits for the peer's device, on its own thread, so that the caller can give up. The call is then
+ * interrupted. If that does not end it, it ends when the transport gives up.
  */
 final class DetachedCall {
 
     /**
      * How the call ended.
      *
-     * @param result what it returned
-     * @param errno errno behind it; 0 if it returned 0
-     * @param interruptedIn where in the kernel it waited when it was interrupted; null if it returned by itself
-     * @param awaitedIn where in the kernel it waited when it was given more time; null if it needed none
+     * @param result the return value
+     * @param errno the errno; 0 if it returned 0
+     * @param interruptedIn the kernel function in which it was interrupted; null if it was not
+     * @param awaitedIn the kernel function in which it got more time; null if it needed none
      */
     record Outcome(
             long result,
@@ -35,16 +35,16 @@ final class DetachedCall {
             @Nullable String interruptedIn,
             @Nullable String awaitedIn) {}
 
-    /** How often is looked whether the call is to be interrupted, until it ends. */
+    /** The interval of interrupts until the call ends. */
     private static final Duration AGAIN = Duration.ofMillis(20);
 
-    /** Completed under the lock of this: then the number of the thread is no longer to be used. */
+    /** Completed under this object's lock. Afterwards the thread's id must not be used. */
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
 
     private final String interruptible;
     private final Runnable whenAbandoned;
 
-    /** The kernel's number of the call's thread, 0 before it runs. Guarded by this. */
+    /** The kernel's id of the call's thread, 0 before it runs. Guarded by this. */
     private int thread;
 
     /** Where in the kernel the call waited when it was interrupted. Guarded by this. */
@@ -64,10 +64,10 @@ final class DetachedCall {
     /**
      * Starts a call.
      *
-     * @param name of its thread
+     * @param name the name of its thread
      * @param call the native call
-     * @param interruptible a part of the name of the kernel's function in which it may be interrupted
-     * @param whenAbandoned run on the call's thread when the call ends after nobody waits any more
+     * @param interruptible a part of the name of the kernel function in which it may be interrupted
+     * @param whenAbandoned runs on the call's thread when the call ends after the caller gave up
      */
     static DetachedCall start(String name, LongSupplier call, String interruptible, Runnable whenAbandoned) {
         DetachedCall detached = new DetachedCall(interruptible, whenAbandoned);
@@ -100,18 +100,18 @@ final class DetachedCall {
         }
     }
 
-    /** Waits as {@link #await(Duration, Duration, Function)} does, and no longer wherever in the kernel the call waits. */
+    /** Waits like {@link #await(Duration, Duration, Function)}, without more time for any kernel function. */
     Optional<Outcome> await(Duration limit, Duration grace) {
         return await(limit, grace, place -> Duration.ZERO);
     }
 
     /**
-     * Waits for the end of the call, also while the thread is interrupted; may be called again.
+     * Waits for the end of the call, also if the thread is interrupted. It may be called again.
      *
-     * @param limit how long at most, before the call is interrupted
-     * @param grace how long it then has to return
-     * @param patience how much longer it has, by where in the kernel it waits then
-     * @return how it ended; nothing if it has not, and the call is abandoned
+     * @param limit the longest wait before the call is interrupted
+     * @param grace the longest wait after the interrupt
+     * @param patience returns additional time by the kernel function in which it waits
+     * @return the outcome; empty if the call has not ended and is abandoned
      */
     Optional<Outcome> await(Duration limit, Duration grace, Function<String, Duration> patience) {
         boolean over = awaitUntil(System.nanoTime() + limit.toNanos());
@@ -140,8 +140,9 @@ final class DetachedCall {
     }
 
     /**
-     * Interrupts the call where it may be: a library that talks with a thread of its own, for example, could lose the answer.
-     * Once, if the kernel does not tell where it waits. Not after its end: the number of its thread may be another one's then.
+     * Interrupts the call if it is in the interruptible function; elsewhere the library could lose an answer of its own
+     * thread. It interrupts only once if the kernel does not report the function. It never does so after the call's
+     * end, when the thread's id may be reused.
      */
     private synchronized void interruptCall() {
         if (outcome.isDone()) {
@@ -185,7 +186,7 @@ final class DetachedCall {
         }
     }
 
-    /** Says where in the kernel the call waits; {@link BlockingCalls#UNKNOWN} if it has ended. */
+    /** Returns where in the kernel the call waits; {@link BlockingCalls#UNKNOWN} if it has ended. */
     synchronized String waitsIn() {
         return outcome.isDone() || thread == 0 ? UNKNOWN : BlockingCalls.waitsIn(thread);
     }

@@ -7,7 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Memory of this side that the peer of a connected rsocket writes to directly, riomap in rsocket(7).
+ * Memory of this side to which the peer of a connected rsocket writes directly, riomap in rsocket(7).
  *
  * <p>The peer learns of the mapping with the next data that this side sends: send at least one byte after mapping, and
  * let the peer receive it before it writes.
@@ -31,9 +31,9 @@ public final class IoMapping extends NativeResource {
 
     static IoMapping create(RSocket socket, long size, long offset) {
         if (size < 1 || size > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("a mapping has 1 … 2147483647 bytes, not " + size);
+            throw new IllegalArgumentException("a mapping must have 1 … 2147483647 bytes, not " + size);
         }
-        // Shared and owned by this object: a NIC writes to it until it is unmapped.
+        // A shared arena that this object owns: a NIC writes to the memory until it is unmapped.
         Arena arena = Arena.ofShared();
         MemorySegment memory = arena.allocate(size, 64);
         boolean mapped = false;
@@ -57,7 +57,7 @@ public final class IoMapping extends NativeResource {
         }
     }
 
-    /** Returns where the peer addresses the mapping, in bytes. */
+    /** Returns the peer's offset of the mapping, in bytes. */
     public long offset() {
         return offset;
     }

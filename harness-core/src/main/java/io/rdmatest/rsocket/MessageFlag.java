@@ -4,11 +4,11 @@ import io.rdmatest.ffi.rdma_h;
 
 /** Flags of a send or receive, send(2) and recv(2). */
 public enum MessageFlag {
-    /** Does not wait: a call that would have to wait returns 0 at once. */
+    /** Does not wait: a call that would block returns 0 at once. */
     DONTWAIT,
-    /** Receives without taking the bytes out of the stream. */
+    /** Receives without removing the bytes from the stream. */
     PEEK,
-    /** Waits for the whole buffer; only the end of the stream makes it shorter. */
+    /** Waits for the whole buffer, or the end of the stream. */
     WAITALL;
 
     /** Combines flags without allocating. */
@@ -22,8 +22,8 @@ public enum MessageFlag {
     }
 
     /**
-     * Computes the native flags. Always DONTWAIT: the waiting is done with a deadline, outside of the call. Never WAITALL:
-     * it contradicts DONTWAIT, and is a loop outside of the call as well.
+     * Returns the native flags. They always have DONTWAIT, because waits have a deadline outside of the call. They
+     * never have WAITALL, which contradicts DONTWAIT and is a loop outside of the call.
      */
     static int nativeFlags(MessageFlag[] flags) {
         return rdma_h.MSG_DONTWAIT() | (contains(flags, PEEK) ? rdma_h.MSG_PEEK() : 0);

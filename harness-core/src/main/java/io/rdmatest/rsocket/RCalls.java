@@ -9,7 +9,7 @@ import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** The r* calls with errno captured. Touched only after {@link Native#requireLibraries()}. */
+/** The r* calls with errno captured. Used only after {@link Native#requireLibraries()}. */
 final class RCalls {
 
     private static final Downcall SOCKET = Downcall.of("rsocket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
@@ -36,7 +36,7 @@ final class RCalls {
 
     private static final Downcall FCNTL = Downcall.variadic("rfcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
 
-    /** What moves data: constants for the JIT compiler. */
+    /** The calls of the data path, as constants for the JIT compiler. */
     private static final class Moving {
         static final MethodHandle SEND = RCalls.SEND.handle();
         static final MethodHandle RECEIVE = RCalls.RECEIVE.handle();
@@ -106,7 +106,7 @@ final class RCalls {
         return poll(pollfds, count, -1);
     }
 
-    /** Looks at the descriptor without waiting. */
+    /** Polls the descriptor without waiting. */
     static int pollNow(MemorySegment pollfd) {
         return poll(pollfd, 1, 0);
     }

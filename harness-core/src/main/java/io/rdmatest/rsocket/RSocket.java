@@ -26,16 +26,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A stream socket over RDMA, rsocket(7): the semantics of a TCP socket, carried by RDMA writes.
  *
- * <p>The socket is non-blocking inside. A method that waits takes a timeout, waits in slices of rpoll, and throws
- * {@link RdmaTimeoutException} when the time is over; an interrupt ends it with an {@link RdmaException} and leaves the
- * thread's interrupt status set. One thread may send while another receives. Closing from a third thread ends their
- * waits with an {@link IllegalStateException}.
+ * <p>The socket is non-blocking inside. A method that waits has a timeout and throws {@link RdmaTimeoutException} when
+ * it expires. An interrupt ends a wait with an {@link RdmaException} and leaves the thread's interrupt status set. One
+ * thread may send while another receives. Closing from a third thread ends their waits with an {@link
+ * IllegalStateException}.
  *
- * <p>Buffers are memory segments and byte buffers. Native ones are handed to librdmacm as they are; those on the heap go
- * through a copy.
+ * <p>Buffers are memory segments and byte buffers. Native buffers are passed to librdmacm directly, heap buffers are
+ * copied.
  *
- * <p>At most 63 sockets can be open in one JVM, those that were accepted and those that listen included, or as many as the
- * system property {@value #SOCKETS} says, up to 16383. With more than it was prepared for librdmacm goes wrong.
+ * <p>At most 63 sockets can be open in one JVM, including accepted and listening ones. The system property {@value
+ * #SOCKETS} raises the limit up to 16383. librdmacm fails with more sockets than it was prepared for.
  */
 public final class RSocket extends NativeResource {
 
@@ -43,35 +43,37 @@ public final class RSocket extends NativeResource {
     public static final String SOCKETS = "rdma.rsockets";
 
     /**
-     * Milliseconds of one rpoll. Bounds how long an interrupt or a close from another thread goes unseen, and what a
-     * wake-up costs that another thread's poll of the same completion queue took away.
+     * The milliseconds of one rpoll. It limits the delay of an interrupt or a close from another thread. It also limits
+     * the delay when another thread's poll has taken the wake-up of the same completion queue.
      */
     private static final int SLICE_MILLIS = 20;
 
-    /** The most bytes that one native call is given: their count fits into an int. */
+    /** The most bytes of one native call: their count fits into an int. */
     private static final long LARGEST_CALL = 1L << 30;
 
     private static final long STAGING = 64 * 1024;
 
-    /** How long the calls take at most that wait for the peer's device, in seconds. */
+    /** The limit, in seconds, of calls that wait for the peer's device. */
     private static final int CLOSING_SECONDS = 10;
 
     private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
-    /** What waits for a completion event in the kernel: ib_uverbs_event_read, called by ib_uverbs_comp_event_read. */
+    /**
+     * The kernel function that waits for a completion event: ib_uverbs_event_read, called by ib_uverbs_comp_event_read.
+     */
     private static final String COMPLETION_EVENT = "event_read";
 
-    /** Where soft-RoCE waits for the last user of memory that is deregistered: __rxe_cleanup. */
+    /** The function in which soft-RoCE waits for the last user of deregistered memory: __rxe_cleanup. */
     private static final String LAST_USER = "rxe_cleanup";
 
     /**
-     * How long a call may wait there. The kernel gives up after 50 s, and frees the memory. It has to where a packet of the
-     * peer's was being worked on when the queue pair went to the error state: its responder keeps the memory that it looked up
-     * until the queue pair is destroyed, and rclose deregisters memory first.
+     * The limit of a wait there. The kernel gives up after 50 s, and frees the memory. This happens if a packet of the
+     * peer was in progress when the queue pair went to the error state. The responder holds the memory until the queue
+     * pair is destroyed, but rclose deregisters the memory first.
      */
     private static final Duration LAST_USER_LIMIT = Duration.ofSeconds(60);
 
-    /** How long an interrupted rclose may take to return: it frees memory and queue pairs then. */
+    /** The time for an interrupted rclose to return: it still frees memory and queue pairs. */
     private static final Duration INTERRUPTING = Duration.ofSeconds(2);
 
     private static final System.Logger LOG = System.getLogger(RSocket.class.getName());
@@ -84,13 +86,13 @@ public final class RSocket extends NativeResource {
     private static final int POLLHUP = 0x10;
     private static final int POLLNVAL = 0x20;
 
-    /** Two: the socket's, and that of the alarm that ends the wait. */
+    /** Two descriptors: the socket's, and that of the alarm that ends the wait. */
     private static final ThreadLocal<MemorySegment> POLL_FDS =
             ThreadLocal.withInitial(() -> pollfd.allocateArray(2, Arena.ofAuto()));
 
     /**
-     * What the socket has become. Kept here because librdmacm does not check it everywhere: rsend on a socket that was
-     * never connected follows a null pointer and takes the process down.
+     * The state of the socket. librdmacm does not check it everywhere: rsend on an unconnected socket dereferences a
+     * null pointer and crashes the process.
      */
     private enum State {
         NEW,
@@ -102,7 +104,7 @@ public final class RSocket extends NativeResource {
     }
 
     private final int fd;
-    /** One for each direction: a thread that waits must not put off the wake-up of one that waits for the other. */
+    /** One alarm for each direction, so that a waiting sender does not delay a waiting receiver. */
     private final Alarm sending;
 
     private final Alarm receiving;
@@ -110,18 +112,18 @@ public final class RSocket extends NativeResource {
     private volatile String shown;
 
     /**
-     * Whether this side has shut its sending down. Kept here because rsend looks at it only when it is out of credits, and
-     * takes the bytes otherwise.
+     * Whether this side has shut down its sending. rsend checks that only when it is out of credits, and accepts the
+     * bytes otherwise.
      */
     private volatile boolean sendingEnded;
 
-    /** Whether librdmacm was seen to have lost the connection, or ended it with the peer. The same holds for it. */
+    /** Whether librdmacm has lost or ended the connection. rsend does not always check that either. */
     private volatile boolean disconnected;
 
-    /** The rclose under way, if {@link #close} was called. */
+    /** The rclose in progress, if {@link #close} was called. */
     private volatile @Nullable DetachedCall closing;
 
-    /** Where in the kernel rclose waited when it was interrupted; null if it was not. Set by the one that closes. */
+    /** The kernel function in which rclose was interrupted; null if it was not. Set by the closing thread. */
     private @Nullable String cutShortIn;
 
     private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
@@ -138,7 +140,7 @@ public final class RSocket extends NativeResource {
      *
      * @return the socket
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
+     * @throws RdmaException if the kernel has no RDMA stack, the process may not use it, or too many sockets are open
      */
     public static RSocket stream() {
         return stream(StandardProtocolFamily.INET);
@@ -151,7 +153,7 @@ public final class RSocket extends NativeResource {
      * @return the socket
      * @throws IllegalArgumentException for another family
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
+     * @throws RdmaException if the kernel has no RDMA stack, the process may not use it, or too many sockets are open
      */
     public static RSocket stream(StandardProtocolFamily family) {
         Native.requireLibraries();
@@ -164,12 +166,13 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Creates an unconnected stream socket for the addresses of a look-up, of IPv4, IPv6 or native InfiniBand.
+     * Creates an unconnected stream socket for the addresses of a look-up: IPv4, IPv6 or native InfiniBand.
      *
-     * @param info the look-up of what to {@link #bind(AddressInfo) bind} or {@link #connect(AddressInfo, Duration) connect} to
+     * @param info the result of the look-up, for {@link #bind(AddressInfo) bind} or {@link #connect(AddressInfo,
+     *     Duration) connect}
      * @return the socket
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted, or as many sockets are open as there may be
+     * @throws RdmaException if the kernel has no RDMA stack, the process may not use it, or too many sockets are open
      */
     public static RSocket stream(AddressInfo info) {
         if (info.isNative()) {
@@ -221,7 +224,7 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Runs one native call with the descriptor, which can't be closed, and so not be reused, before it returns.
+     * Runs one native call with the descriptor. The descriptor can't be closed, and so not reused, during the call.
      *
      * @throws IllegalStateException if the socket is closed
      */
@@ -235,8 +238,8 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Begins a native call, to be followed by exit(). An rclose that was given up is under way all the same, and frees the
-     * socket when it comes back.
+     * Begins a native call. Call exit() afterwards. An abandoned rclose is still in progress and frees the socket when
+     * it returns.
      *
      * @throws IllegalStateException if the socket is closed or being closed
      */
@@ -259,9 +262,10 @@ public final class RSocket extends NativeResource {
     /**
      * Binds the socket to a local address, rbind.
      *
-     * @param address of an interface with an RDMA device, or the wildcard address; port 0 chooses one
-     * @throws RdmaException EADDRINUSE if the port is taken; EADDRNOTAVAIL or ENODEV if the address is none of an RDMA device
-     *     of this host
+     * @param address an address of an interface with an RDMA device, or the wildcard address; with port 0 the library
+     *     chooses one
+     * @throws RdmaException EADDRINUSE if the port is in use; EADDRNOTAVAIL or ENODEV if no RDMA device of this host
+     *     has the address
      */
     public void bind(InetSocketAddress address) {
         bind(arena -> SocketAddresses.encode(address, arena), address, text(address));
@@ -270,10 +274,10 @@ public final class RSocket extends NativeResource {
     /**
      * Binds the socket to the local address of a look-up, rbind.
      *
-     * @param info a passive answer, or one with a source
-     * @throws IllegalArgumentException if there is no local address in it
-     * @throws RdmaException as of {@link #bind(InetSocketAddress)}; {@link RdmaException#isUnsupported()} for a native
-     *     address on a host without InfiniBand port
+     * @param info a passive result, or one with a source
+     * @throws IllegalArgumentException if it has no local address
+     * @throws RdmaException as in {@link #bind(InetSocketAddress)}; {@link RdmaException#isUnsupported()} for a native
+     *     address on a host without an InfiniBand port
      */
     public void bind(AddressInfo info) {
         byte[] sockaddr = requireAddress(info.sourceSockaddr(), "local", info);
@@ -311,7 +315,7 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Begins to accept connections, rlisten. Options that the accepted sockets are to have must be set before.
+     * Begins to listen, rlisten. Set the options of accepted sockets before.
      *
      * @param backlog the most connections that wait to be accepted; at least 1
      * @throws RdmaException if the socket is not bound
@@ -331,8 +335,8 @@ public final class RSocket extends NativeResource {
      *
      * @param timeout how long to wait for one
      * @return the connected socket, which the caller closes; it has the listener's options
-     * @throws RdmaTimeoutException if none came
-     * @throws RdmaException if the socket does not listen, or as many sockets are open as there may be
+     * @throws RdmaTimeoutException if none arrives in time
+     * @throws RdmaException if the socket does not listen, or too many sockets are open
      */
     public RSocket accept(Duration timeout) {
         require("raccept", state == State.LISTENING, rdma_h.EINVAL(), "The socket must listen.");
@@ -363,19 +367,19 @@ public final class RSocket extends NativeResource {
      * @param target the peer
      * @param timeout for address and route resolution and the connection together
      * @throws RdmaTimeoutException if the connection was not established in time
-     * @throws RdmaException ECONNREFUSED if no one listens, ENETUNREACH or ENODEV if no RDMA device leads there …
+     * @throws RdmaException ECONNREFUSED if nobody listens, ENETUNREACH or ENODEV if no RDMA device leads there …
      */
     public void connect(InetSocketAddress target, Duration timeout) {
         connect(arena -> SocketAddresses.encode(target, arena), text(target), timeout);
     }
 
     /**
-     * Connects to the peer of a look-up, rconnect. A route in it spares the look-up of another if it was given to
-     * {@link #route(AddressInfo)}. After a failure or a timeout the socket can only be closed.
+     * Connects to the peer of a look-up, rconnect. To use its route, pass it to {@link #route(AddressInfo)} first.
+     * After a failure or a timeout the socket can only be closed.
      *
-     * @param info an active answer
+     * @param info an active result
      * @param timeout for address and route resolution and the connection together
-     * @throws IllegalArgumentException if there is no peer's address in it
+     * @throws IllegalArgumentException if it has no peer address
      * @throws RdmaTimeoutException if the connection was not established in time
      * @throws RdmaException as of {@link #connect(InetSocketAddress, Duration)}; {@link RdmaException#isUnsupported()} for a
      *     native address on a host without InfiniBand port
@@ -398,7 +402,7 @@ public final class RSocket extends NativeResource {
                         "rconnect",
                         state == State.NEW || state == State.BOUND,
                         rdma_h.EINVAL(),
-                        "A socket connects once, and one that listens never does.");
+                        "A socket connects once, and a listening socket can't connect.");
                 state = State.CONNECTING;
             }
             boolean connected = false;
@@ -432,7 +436,7 @@ public final class RSocket extends NativeResource {
 
     private void require(String call, boolean allowed, int errno, String cure) {
         if (!allowed) {
-            // A closed socket says that it is closed, whatever it was before.
+            // A closed socket reports that it is closed, in every state.
             enter();
             exit();
             throw new RdmaException(call, describe(), errno, cure);
@@ -441,7 +445,7 @@ public final class RSocket extends NativeResource {
 
     private void requireSendable(String call) {
         requireConnected(call);
-        require(call, !sendingEnded, EPIPE, "This side has shut its sending down.");
+        require(call, !sendingEnded, EPIPE, "This side has shut down its sending.");
         require(call, !disconnected, rdma_h.ECONNRESET(), "The connection has ended.");
     }
 
@@ -450,13 +454,13 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Ends one or both directions of the connection, rshutdown. Returns when everything sent has been acknowledged by the
-     * peer's device or the transport has given the peer up, and after {@value #CLOSING_SECONDS} s at the latest.
+     * Ends one or both directions of the connection, rshutdown. Returns when the peer's device has acknowledged all
+     * data or the transport has given up, at the latest after {@value #CLOSING_SECONDS} s.
      *
-     * @param direction which direction
+     * @param direction the direction
      * @throws RdmaException if the socket is not connected
-     * @throws RdmaTimeoutException if rshutdown has not returned by then; it is interrupted, and what the peer's device has
-     *     not acknowledged may be lost
+     * @throws RdmaTimeoutException if rshutdown has not returned by then; it is interrupted, and unacknowledged data
+     *     may be lost
      */
     public void shutdown(Shutdown direction) {
         int how = switch (direction) {
@@ -514,16 +518,16 @@ public final class RSocket extends NativeResource {
     // ---- data
 
     /**
-     * Sends bytes, rsend: waits until at least one can be taken.
+     * Sends bytes, rsend. Waits until at least one is accepted.
      *
-     * @param data what to send; may be empty, which sends nothing
-     * @param timeout how long to wait for room
+     * @param data the bytes to send; may be empty
+     * @param timeout the longest wait for room
      * @param flags DONTWAIT to return 0 instead of waiting; WAITALL to send everything
-     * @return the number of bytes taken, possibly fewer than given
+     * @return the number of accepted bytes, possibly not all
      * @throws RdmaTimeoutException if the peer made no room in time
-     * @throws RdmaException EPIPE after this side's shutdown, ECONNRESET if the connection has ended, ENOTCONN if there was
-     *     none. As with TCP, bytes can be taken, and lost, before this side notices that the peer has closed; a receive
-     *     that returns -1 makes it notice.
+     * @throws RdmaException EPIPE after this side's shutdown, ECONNRESET if the connection has ended, ENOTCONN if there
+     *     was none. As with TCP, bytes may be accepted and lost before this side notices that the peer has closed. A
+     *     receive that returns -1 notices it.
      */
     public int send(MemorySegment data, Duration timeout, MessageFlag... flags) {
         if (MessageFlag.contains(flags, MessageFlag.PEEK)) {
@@ -533,13 +537,13 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Sends the remaining bytes of a buffer, as {@link #send(MemorySegment, Duration, MessageFlag...)} does, and advances
-     * its position by as many as were taken.
+     * Sends the remaining bytes of a buffer like {@link #send(MemorySegment, Duration, MessageFlag...)}, and advances
+     * its position past the accepted bytes.
      *
-     * @param data what to send, from its position to its limit
-     * @param timeout how long to wait for room
+     * @param data the bytes to send, from its position to its limit
+     * @param timeout the longest wait for room
      * @param flags DONTWAIT or WAITALL
-     * @return the number of bytes taken
+     * @return the number of accepted bytes
      * @throws RdmaTimeoutException if the peer made no room in time
      * @throws RdmaException if the connection has ended, or there was none
      */
@@ -552,9 +556,9 @@ public final class RSocket extends NativeResource {
     /**
      * Sends all bytes.
      *
-     * @param data what to send
-     * @param timeout for all of it together
-     * @throws RdmaTimeoutException if the peer did not make room in time; says how many bytes were sent
+     * @param data the bytes to send
+     * @param timeout the limit for all bytes together
+     * @throws RdmaTimeoutException if the peer did not make room in time; the message has the number of sent bytes
      * @throws RdmaException if the connection has ended, or there was none
      */
     public void sendFully(MemorySegment data, Duration timeout) {
@@ -564,9 +568,9 @@ public final class RSocket extends NativeResource {
     /**
      * Sends all remaining bytes of a buffer, and sets its position to its limit.
      *
-     * @param data what to send
-     * @param timeout for all of it together
-     * @throws RdmaTimeoutException if the peer did not make room in time; says how many bytes were sent
+     * @param data the bytes to send
+     * @param timeout the limit for all bytes together
+     * @throws RdmaTimeoutException if the peer did not make room in time; the message has the number of sent bytes
      * @throws RdmaException if the connection has ended, or there was none
      */
     public void sendFully(ByteBuffer data, Duration timeout) {
@@ -575,15 +579,15 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Receives bytes, rrecv: waits until at least one is there.
+     * Receives bytes, rrecv. Waits for at least one.
      *
-     * @param into where to put them, writable; an empty one receives nothing
+     * @param into the writable segment to fill; an empty one receives nothing
      * @param timeout how long to wait
      * @param flags DONTWAIT to return 0 instead of waiting; PEEK to leave the bytes in the stream; WAITALL to fill the
      *     segment, which PEEK can't
      * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown, close or death:
      *     a killed process is disconnected by its kernel
-     * @throws RdmaTimeoutException if nothing came in time
+     * @throws RdmaTimeoutException if no byte arrived in time
      * @throws RdmaException EIO or ECONNRESET if the connection broke, ENOTCONN if there was none
      */
     public int receive(MemorySegment into, Duration timeout, MessageFlag... flags) {
@@ -591,7 +595,7 @@ public final class RSocket extends NativeResource {
             throw new IllegalArgumentException("the segment to receive into is read-only");
         }
         if (MessageFlag.contains(flags, MessageFlag.PEEK) && MessageFlag.contains(flags, MessageFlag.WAITALL)) {
-            throw new IllegalArgumentException("PEEK with WAITALL: the stream hands out no more than has arrived");
+            throw new IllegalArgumentException("PEEK with WAITALL: PEEK returns only bytes that have arrived");
         }
         return (int) transfer(false, into, timeout, flags);
     }
@@ -604,7 +608,7 @@ public final class RSocket extends NativeResource {
      * @param timeout how long to wait
      * @param flags DONTWAIT, PEEK or WAITALL
      * @return the number of bytes received; -1 at the end of the stream
-     * @throws RdmaTimeoutException if nothing came in time
+     * @throws RdmaTimeoutException if no byte arrived in time
      * @throws RdmaException if the connection broke, or there was none
      */
     public int receive(ByteBuffer into, Duration timeout, MessageFlag... flags) {
@@ -619,8 +623,8 @@ public final class RSocket extends NativeResource {
      * Fills a segment.
      *
      * @param into where to put the bytes, writable
-     * @param timeout for all of it together
-     * @throws RdmaTimeoutException if the bytes did not come in time; says how many did
+     * @param timeout the limit for all bytes together
+     * @throws RdmaTimeoutException if the bytes did not arrive in time; the message has the number of received bytes
      * @throws RdmaException if the stream ended before, or the connection broke
      */
     public void receiveFully(MemorySegment into, Duration timeout) {
@@ -637,8 +641,8 @@ public final class RSocket extends NativeResource {
      * Fills the remaining room of a buffer, and sets its position to its limit.
      *
      * @param into where to put the bytes
-     * @param timeout for all of it together
-     * @throws RdmaTimeoutException if the bytes did not come in time; says how many did
+     * @param timeout the limit for all bytes together
+     * @throws RdmaTimeoutException if the bytes did not arrive in time; the message has the number of received bytes
      * @throws RdmaException if the stream ended before, or the connection broke
      */
     public void receiveFully(ByteBuffer into, Duration timeout) {
@@ -710,7 +714,7 @@ public final class RSocket extends NativeResource {
         boolean dontWait = MessageFlag.contains(flags, MessageFlag.DONTWAIT);
         int nativeFlags = MessageFlag.nativeFlags(flags);
         long size = data.byteSize();
-        // Who does not wait pays for no clock and no object: such a call is made again and again.
+        // A call that does not wait reads no clock and creates no object: it is made very often.
         Wait wait = dontWait ? null : new Wait(timeout);
         long done = 0;
         while (true) {
@@ -759,14 +763,14 @@ public final class RSocket extends NativeResource {
         }
     }
 
-    /** Tells the end of the stream from a broken connection, for which rrecv returns 0 as well. */
+    /** Throws if the connection broke: rrecv returns 0 both for that and for the end of the stream. */
     private void requireOrderlyEnd(long done, long size) {
         MemorySegment poll = POLL_FDS.get();
         fill(poll, 0, fd, 0);
         long result = guarded(ignored -> RCalls.pollNow(poll));
         int events = result > 0 ? note(poll) : 0;
         if ((events & POLLERR) != 0) {
-            // Reading the error takes it away; the second reader finds none.
+            // Reading the error clears it; a second reader finds none.
             int error = option(rdma_h.SOL_SOCKET(), rdma_h.SO_ERROR());
             throw new RdmaException(
                     "rrecv",
@@ -783,10 +787,10 @@ public final class RSocket extends NativeResource {
         pollfd.revents(poll, (short) 0);
     }
 
-    /** Returns the events of the socket, the first of those polled, and remembers what ends the sending. */
+    /** Returns the events of the socket, and notes the end of the connection. */
     private int note(MemorySegment polls) {
         int events = pollfd.revents(polls);
-        // While it connects, an error means that it could not.
+        // While connecting, an error means that the connect failed.
         if (state == State.CONNECTED && (events & (POLLERR | POLLHUP)) != 0) {
             disconnected = true;
         }
@@ -796,12 +800,12 @@ public final class RSocket extends NativeResource {
     // ---- remote memory
 
     /**
-     * Allocates memory that the peer writes to with {@link #ioWrite}, riomap. Needs {@link #ioMapSize(int)} on the peer's
-     * side as well, before the connection.
+     * Allocates memory to which the peer writes with {@link #ioWrite}, riomap. Both sides need {@link #ioMapSize(int)}
+     * before they connect.
      *
      * @param size in bytes, at least 1
-     * @param offset where the peer shall address it, in bytes; -1 lets the library choose
-     * @return the mapping, to be closed before the socket
+     * @param offset the peer's offset of the mapping in bytes; with -1 the library chooses
+     * @return the mapping; close it before the socket
      * @throws RdmaException if the socket is not connected or has no mapping left
      */
     public IoMapping ioMap(long size, long offset) {
@@ -813,13 +817,14 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Writes into the peer's mapped memory, riowrite. The peer's software is not told: send something after it.
+     * Writes into the peer's mapped memory, riowrite. The peer's software gets no notification: send a message
+     * afterwards.
      *
-     * @param data what to write; native or on the heap
-     * @param offset where, in the peer's mappings, in bytes
+     * @param data the bytes to write; native or on the heap
+     * @param offset the offset in the peer's mappings, in bytes
      * @param timeout for all of it
      * @throws RdmaTimeoutException if the send queue stayed full
-     * @throws RdmaException if the peer has mapped nothing at the offset, as far as this side knows
+     * @throws RdmaException if this side knows of no mapping at the offset
      */
     public void ioWrite(MemorySegment data, long offset, Duration timeout) {
         Wait wait = new Wait(timeout);
@@ -852,8 +857,8 @@ public final class RSocket extends NativeResource {
     // ---- options
 
     /**
-     * Sets the size of the send buffer in bytes, SO_SNDBUF; as for TCP, the library makes it twice as large. Before connecting
-     * or listening. Returns this socket.
+     * Sets the size of the send buffer in bytes, SO_SNDBUF; as for TCP, the library makes it twice as large. Call it
+     * before connecting or listening. Returns this socket.
      */
     public RSocket sendBufferSize(int bytes) {
         return setOption("SO_SNDBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_SNDBUF(), bytes);
@@ -865,8 +870,8 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Sets the size of the receive buffer in bytes, SO_RCVBUF; as for TCP, the library makes it twice as large. Before connecting
-     * or listening. Returns this socket.
+     * Sets the size of the receive buffer in bytes, SO_RCVBUF; as for TCP, the library makes it twice as large. Call it
+     * before connecting or listening. Returns this socket.
      */
     public RSocket receiveBufferSize(int bytes) {
         return setOption("SO_RCVBUF", rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF(), bytes);
@@ -877,7 +882,7 @@ public final class RSocket extends NativeResource {
         return option(rdma_h.SOL_SOCKET(), rdma_h.SO_RCVBUF());
     }
 
-    /** Sets TCP_NODELAY, which rsockets keeps and otherwise ignores: it never delays. Returns this socket. */
+    /** Sets TCP_NODELAY. rsockets stores the value but ignores it, as they never delay. Returns this socket. */
     public RSocket noDelay(boolean on) {
         return setOption("TCP_NODELAY", rdma_h.IPPROTO_TCP(), rdma_h.TCP_NODELAY(), on ? 1 : 0);
     }
@@ -900,7 +905,7 @@ public final class RSocket extends NativeResource {
     /**
      * Probes an idle connection, SO_KEEPALIVE with TCP_KEEPIDLE.
      *
-     * @param idle after how long without traffic, in whole seconds, at least one; {@link Duration#ZERO} switches it off
+     * @param idle the time without traffic, in whole seconds, at least one; {@link Duration#ZERO} switches probing off
      * @return this socket
      */
     public RSocket keepAlive(Duration idle) {
@@ -910,7 +915,7 @@ public final class RSocket extends NativeResource {
         if (idle.isNegative() || idle.toSeconds() < 1 || idle.toSeconds() > Integer.MAX_VALUE) {
             throw new IllegalArgumentException("keep-alive after " + idle + " is not at least 1 s");
         }
-        // The idle time first: switching on begins the probing with the time that is set then.
+        // The idle time first: SO_KEEPALIVE starts the probing with the current value.
         setOption("TCP_KEEPIDLE", rdma_h.IPPROTO_TCP(), TCP_KEEPIDLE, (int) idle.toSeconds());
         return setOption("SO_KEEPALIVE", rdma_h.SOL_SOCKET(), SO_KEEPALIVE, 1);
     }
@@ -922,7 +927,10 @@ public final class RSocket extends NativeResource {
                 : Duration.ofSeconds(option(rdma_h.IPPROTO_TCP(), TCP_KEEPIDLE));
     }
 
-    /** Sets up to how many bytes are sent inline, RDMA_INLINE. Before connecting or listening. Returns this socket. */
+    /**
+     * Sets up to how many bytes are sent inline, RDMA_INLINE. Call it before connecting or listening. Returns this
+     * socket.
+     */
     public RSocket inline(int bytes) {
         return setOption("RDMA_INLINE", rdma_h.SOL_RDMA(), rdma_h.RDMA_INLINE(), bytes);
     }
@@ -933,8 +941,8 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Sets the entries of the send queue, RDMA_SQSIZE; the library keeps to the device's limits. Before connecting or
-     * listening. Returns this socket.
+     * Sets the entries of the send queue, RDMA_SQSIZE; the library applies the device's limits. Call it before
+     * connecting or listening. Returns this socket.
      */
     public RSocket sendQueueSize(int entries) {
         return setOption("RDMA_SQSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_SQSIZE(), entries);
@@ -945,7 +953,9 @@ public final class RSocket extends NativeResource {
         return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_SQSIZE());
     }
 
-    /** Sets the entries of the receive queue, RDMA_RQSIZE. Before connecting or listening. Returns this socket. */
+    /**
+     * Sets the entries of the receive queue, RDMA_RQSIZE. Call it before connecting or listening. Returns this socket.
+     */
     public RSocket receiveQueueSize(int entries) {
         return setOption("RDMA_RQSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_RQSIZE(), entries);
     }
@@ -956,25 +966,25 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Sets how many of this side's mappings the peer can write to, RDMA_IOMAPSIZE; the library rounds it up. Before
-     * connecting or listening. Returns this socket.
+     * Sets how many of this side's mappings the peer can write to, RDMA_IOMAPSIZE; the library rounds it up. Call it
+     * before connecting or listening. Returns this socket.
      */
     public RSocket ioMapSize(int mappings) {
         return setOption("RDMA_IOMAPSIZE", rdma_h.SOL_RDMA(), rdma_h.RDMA_IOMAPSIZE(), mappings);
     }
 
-    /** Returns how many mappings there can be. */
+    /** Returns the largest number of mappings. */
     public int ioMapSize() {
         return option(rdma_h.SOL_RDMA(), rdma_h.RDMA_IOMAPSIZE());
     }
 
     /**
-     * Gives the socket the route of a look-up, RDMA_ROUTE, so that connecting needs not ask for one. A look-up has a route
-     * on InfiniBand with ibacm(8); without one this changes nothing, as in rstream -T r. Before connecting.
+     * Sets the route of a look-up, RDMA_ROUTE, so that connecting does not resolve one. A look-up has a route on
+     * InfiniBand with ibacm(8). Without a route this has no effect, as in rstream -T r. Call it before connecting.
      *
-     * @param info an active answer
+     * @param info an active result
      * @return this socket
-     * @throws RdmaException EINVAL if the route is not one of the address
+     * @throws RdmaException EINVAL if the route does not belong to the address
      */
     public RSocket route(AddressInfo info) {
         byte[] route = info.route();
@@ -1005,7 +1015,7 @@ public final class RSocket extends NativeResource {
                         describe() + ", " + name + ", " + value,
                         errno,
                         errno == rdma_h.EINVAL()
-                                ? "Sizes are set before the socket connects or listens, and are positive."
+                                ? "Sizes must be positive, and set before the socket connects or listens."
                                 : "");
             }
         }
@@ -1038,7 +1048,7 @@ public final class RSocket extends NativeResource {
         return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
     }
 
-    /** One method's deadline. */
+    /** The deadline of a method. */
     private final class Wait {
         private final long begin = System.nanoTime();
         private final long nanos;
@@ -1059,7 +1069,7 @@ public final class RSocket extends NativeResource {
         }
 
         /**
-         * Waits for an event at most until the deadline, and at most one slice.
+         * Waits for an event until the deadline, at most one slice.
          *
          * @return false if the deadline has passed
          */
@@ -1099,20 +1109,19 @@ public final class RSocket extends NativeResource {
     }
 
     /**
-     * Closes the connection in both directions and frees the socket, rclose. That waits until the peer's device has
-     * acknowledged what was sent, or the transport has given it up, but not for the peer to read it; and not longer than
-     * {@value #CLOSING_SECONDS} s: it is interrupted then, and frees the socket all the same.
+     * Closes the connection in both directions and frees the socket, rclose. It waits until the peer's device has
+     * acknowledged all data or the transport has given up. It does not wait until the peer reads the data. After
+     * {@value #CLOSING_SECONDS} s it is interrupted, and still frees the socket.
      *
-     * <p>With soft-RoCE it can take a minute when the peer sends while the connection ends: the kernel then waits 50 s for the
-     * last user of the socket's memory (0.2 s before 2025). That is logged as a warning; the connection has ended before, and
-     * nothing is lost by it.
+     * <p>With soft-RoCE it can take a minute if the peer sends while the connection ends: the kernel then waits 50 s
+     * for the last user of the socket's memory (0.2 s before 2025). A warning is logged. No data is lost.
      *
-     * <p>Besides a peer that is gone, a device that loses a completion event lets rclose wait for ever: it waits for that
-     * event alone.
+     * <p>rclose waits for ever if the device loses a completion event, and possibly if the peer is gone. The interrupt
+     * ends that.
      *
-     * @throws RdmaTimeoutException if rclose had to be interrupted: the socket is closed, but what the peer's device has not
-     *     acknowledged may be lost. If rclose has not returned even so, the socket stays in the ledger until it does, and
-     *     is then released without being asked again; until then it can't be used
+     * @throws RdmaTimeoutException if rclose was interrupted: the socket is closed, but unacknowledged data may be
+     *     lost. If rclose does not return even then, the socket stays in the ledger and can't be used. It is released
+     *     when rclose returns
      */
     @Override
     protected void release() {
@@ -1130,7 +1139,7 @@ public final class RSocket extends NativeResource {
             LOG.log(
                     System.Logger.Level.WARNING,
                     "{0} took {1} s, because soft-RoCE waited for the last user of the socket''s memory (in the kernel in"
-                            + " {2}): a packet of the peer''s was being worked on when the queue pair went to the error state",
+                            + " {2}): a packet of the peer was in progress when the queue pair went to the error state",
                     named,
                     Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
                     outcome.awaitedIn());
@@ -1156,9 +1165,9 @@ public final class RSocket extends NativeResource {
         return new RdmaTimeoutException(
                 "end of " + call,
                 CLOSING,
-                "the peer's device acknowledged nothing and the transport had not given it up, or this device lost a"
+                "the peer's device did not acknowledge and the transport did not give up, or this device lost a"
                         + " completion event; the call was interrupted (it waited in the kernel in " + interruptedIn
-                        + "), and what was not acknowledged may be lost");
+                        + "), and unacknowledged data may be lost");
     }
 
     private static Duration patience(String place) {
@@ -1169,13 +1178,13 @@ public final class RSocket extends NativeResource {
         return new RdmaTimeoutException("end of " + call, waited, "it waits in the kernel in " + waiting.waitsIn());
     }
 
-    /** Ends what a {@link #close} gave up waiting for; that one may still be on its way out. */
+    /** Completes a {@link #close} that gave up waiting. That call may not have returned yet. */
     private void closeAfterAll() {
         for (int turn = 0; !isClosed() && turn < 1000; turn++) {
             try {
                 close();
             } catch (RdmaTimeoutException e) {
-                // The one that gave up was told.
+                // The caller of close already got an exception.
             }
             LockSupport.parkNanos(1_000_000);
         }

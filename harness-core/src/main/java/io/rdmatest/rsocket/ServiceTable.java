@@ -13,23 +13,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Room for many sockets in two tables of librdmacm that must not grow while they are in use.
+ * Makes room for many sockets in two tables of librdmacm, which must not grow while they are in use.
  *
- * <p>Two threads of the library listen to the connection manager: one for all sockets of the process that are connected, one
- * for all that listen. In rdma-core (seen in release 44), when such a thread has three sockets and the fourth one comes, it
- * moves its table and goes on with the old one, whose memory it has given back. It then takes one socket for another, and
- * waits for an event that never comes, and with it every raccept and rclose of the process; and it writes into memory that
- * may be somebody else's by then.
+ * <p>The library has two threads for the connection manager: one for all connected sockets, one for all listening
+ * sockets. In rdma-core (seen in release 44) such a thread reallocates its table for the fourth socket, but continues
+ * to use the old, freed memory. It then confuses sockets and waits for ever, and so does every raccept and rclose of
+ * the process. It also corrupts memory.
  *
- * <p>A table grows by four entries each time its thread starts, which it does for the first socket after none, and keeps its
- * size. So both are made large enough by letting the threads start and end, before the process has a socket.
+ * <p>A table grows by four entries each time its thread starts, and never shrinks. The thread starts with the first
+ * socket and ends with the last one. So this class makes both threads start and end until the tables are large enough,
+ * before the process has a socket.
  */
 final class ServiceTable {
 
     private static final int DEFAULT = 63;
     private static final int MOST = 16_383;
 
-    /** How many entries a table grows by at each start of its thread; the first entry is the thread's own. */
+    /** The entries by which a table grows at each start of its thread. The thread itself uses the first entry. */
     private static final int STEP = 4;
 
     private static final AtomicInteger TAKEN = new AtomicInteger();
@@ -39,12 +39,12 @@ final class ServiceTable {
     private ServiceTable() {}
 
     /**
-     * Takes the entry of a socket while it is created or accepted; the socket gives it back when it is closed. The first call
-     * prepares the tables.
+     * Reserves an entry and creates or accepts a socket. Closing the socket frees the entry. The first call prepares
+     * the tables.
      *
-     * @param making makes the socket; if it throws, the entry is free again
+     * @param making creates the socket; if it throws, the entry is freed
      * @return the socket
-     * @throws RdmaException if all entries are taken, or there can be no socket
+     * @throws RdmaException if all entries are in use, or the socket can't be created
      * @throws IllegalArgumentException if the system property is wrong
      */
     static RSocket take(Supplier<RSocket> making) {
@@ -54,7 +54,7 @@ final class ServiceTable {
         try {
             if (taken > most) {
                 throw new RdmaException(
-                        "the %d rsockets that librdmacm was prepared for are open: close one, or start the JVM with -D%s=%d"
+                        "all %d rsockets that librdmacm was prepared for are open: close one, or start the JVM with -D%s=%d"
                                 .formatted(most, RSocket.SOCKETS, Math.min(MOST, 2 * most + 1)));
             }
             RSocket socket = making.get();
@@ -67,7 +67,7 @@ final class ServiceTable {
         }
     }
 
-    /** Gives the entry of a socket back that is closed. */
+    /** Frees the entry of a closed socket. */
     static void give() {
         int ignored = TAKEN.decrementAndGet();
     }
@@ -76,8 +76,8 @@ final class ServiceTable {
      * Reads the system property.
      *
      * @param value its value; null if it is not set
-     * @return the most sockets that are open at a time
-     * @throws IllegalArgumentException if it is none of the allowed numbers
+     * @return the largest number of open sockets
+     * @throws IllegalArgumentException if it is not an allowed number
      */
     static int configured(@Nullable String value) {
         if (value == null) {
@@ -107,14 +107,14 @@ final class ServiceTable {
         return room;
     }
 
-    /** Hands a socket to a thread by a call, whatever comes of that, and closes it. */
+    /** Creates a socket, passes it to a library thread by a call, ignores the result, and closes it. */
     private static void startAndEnd(IntUnaryOperator call) {
         int fd = RCalls.socket(rdma_h.AF_INET(), rdma_h.SOCK_STREAM(), 0);
         if (fd < 0) {
-            // The tables may be too small still: there is no socket before they are not.
+            // Not through RSocket: the tables are still too small for it.
             throw Native.failure("rsocket", "AF_INET, SOCK_STREAM");
         }
-        // Connecting does not wait then: it is handed over while the address is looked up.
+        // A non-blocking connect returns while the address is resolved, and the thread already has the socket.
         int ignored = RCalls.fcntl(fd, rdma_h.F_SETFL(), rdma_h.O_NONBLOCK());
         ignored = call.applyAsInt(fd);
         ignored = RCalls.close(fd);

@@ -1,10 +1,10 @@
 package io.rdmatest.rsocket;
 
-/** Which direction of a connection ends, shutdown(2). */
+/** The direction of a connection to end, shutdown(2). */
 public enum Shutdown {
     /** No more receiving here. */
     READ,
-    /** No more sending here; the peer reads what is under way, then the end of the stream. */
+    /** No more sending here; the peer receives the data in flight, then the end of the stream. */
     WRITE,
     /** Both. */
     BOTH

@@ -15,7 +15,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteOrder;
 
-/** Converts socket addresses from and to sockaddr_in and sockaddr_in6. */
+/** Converts socket addresses to and from sockaddr_in and sockaddr_in6. */
 final class SocketAddresses {
 
     private static final ValueLayout.OfShort PORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
@@ -62,7 +62,7 @@ final class SocketAddresses {
                 return new InetSocketAddress(Inet6Address.getByAddress(null, bytes, scope == 0 ? -1 : scope), port);
             }
         } catch (UnknownHostException e) {
-            throw new IllegalStateException("an address of 4 or 16 bytes was refused", e);
+            throw new IllegalStateException("an address of 4 or 16 bytes is invalid", e);
         }
         throw new RdmaException(
                 Cause.UNSUPPORTED, "address family " + family + " of an rsocket is neither IPv4 nor IPv6");

@@ -5,16 +5,16 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each side tells the other when they connect: 24 bytes in network order, and 16 more in the split mode.
+ * The private data that each side sends when it connects: 24 bytes in network order, and 16 more in split mode.
  *
  * <p>Receive ring's address (8), its rkey (8), its size (4), receive credits (2), version (1), reserved (1). Split mode: a
  * mark (4), the send ring's size (4), its address (8); its rkey is that of the receive ring.
  *
- * @param ringAddress where the receive ring begins
+ * @param ringAddress the address of the receive ring
  * @param rkey the key to write to it
- * @param ringBytes its size
- * @param credits how many messages may be under way to it
- * @param sendRing where the peer reads in the split mode; null in the others
+ * @param ringBytes its size in bytes
+ * @param credits how many messages may be outstanding to it
+ * @param sendRing the ring that the peer reads in split mode; null in other modes
  */
 record ConnectionData(
         long ringAddress,
@@ -28,14 +28,14 @@ record ConnectionData(
     static final byte VERSION = 2;
 
     /**
-     * What the peer may read.
+     * The memory that the peer may read.
      *
-     * @param address where the send ring begins
-     * @param bytes its size
+     * @param address the address of the send ring
+     * @param bytes its size in bytes
      */
     record SendRing(long address, int bytes) {}
 
-    /** "SPLT": what follows the 24 bytes is zeros where a peer of another mode sent nothing. */
+    /** "SPLT" after the 24 bytes marks split mode; in other modes zeros follow. */
     private static final int SPLIT_MARK = 0x53504c54;
 
     private static final int VERSION_OFFSET = 22;
@@ -45,7 +45,7 @@ record ConnectionData(
     }
 
     byte[] encode() {
-        // The reserved byte stays 0, where libfabric sends what happened to be there.
+        // The reserved byte stays 0. libfabric does not initialise it.
         ByteBuffer data = ByteBuffer.allocate(sendRing == null ? SIZE : SPLIT_SIZE)
                 .putLong(ringAddress)
                 .putLong(rkey)
@@ -61,9 +61,9 @@ record ConnectionData(
     }
 
     /**
-     * Requires that the peer is in the split mode if this side is, and only then. The data says nothing about the other modes.
+     * Requires that both sides are in split mode or neither is. The data does not distinguish the other modes.
      *
-     * @throws StreamException if it is not
+     * @throws StreamException if only one side is in split mode
      */
     void requireMode(StreamMode mode) {
         boolean split = mode == StreamMode.SPLIT;
@@ -75,7 +75,7 @@ record ConnectionData(
         }
     }
 
-    /** Reads what a peer sent; on InfiniBand and RoCE zeros follow it up to the message's fixed size. */
+    /** Decodes a peer's data; on InfiniBand and RoCE it is padded with zeros to a fixed size. */
     static ConnectionData decode(byte[] data) {
         if (data.length < SIZE) {
             throw new StreamException(
@@ -87,8 +87,8 @@ record ConnectionData(
         if (version != VERSION) {
             throw new StreamException(
                     Reason.VERSION_MISMATCH,
-                    "the peer speaks version " + version + " of the stream protocol, this side version " + VERSION
-                            + ": it is no stream of this kind, or the two are of different releases");
+                    "the peer has version " + version + " of the stream protocol, this side version " + VERSION
+                            + ": it is not a stream of this kind, or the two releases differ");
         }
         ByteBuffer buffer = ByteBuffer.wrap(data);
         long address = buffer.getLong();
@@ -98,20 +98,20 @@ record ConnectionData(
         if (ring < 1 || ring > ControlWord.MOST_BYTES) {
             throw new StreamException(
                     Reason.BAD_CONNECTION_DATA,
-                    "the peer's receive ring has " + Integer.toUnsignedLong(ring) + " bytes, but a ring has 1 to "
-                            + ControlWord.MOST_BYTES + ", as control messages count bytes in 20 bits");
+                    "the peer's receive ring has " + Integer.toUnsignedLong(ring) + " bytes, but must have 1 to "
+                            + ControlWord.MOST_BYTES + ": control messages count bytes in 20 bits");
         }
         if (credits <= Credits.CONTROL || credits / 2 > ControlWord.MOST_CREDITS) {
             throw new StreamException(
                     Reason.BAD_CONNECTION_DATA,
-                    "the peer's receive queue has " + credits + " entries, but it needs "
-                            + (Credits.CONTROL + 1) + " to " + (2 * ControlWord.MOST_CREDITS + 1)
-                            + ", as control messages give half of them back in 9 bits");
+                    "the peer's receive queue has " + credits + " entries, but must have " + (Credits.CONTROL + 1)
+                            + " to " + (2 * ControlWord.MOST_CREDITS + 1) + ": control messages return half of them"
+                            + " in 9 bits");
         }
         if (rkey >>> Integer.SIZE != 0) {
             throw new StreamException(
                     Reason.BAD_CONNECTION_DATA,
-                    "the peer's rkey is 0x" + Long.toHexString(rkey) + ", but the keys of verbs have 32 bits");
+                    "the peer's rkey is 0x" + Long.toHexString(rkey) + ", but verbs keys have 32 bits");
         }
         return new ConnectionData(address, rkey, ring, credits, sendRing(data));
     }
@@ -125,7 +125,7 @@ record ConnectionData(
         if (bytes < 1 || bytes > ControlWord.MOST_BYTES) {
             throw new StreamException(
                     Reason.BAD_CONNECTION_DATA,
-                    "the peer's send ring has " + Integer.toUnsignedLong(bytes) + " bytes, but a ring has 1 to "
+                    "the peer's send ring has " + Integer.toUnsignedLong(bytes) + " bytes, but must have 1 to "
                             + ControlWord.MOST_BYTES);
         }
         return new SendRing(more.getLong(), bytes);

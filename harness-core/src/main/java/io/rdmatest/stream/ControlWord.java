@@ -1,11 +1,11 @@
 package io.rdmatest.stream;
 
 /**
- * The 32 bits of a control message: bits 0 to 19 are the bytes freed in its sender's receive ring, bits 20 to 28 the
- * receive credits given back. Bit 31 marks the word that follows data in the iWARP mode, whose other bits are the data's
- * length. Bits 29 and 30, which libfabric leaves unused, mark what the split mode has besides: bit 29 that as many bytes come
- * next in the stream as bits 0 to 19 say, to be read by the peer out of the send ring; bit 30 that it has read so many. A word
- * of 0 would mean data in the immediate mode and is never a control message.
+ * The 32 bits of a control message. Bits 0 to 19 count the bytes freed in its sender's receive ring. Bits 20 to 28
+ * count the returned receive credits. Bit 31 marks the word that follows data in iWARP mode; its other bits are the
+ * data's length. libfabric does not use bits 29 and 30; split mode does. Bit 29 announces that the next bytes of the
+ * stream, as many as bits 0 to 19 say, must be read from the send ring. Bit 30 reports that so many bytes were read. A
+ * word of 0 means data in immediate mode and is never a control message.
  */
 final class ControlWord {
 
@@ -22,7 +22,7 @@ final class ControlWord {
     static int of(int bytes, int credits) {
         if (bytes < 0 || bytes > MOST_BYTES || credits < 0 || credits > MOST_CREDITS || (bytes | credits) == 0) {
             throw new IllegalArgumentException(
-                    "no control word can hold " + bytes + " bytes and " + credits + " credits");
+                    "a control word can't hold " + bytes + " bytes and " + credits + " credits");
         }
         return credits << CREDIT_SHIFT | bytes;
     }
@@ -35,7 +35,7 @@ final class ControlWord {
         return word >>> CREDIT_SHIFT & MOST_CREDITS;
     }
 
-    /** Tells whether the bits that must be 0 in a control message are. */
+    /** Returns whether all reserved bits are 0. */
     static boolean isControl(int word) {
         return word >>> 29 == 0 && word != 0;
     }

@@ -1,15 +1,15 @@
 package io.rdmatest.stream;
 
 /**
- * Counts what a side may have under way, and what it owes the peer.
+ * Counts the messages that a side may send, and the credits and bytes that it must return to the peer.
  *
- * <p>To send a message takes a place in this side's send queue (a transmit credit) and one in the peer's receive queue (a
- * target credit). Two of each are only for control messages, so that a side that can't send data can still give the
- * peer what it waits for: with both directions full neither side waits for ever. Not thread-safe.
+ * <p>A message needs an entry of this side's send queue (a transmit credit) and one of the peer's receive queue (a
+ * target credit). Two of each are reserved for control messages. So a side that can't send data can still return
+ * credits, and two full directions do not deadlock. Not thread-safe.
  */
 final class Credits {
 
-    /** How many credits of each kind only a control message may use. */
+    /** The number of credits of each kind that are reserved for control messages. */
     static final int CONTROL = 2;
 
     private final int sendDepth;
@@ -32,13 +32,13 @@ final class Credits {
         this.dueBytes = Math.max(1, receiveRingBytes / 2);
     }
 
-    /** Takes the size of the peer's receive queue. */
+    /** Sets the size of the peer's receive queue. */
     void connect(int peerReceiveDepth) {
         target = peerReceiveDepth;
         targetMost = peerReceiveDepth;
     }
 
-    // By order, not by equality: control messages take the target credits below the reserve.
+    // Greater than, not different from: control messages use the target credits below the reserve.
     boolean maySendData() {
         return transmit > 0 && target > CONTROL;
     }
@@ -65,7 +65,7 @@ final class Credits {
         }
     }
 
-    /** One message was acknowledged: the reserve fills first. */
+    /** Counts an acknowledged message: it refills the reserve first. */
     void transmitCompleted() {
         if (control < CONTROL) {
             control++;
@@ -82,7 +82,7 @@ final class Credits {
         return target;
     }
 
-    /** Counts a message that arrived, data or control; false if the peer had no credit for it. */
+    /** Counts a received message, data or control; false if the peer had no credit for it. */
     boolean received() {
         if (completions == receiveDepth) {
             return false;
@@ -95,8 +95,8 @@ final class Credits {
         freed += bytes;
     }
 
-    /** How many bytes were copied out that the peer does not know of yet: it may not write there. */
-    int notGivenBack() {
+    /** Returns how many bytes were copied out but not yet reported to the peer, which may not write there. */
+    int notReturned() {
         return freed;
     }
 
@@ -104,7 +104,7 @@ final class Credits {
         return completions >= dueCredits || freed >= dueBytes;
     }
 
-    /** Takes what is owed, as much of it as a word can hold. */
+    /** Returns what is owed to the peer, up to the limits of a word. */
     int takeControlWord() {
         int credits = Math.min(completions, ControlWord.MOST_CREDITS);
         int bytes = freed;
@@ -113,7 +113,7 @@ final class Credits {
         return ControlWord.of(bytes, credits);
     }
 
-    /** Takes credits that the peer gave back; false if it gave more than it had got. */
+    /** Counts credits that the peer returned; false if it returned more than it had received. */
     boolean credited(int credits) {
         if (credits > targetMost - target) {
             return false;
@@ -125,6 +125,6 @@ final class Credits {
     @Override
     public String toString() {
         return outstanding() + " messages unacknowledged, " + target + " of " + targetMost + " credits at the peer, "
-                + completions + " credits and " + freed + " bytes not yet given back";
+                + completions + " credits and " + freed + " bytes not yet returned";
     }
 }

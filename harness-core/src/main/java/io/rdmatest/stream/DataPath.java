@@ -23,49 +23,48 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The data's way: rings, queues, and the messages that pass between the two sides. It knows nothing of how the queue pair
- * got connected.
+ * The data path: rings, queues, and the messages between the two sides. It does not connect the queue pair.
  *
- * <p>One region holds the send ring, for iWARP the words to send and to receive, and the receive ring. Data is copied into
- * the send ring and written from there into the peer's receive ring; a wrap of either ring splits it. What was sent leaves
- * the send ring when the peer's device acknowledged it, and the peer's ring when the peer said so.
+ * <p>One region holds the send ring, the words of iWARP mode, and the receive ring. Data is copied into the send ring
+ * and written from there into the peer's receive ring; a wrap of either ring splits it. Sent data is freed in the send
+ * ring when the peer's device acknowledges it, and in the peer's ring when the peer reports it.
  *
- * <p>In the split mode some pieces are announced instead of written. The peer reads them out of the send ring, at the place
- * that they have in the stream, and tells so; until then neither they nor what follows leaves the send ring. In its own ring,
- * what follows such a piece becomes readable with it.
+ * <p>In split mode some pieces are announced instead of written. The peer reads them from the send ring and reports
+ * that. Until then neither they nor later data leave the send ring. In the peer's ring, later data becomes readable
+ * only after the piece.
  *
- * <p>Locks are taken in the order receive, send, pull, queue. Rings and credits belong to the queue lock; the prepared sends
- * to the send lock, the prepared read to the pull lock; only the holder of the send lock puts anything into the send ring, so
- * that it can copy without the queue lock. Nothing is allocated in sending, receiving and polling.
+ * <p>Lock order: receive, send, pull, queue. The queue lock guards rings and credits, the send lock the prepared sends,
+ * the pull lock the prepared read. Only the holder of the send lock adds to the send ring, so it can copy without the
+ * queue lock. Sending, receiving and polling allocate nothing.
  */
 final class DataPath {
 
     private static final int BATCH = 32;
     private static final int WORD = 4;
 
-    /** The longest that one call polls an empty queue; then it comes back with what it has. */
+    /** The longest time that one call polls an empty queue. */
     private static final long SPIN_NANOS = 10_000;
 
     /**
-     * How many bytes are held back at most until more come, in one message: many packets of any path MTU, so that to post it is
-     * little of what it takes, and few of them beside the ring, so that the peer copies out while the next one is under way.
+     * The most bytes that are held back for one message. It is many packets of any path MTU, so posting costs little.
+     * It is small compared with the ring, so the peer copies one message while the next one is in flight.
      */
     private static final int MOST_HELD = 16 * 1024;
 
     /**
-     * The most bytes of a message that nothing was held back for, and of a piece to be read: what is longer goes in several, so
-     * that the peer copies out of its ring, and gives it back, while the rest is under way.
+     * The most bytes of other messages, and of a piece to be read. Longer data is split, so that the peer copies and
+     * frees the first parts while the rest is in flight.
      */
     private static final int MOST_WRITTEN = 64 * 1024;
 
-    /** The least bytes that the peer is to read by itself: two more messages have to be worth it. */
+    /** The fewest bytes of a piece that the peer reads: it costs two more messages. */
     private static final int LEAST_PULLED = 16 * 1024;
 
-    /** How many reads are under way at most. */
+    /** The most outstanding reads. */
     private static final int PULLS = 4;
 
-    // The two low bits of a request's identifier: the opcode of a failed request is undefined.
-    // The rest is the position of the send ring's counter after the data, or the receive's place.
+    // The two low bits of a request's identifier have its kind, since the opcode of a failed completion is undefined.
+    // The other bits have the send ring's position after the data, or the index of the receive.
     private static final int KIND_BITS = 2;
     private static final int KIND = 3;
     private static final long DATA = 0;
@@ -85,7 +84,7 @@ final class DataPath {
     private final int receiveRingOffset;
     private final ByteBuffer sendBytes;
     private final ByteBuffer receiveBytes;
-    /** The words of the iWARP mode, in the host's order as libfabric has them; empty in the other mode. */
+    /** The words of iWARP mode, in host byte order as in libfabric; empty in other modes. */
     private final ByteBuffer words;
 
     private final ReentrantLock receiveLock = new ReentrantLock();
@@ -100,17 +99,20 @@ final class DataPath {
     private int reservedOffset;
     private long reservedRemote;
     private long reservedEnd;
-    /** Whether what was set aside last goes on where what is held back ends, in both rings. */
-    private boolean reservedBehindHeld;
-    /** Whether what was set aside last is left to the peer to read: then the next is written. */
+    /** Whether the last reservation directly follows the held bytes, in both rings. */
+    private boolean reservedAfterHeld;
+    /** Whether the peer reads the last reservation; the next one is then written. */
     private boolean reservedToPull;
 
     private int heldOffset;
     private long heldRemote;
     private long heldEnd;
-    /** The bytes in the send ring that are counted but not posted yet: more were announced. Read without the lock, too. */
+    /**
+     * The bytes in the send ring that are counted but not posted yet, because more will follow. Also read without the
+     * lock.
+     */
     private volatile int held;
-    /** Whether the peer was owed enough to be told when room was last looked for. */
+    /** Whether a control message was due at the last check for room. */
     private boolean controlDue;
 
     // Guarded by the pull lock.
@@ -127,34 +129,37 @@ final class DataPath {
     private long peerAddress;
     private long peerSendAddress;
     private int peerSendBytes = 1;
-    /** Up to where this side's messages are acknowledged; pieces in between may not have been read yet. */
+    /** The position up to which messages are acknowledged. The peer may not yet have read the pieces before it. */
     private long acknowledged;
-    /** What the peer was told to read and has not. */
+    /** The announced pieces that the peer has not read yet. */
     private final Pieces toBePulled;
-    /** What the peer told this side to read and is not here. */
+    /** The pieces that the peer announced and this side has not read yet. */
     private final Pieces pulling;
-    /** How many of these are being read. */
+    /** The number of them with an outstanding read. */
     private int pullsPosted;
-    /** How many bytes were read that the peer does not know of. */
+    /** The bytes that were read but not yet reported to the peer. */
     private int pulledBytes;
-    /** Where the next piece goes: behind the receive ring's produced bytes there may be some that wait for one before. */
+    /**
+     * The position of the next data. Data between the receive ring's produced bytes and this waits for an earlier
+     * piece.
+     */
     private long landing;
-    /** Whether something is to be read. Set under the lock, and read without, too. */
+    /** Whether a read is due. Set under the lock, also read without it. */
     private volatile boolean pullDue;
 
     private int nextReceive;
-    /** Receives that completed and were not posted again. The peer does not know of them before it is given credits. */
+    /** Completed receives that were not posted again. The peer gets their credits later. */
     private int unposted;
 
-    /** The thread that last found no room to send; null if there was since. */
-    private @Nullable Thread crowded;
-    /** Whether something came since that may have made room. */
-    private boolean roomCame;
+    /** The thread whose last check found no room to send; null if a later check found room. */
+    private @Nullable Thread blockedSender;
+    /** Whether a completion since then may have made room. */
+    private boolean roomFreed;
 
     private volatile boolean started;
     /** Whether this side has sent its last data. */
     private volatile boolean stopped;
-    /** Whether the connection is over on purpose: what fails from then on was to be expected. */
+    /** Whether the connection ends on purpose: later failures are expected. */
     private volatile boolean ending;
 
     private volatile @Nullable StreamException failure;
@@ -213,9 +218,9 @@ final class DataPath {
     }
 
     /**
-     * Makes all that a stream needs on a device.
+     * Creates all objects of a stream on a device.
      *
-     * @param createQueuePair makes the queue pair, by itself or through rdma_cm
+     * @param createQueuePair creates the queue pair, directly or through rdma_cm
      */
     static DataPath open(
             DeviceContext context,
@@ -224,15 +229,16 @@ final class DataPath {
         return open(context, options, createQueuePair, 0);
     }
 
-    /** As the other, with counters as after so many bytes of a long stream in each direction; the peer's must be as far. */
+    /**
+     * Like the other method, but the counters begin after so many bytes in each direction, as they must at the peer.
+     */
     static DataPath open(
             DeviceContext context,
             StreamOptions options,
             BiFunction<ProtectionDomain, QueuePairAttributes, QueuePair> createQueuePair,
             long passed) {
         boolean iwarp = options.mode() == StreamMode.IWARP;
-        // Two requests for each message of data: the write, and the word that tells of it. When they are flushed, both
-        // complete.
+        // Two requests for each message of data: the write, and its word. When they are flushed, both complete.
         boolean split = options.mode() == StreamMode.SPLIT;
         int sends = options.sendQueueDepth() * (iwarp ? 2 : 1) + (split ? PULLS : 0);
         long size = wordsOffset(options)
@@ -279,15 +285,15 @@ final class DataPath {
                 split() ? new ConnectionData.SendRing(region.address(), options.sendBufferBytes()) : null);
     }
 
-    /** Posts all receives: before the peer can know of this side, so that it never finds none. */
+    /** Posts all receives, before the peer knows the ring, so that the peer always finds one. */
     void postReceives() {
         queuePair.post(receives);
     }
 
     /**
-     * Takes what the peer said of itself; data may be sent from now on.
+     * Takes the peer's connection data. From now on data may be sent.
      *
-     * @throws StreamException if only one side is in the split mode
+     * @throws StreamException if only one side is in split mode
      */
     void start(ConnectionData peer) {
         peer.requireMode(options.mode());
@@ -330,7 +336,7 @@ final class DataPath {
         return started;
     }
 
-    /** From now on nothing is sent any more but control messages. */
+    /** Ends the sending of data. Control messages are still sent. */
     void stopSending() {
         sendLock.lock();
         try {
@@ -345,7 +351,7 @@ final class DataPath {
         return stopped;
     }
 
-    /** From now on failed requests are what was to be expected. */
+    /** Notes that failed requests are expected from now on. */
     void ending() {
         ending = true;
     }
@@ -359,13 +365,13 @@ final class DataPath {
         return failure;
     }
 
-    /** Tells whether requests were flushed and nothing else is known that went wrong. */
+    /** Returns whether flushed requests are the only known failure. */
     boolean wasFlushed() {
         StreamException known = failure;
         return known != null && known.getCause() instanceof Flushed;
     }
 
-    /** Takes note of what the queues don't tell. */
+    /** Notes a failure that does not show in the completion queue. */
     void broke(StreamException how) {
         queueLock.lock();
         try {
@@ -377,7 +383,7 @@ final class DataPath {
         }
     }
 
-    /** Takes everything that is in the queue, until it is empty. */
+    /** Takes all completions of the queue. */
     void drain() {
         queueLock.lock();
         try {
@@ -389,7 +395,7 @@ final class DataPath {
         }
     }
 
-    /** Closes all, children first. Nobody may be in another call. */
+    /** Closes all objects, children first. No other call may be in progress. */
     void close() {
         receiveLock.lock();
         try {
@@ -427,9 +433,9 @@ final class DataPath {
     // ---- sending ----
 
     /**
-     * Sends what there is room for, without waiting: the number of bytes, 0 if there is none.
+     * Sends as many bytes as fit, without waiting; returns their number, 0 if there is no room.
      *
-     * @param more whether another call follows at once: what fills no message of its own may wait for it
+     * @param more whether another call follows at once: small data may wait for it
      */
     int send(ByteBuffer source, boolean more) {
         sendLock.lock();
@@ -438,7 +444,7 @@ final class DataPath {
             while (source.hasRemaining()) {
                 int chunk = reserve(source.remaining());
                 if (chunk == 0) {
-                    // What is held back has to go, for the room that it takes to become free.
+                    // Room becomes free only if the held bytes are sent.
                     postHeld();
                     if (!spin()) {
                         break;
@@ -461,7 +467,7 @@ final class DataPath {
                 postHeld();
             }
             if (controlDue) {
-                giveBack();
+                returnCredits();
             }
             return sent;
         } finally {
@@ -469,7 +475,7 @@ final class DataPath {
         }
     }
 
-    /** Tells whether at least one byte can be sent, fi_sendmsg(3) with FI_PEEK. */
+    /** Returns whether at least one byte can be sent, fi_sendmsg(3) with FI_PEEK. */
     boolean maySend() {
         queueLock.lock();
         try {
@@ -477,7 +483,7 @@ final class DataPath {
                 int ignored = take();
             }
             boolean room = sendable(1) > 0;
-            lookedForRoom(room);
+            noteRoom(room);
             return room;
         } finally {
             queueLock.unlock();
@@ -495,18 +501,18 @@ final class DataPath {
         return Math.min(Math.min(most, MOST_WRITTEN), Math.min(sendRing.contiguousFree(), peerRing.contiguousFree()));
     }
 
-    /** Sets a piece of both rings aside that wraps in neither. */
+    /** Reserves a piece of both rings that wraps in neither. */
     private int reserve(int most) {
         queueLock.lock();
         try {
             reservedOffset = sendRing.produceOffset();
             reservedRemote = peerAddress + peerRing.produceOffset();
-            reservedBehindHeld = held > 0 && reservedOffset == heldOffset + held && reservedRemote == heldRemote + held;
+            reservedAfterHeld = held > 0 && reservedOffset == heldOffset + held && reservedRemote == heldRemote + held;
             int chunk = split() && !reservedToPull ? pullable(most) : 0;
             boolean toPull = chunk > 0;
             if (chunk == 0) {
-                // What goes into the message that is held back needs no credit of its own.
-                chunk = reservedBehindHeld ? room(most) : sendable(most);
+                // Data that joins the held message needs no further credit.
+                chunk = reservedAfterHeld ? room(most) : sendable(most);
             }
             if (chunk > 0) {
                 reservedToPull = toPull;
@@ -516,38 +522,38 @@ final class DataPath {
                 boolean room = sendRing.produce(chunk) && peerRing.produce(chunk);
                 assert room;
                 reservedEnd = sendRing.produced();
-                if (toPull || !reservedBehindHeld) {
+                if (toPull || !reservedAfterHeld) {
                     credits.dataSent();
                 }
             }
-            lookedForRoom(chunk > 0);
-            controlDue = giveBackDue();
+            noteRoom(chunk > 0);
+            controlDue = returnDue();
             return chunk;
         } finally {
             queueLock.unlock();
         }
     }
 
-    /** Half of what is to be sent, as far as one piece goes; 0 if that is too little for the peer to read it by itself. */
+    /** Returns the size of a piece for the peer to read, at most half of the data; 0 if that is too small. */
     private int pullable(int most) {
         int chunk = most < 2 * LEAST_PULLED || toBePulled.isFull() ? 0 : sendable(most / 2);
         return chunk < LEAST_PULLED ? 0 : chunk;
     }
 
-    /** Tells the peer to read what was set aside last, and is filled. */
+    /** Announces the last reservation, now filled, for the peer to read. */
     private void announce(int length) {
         postHeld();
         if (ending || failure != null) {
-            // Nobody would get it.
+            // The connection is over.
             return;
         }
-        // As data: its acknowledgement is that of all that was written before.
+        // Sent as data: its acknowledgement includes all earlier writes.
         postControl(reservedEnd << KIND_BITS | DATA, ControlWord.ofPull(length));
     }
 
-    /** Takes what was set aside last, and is filled, to what is held back, and posts that when it is long enough. */
+    /** Adds the last reservation, now filled, to the held bytes, and posts them if they are enough. */
     private void hold(int length) {
-        if (!reservedBehindHeld) {
+        if (!reservedAfterHeld) {
             postHeld();
             heldOffset = reservedOffset;
             heldRemote = reservedRemote;
@@ -560,7 +566,7 @@ final class DataPath {
         }
     }
 
-    /** Posts what is held back, in calls that announce no more. */
+    /** Posts the held bytes. Called by calls that don't announce more data. */
     void flush() {
         if (held == 0) {
             return;
@@ -580,7 +586,7 @@ final class DataPath {
         }
         held = 0;
         if (ending || failure != null) {
-            // Nobody would get it.
+            // The connection is over.
             return;
         }
         data.segment(0, heldOffset, length);
@@ -602,7 +608,7 @@ final class DataPath {
         post(control);
     }
 
-    /** Bytes and credits are counted already: what can't be posted ends the stream. */
+    /** Posts requests. Their bytes and credits are already counted, so a failure ends the stream. */
     private void post(SendRequests requests) {
         try {
             queuePair.post(requests);
@@ -613,14 +619,14 @@ final class DataPath {
         }
     }
 
-    /** Writes a word where none is under way any more: as many places as messages may be unacknowledged. */
+    /** Writes a word into a free slot: there is a slot for each message that may be unacknowledged. */
     private int nextWord(int word) {
         int at = WORD * (int) (wordsSent++ % options.sendQueueDepth());
         words.putInt(at, word);
         return sendWordsOffset + at;
     }
 
-    /** Reads what the peer said is to be read, as much at once as may be; tells whether there was any. */
+    /** Posts reads of announced pieces, up to the limit; returns whether there was any. */
     boolean pull() {
         if (!pullDue) {
             return false;
@@ -644,7 +650,7 @@ final class DataPath {
                 }
                 read.segment(0, receiveRingOffset + (int) (start % options.receiveBufferBytes()), length);
                 read.remoteAddress(0, peerSendAddress + start % peerSendBytes);
-                // With a software device this is the work itself: without the queue lock.
+                // Without the queue lock: a software device moves the data in this call.
                 post(read);
             }
         } finally {
@@ -652,21 +658,21 @@ final class DataPath {
         }
     }
 
-    /** Polls for a while; false if nothing came. */
+    /** Polls for a while; false if there was no completion. */
     private boolean spin() {
         long begin = System.nanoTime();
         do {
-            int came = progress();
+            int completed = progress();
             boolean ignored = pull();
-            if (came > 0) {
+            if (completed > 0) {
                 return true;
             }
         } while (System.nanoTime() - begin < SPIN_NANOS);
         return false;
     }
 
-    /** Tells the peer what this side owes it, if it is due and possible. */
-    void giveBack() {
+    /** Returns credits and bytes to the peer, if that is due and possible. */
+    void returnCredits() {
         sendLock.lock();
         try {
             while (true) {
@@ -680,8 +686,8 @@ final class DataPath {
                         repost();
                         word = credits.takeControlWord();
                         credits.controlSent();
-                    } else if (tellDue() && credits.maySendData()) {
-                        // Not out of what is kept for giving back: that alone brings a peer on that has nothing left.
+                    } else if (pullReportDue() && credits.maySendData()) {
+                        // Not from the reserve, which must stay for returning credits to a peer without any.
                         word = ControlWord.ofPulled(pulledBytes);
                         pulledBytes = 0;
                         credits.dataSent();
@@ -698,19 +704,21 @@ final class DataPath {
         }
     }
 
-    /** Whether the peer is owed so much that it is to be told. */
-    private boolean giveBackDue() {
-        return credits.controlDue() || tellDue();
+    /** Returns whether a control message is due. */
+    private boolean returnDue() {
+        return credits.controlDue() || pullReportDue();
     }
 
-    /** Whether it is time to tell what was read: the last piece, after which no call may come, or much of the peer's ring. */
-    private boolean tellDue() {
+    /**
+     * Returns whether to report the bytes that were read: after the last piece, or after a quarter of the peer's ring.
+     */
+    private boolean pullReportDue() {
         return pulledBytes > 0 && (pulling.isEmpty() || pulledBytes >= peerSendBytes / 4);
     }
 
     // ---- receiving ----
 
-    /** Copies out what has arrived, without waiting: the number of bytes, 0 if there is none. */
+    /** Copies received data out, without waiting; returns the number of bytes, 0 if there are none. */
     int receive(ByteBuffer destination) {
         flush();
         receiveLock.lock();
@@ -722,7 +730,8 @@ final class DataPath {
             while (true) {
                 int offset;
                 int chunk;
-                // Once for each piece, and once in vain: of small messages, the lock is a good part of what they cost.
+                // Once for each piece, and a last time without one. For small messages the lock is a large part of the
+                // cost.
                 queueLock.lock();
                 try {
                     if (copied > 0) {
@@ -737,13 +746,13 @@ final class DataPath {
                     }
                     offset = receiveRing.consumeOffset();
                     chunk = Math.min(destination.remaining(), receiveRing.contiguousUsed());
-                    due = giveBackDue();
+                    due = returnDue();
                 } finally {
                     queueLock.unlock();
                 }
-                // First of all: it is under way while this copies.
+                // Before the copy, so that reads and copy overlap.
                 if (pull() && chunk == 0) {
-                    // With a software device it is here by now.
+                    // A software device has already completed the read.
                     polled = false;
                     continue;
                 }
@@ -756,7 +765,7 @@ final class DataPath {
                 received += chunk;
             }
             if (due) {
-                giveBack();
+                returnCredits();
             }
             return received;
         } finally {
@@ -764,7 +773,7 @@ final class DataPath {
         }
     }
 
-    /** Tells how many bytes can be received at once. */
+    /** Returns how many bytes can be received now. */
     int available() {
         queueLock.lock();
         try {
@@ -774,7 +783,7 @@ final class DataPath {
         }
     }
 
-    /** Tells whether a control message could be sent as far as this side's queue goes. */
+    /** Returns whether this side's send queue has room for a control message. */
     boolean hasControlCredit() {
         queueLock.lock();
         try {
@@ -807,22 +816,22 @@ final class DataPath {
 
     // ---- progress ----
 
-    /** The queue lock is held. */
-    private void lookedForRoom(boolean found) {
-        roomCame = false;
-        crowded = found ? null : Thread.currentThread();
+    /** Notes the result of a check for room. The caller holds the queue lock. */
+    private void noteRoom(boolean found) {
+        roomFreed = false;
+        blockedSender = found ? null : Thread.currentThread();
     }
 
     /**
-     * Tells a thread once whether room may have come since it last found none: whichever call took the completion, it gives no
-     * event any more.
+     * Returns, once per thread, whether room may have become free since its last check. Another call may have taken the
+     * completion, which then raises no event.
      */
     boolean mayHaveRoom() {
         queueLock.lock();
         try {
-            boolean room = roomCame && crowded == Thread.currentThread();
+            boolean room = roomFreed && blockedSender == Thread.currentThread();
             if (room) {
-                roomCame = false;
+                roomFreed = false;
             }
             return room;
         } finally {
@@ -830,7 +839,7 @@ final class DataPath {
         }
     }
 
-    /** Takes completions, a batch at most: how many there were. */
+    /** Takes at most a batch of completions; returns their number. */
     int progress() {
         queueLock.lock();
         try {
@@ -840,7 +849,10 @@ final class DataPath {
         }
     }
 
-    /** Takes the channel's events and asks for the next one. What came before gives none: look once more afterwards. */
+    /**
+     * Takes the channel's events and requests a notification. Earlier completions raise none: poll once more
+     * afterwards.
+     */
     void arm() {
         while (channel.pollEvent().isPresent()) {
             // until none is left
@@ -850,15 +862,15 @@ final class DataPath {
 
     private int take() {
         if (!started) {
-            // What the peer said of itself is what its messages are judged by. They stay where they are.
+            // The peer's messages can't be checked before its connection data is known, so they stay in the queue.
             return 0;
         }
         int count = queue.poll(completions);
         if (count == 0) {
-            // Now it delays nothing: the peer is at work.
+            // An idle moment: posting now delays nothing.
             repost();
         }
-        roomCame |= count > 0;
+        roomFreed |= count > 0;
         for (int i = 0; i < count; i++) {
             if (!completions.isSuccess(i)) {
                 failed(completions.get(i));
@@ -882,7 +894,7 @@ final class DataPath {
         return count;
     }
 
-    /** Frees what was acknowledged, up to what the peer has not read. */
+    /** Frees acknowledged bytes of the send ring, up to the first piece that the peer has not read. */
     private void release() {
         sendRing.consumeTo(toBePulled.isEmpty() ? acknowledged : Math.min(acknowledged, toBePulled.start(0)));
     }
@@ -895,7 +907,7 @@ final class DataPath {
         landed();
     }
 
-    /** Makes readable what lies before the first piece that is not here. */
+    /** Makes all data before the first missing piece readable. */
     private void landed() {
         long readable = pulling.isEmpty() ? landing : pulling.start(0);
         boolean room = receiveRing.produce((int) (readable - receiveRing.produced()));
@@ -903,9 +915,9 @@ final class DataPath {
     }
 
     /**
-     * Posts the completed receives again: they complete in the order they were posted, so that places are used in a circle.
-     * It is time when the peer is given credits for them, and done before when there is nothing else to do: not between
-     * data that comes and the answer to it.
+     * Posts completed receives again. They complete in the order of posting, so their buffers are used as a ring. This
+     * must happen before the peer gets their credits. Idle moments are better than the time between a message and its
+     * answer.
      */
     private void repost() {
         int count = unposted;
@@ -929,7 +941,7 @@ final class DataPath {
         boolean isData;
         if (iwarp()) {
             if (immediate || length != WORD) {
-                violated("it sent immediate data where a word of 4 bytes is awaited: both sides need the same mode");
+                protocolViolated("it sent immediate data instead of a word of 4 bytes: both sides need the same mode");
                 return;
             }
             word = words.getInt(receiveWordsOffset - sendWordsOffset + WORD * place);
@@ -937,18 +949,18 @@ final class DataPath {
             length = ControlWord.dataBytes(word);
         } else {
             if (!immediate) {
-                violated("it sent a message without immediate data: both sides need the same mode");
+                protocolViolated("it sent a message without immediate data: both sides need the same mode");
                 return;
             }
             word = completions.immediate(index);
             isData = word == 0;
         }
         if (!credited) {
-            violated("it sent more messages than there were receives for");
+            protocolViolated("it sent more messages than it had credits for");
         } else if (isData) {
             int room = landingRoom();
             if (length > room) {
-                violated("it wrote " + length + " bytes into a ring with " + room + " free");
+                protocolViolated("it wrote " + length + " bytes into a ring with " + room + " free");
                 return;
             }
             landing += length;
@@ -956,17 +968,17 @@ final class DataPath {
         } else if (split() && ControlWord.isPull(word)) {
             announced(ControlWord.bytes(word));
         } else if (split() && ControlWord.isPulled(word)) {
-            toldPulled(ControlWord.bytes(word));
+            pulledByPeer(ControlWord.bytes(word));
         } else if (!ControlWord.isControl(word)) {
-            violated("it sent 0x" + Integer.toHexString(word) + ", which is no control message");
+            protocolViolated("it sent 0x" + Integer.toHexString(word) + ", which is not a control message");
         } else if (!credits.credited(ControlWord.credits(word)) || !peerRing.consume(ControlWord.bytes(word))) {
-            violated("it gave back " + ControlWord.credits(word) + " credits and " + ControlWord.bytes(word)
-                    + " bytes, more than it had got");
+            protocolViolated("it returned " + ControlWord.credits(word) + " credits and " + ControlWord.bytes(word)
+                    + " bytes, more than it had received");
         }
     }
 
     private int landingRoom() {
-        return (int) (receiveRing.size() - (landing - receiveRing.consumed())) - credits.notGivenBack();
+        return (int) (receiveRing.size() - (landing - receiveRing.consumed())) - credits.notReturned();
     }
 
     private void announced(int length) {
@@ -974,7 +986,7 @@ final class DataPath {
                 landingRoom(),
                 Math.min(receiveRing.size() - landing % receiveRing.size(), peerSendBytes - landing % peerSendBytes));
         if (length < LEAST_PULLED || length > room) {
-            violated("it announced a piece of " + length + " bytes to be read: a piece has at least " + LEAST_PULLED
+            protocolViolated("it announced a piece of " + length + " bytes to read: the least is " + LEAST_PULLED
                     + ", and there is room for " + room);
             return;
         }
@@ -983,23 +995,24 @@ final class DataPath {
         pullDue = true;
     }
 
-    private void toldPulled(int bytes) {
+    private void pulledByPeer(int bytes) {
         int left = bytes;
         while (left > 0 && !toBePulled.isEmpty() && toBePulled.length(0) <= left) {
             left -= toBePulled.remove();
         }
         if (left > 0 || bytes == 0) {
-            violated("it told of " + bytes + " bytes that it has read, of which " + left + " are no announced pieces");
+            protocolViolated("it reported " + bytes + " bytes as read, but " + left + " of them were not announced");
             return;
         }
         release();
     }
 
-    private void violated(String what) {
+    private void protocolViolated(String what) {
         if (failure == null) {
             failure = new StreamException(
-                    Reason.PROTOCOL_VIOLATION, "the peer of " + queuePair.describe() + " broke the protocol: " + what);
-            // What comes after is not to be understood.
+                    Reason.PROTOCOL_VIOLATION,
+                    "the peer of " + queuePair.describe() + " violated the protocol: " + what);
+            // Later messages can't be interpreted.
             queuePair.toError();
         }
     }
@@ -1010,7 +1023,7 @@ final class DataPath {
             return;
         }
         boolean flushed = completion.status() == WorkCompletion.Status.WR_FLUSH_ERR;
-        // Flushed requests tell only that something else went wrong, which may come later.
+        // Flushed requests are a consequence; the completion with the cause may come later.
         if (known == null || !flushed && known.getCause() instanceof Flushed) {
             failure = flushed ? lost(new Flushed()) : explain(completion);
         }
@@ -1019,14 +1032,13 @@ final class DataPath {
     private StreamException explain(WorkCompletion completion) {
         WorkCompletion.Status status = completion.status();
         boolean tooLong = status == WorkCompletion.Status.LOC_LEN_ERR
-                // What rxe says of it.
+                // The status of rxe for the same error.
                 || status == WorkCompletion.Status.LOC_QP_OP_ERR;
         if (tooLong && (completion.wrId() & KIND) == RECEIVE) {
             return new StreamException(
                     Reason.PROTOCOL_VIOLATION,
                     "the peer of " + queuePair.describe()
-                            + " sent a message that is longer than the receive for it: both"
-                            + " sides need the same mode",
+                            + " sent a message longer than the posted receive: both sides need the same mode",
                     completion.exception());
         }
         return lost(completion.exception());
@@ -1039,7 +1051,7 @@ final class DataPath {
                 cause);
     }
 
-    /** Stands for requests that were flushed, whose own text says nothing. */
+    /** The cause for flushed requests, whose own completions don't explain the failure. */
     private static final class Flushed extends Exception {
 
         private static final long serialVersionUID = 1L;

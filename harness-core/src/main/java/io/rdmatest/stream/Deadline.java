@@ -7,10 +7,10 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** The end of a wait. */
+/** The deadline of a wait. */
 final class Deadline {
 
-    /** Comparisons of nanoTime are by difference: a year is for ever, and does not overflow. */
+    /** Longer timeouts are cut to a year, so that differences of nanoTime do not overflow. */
     private static final Duration LONGEST = Duration.ofDays(365);
 
     private final Duration timeout;
@@ -32,7 +32,7 @@ final class Deadline {
         return Duration.ofNanos(Math.max(0, end - System.nanoTime()));
     }
 
-    /** Returns what is left, in milliseconds, at least 1 unless nothing is left, and not more than a slice. */
+    /** Returns the remaining time in milliseconds, at most a slice; at least 1 unless the time is over. */
     int millis(int slice) {
         long left = end - System.nanoTime();
         return left <= 0 ? 0 : (int) Math.min(slice, TimeUnit.NANOSECONDS.toMillis(left) + 1);

@@ -1,6 +1,6 @@
 package io.rdmatest.stream;
 
-/** Pieces of a stream, by where they begin and how long they are: a queue that allocates nothing. Not thread-safe. */
+/** A queue of pieces of a stream, each with start and length. It allocates nothing. Not thread-safe. */
 final class Pieces {
 
     private final long[] starts;
@@ -25,7 +25,7 @@ final class Pieces {
         return count;
     }
 
-    /** Returns where a piece begins, counted from the oldest one. */
+    /** Returns the start of a piece; index 0 is the oldest one. */
     long start(int index) {
         return starts[place(index)];
     }
@@ -43,7 +43,7 @@ final class Pieces {
 
     void add(long start, int length) {
         if (isFull()) {
-            throw new IllegalStateException("there is no place for more than " + count + " pieces");
+            throw new IllegalStateException("the queue of " + count + " pieces is full");
         }
         int at = (head + count) % starts.length;
         starts[at] = start;
@@ -51,7 +51,7 @@ final class Pieces {
         count++;
     }
 
-    /** Takes the oldest away; returns how long it was. */
+    /** Removes the oldest piece; returns its length. */
     int remove() {
         int length = length(0);
         head = (head + 1) % starts.length;

@@ -1,10 +1,9 @@
 package io.rdmatest.stream;
 
 /**
- * The arithmetic of a ring of bytes: how much is in it, and where the next contiguous piece begins.
+ * The counters of a ring of bytes: its fill level, and the next contiguous piece.
  *
- * <p>Two counters of 64 bits run on for ever, so that a full ring differs from an empty one and no amount of data makes
- * them wrong. Not thread-safe.
+ * <p>The two counters have 64 bits and never wrap, so a full ring differs from an empty one. Not thread-safe.
  */
 final class Ring {
 
@@ -16,7 +15,7 @@ final class Ring {
         this(size, 0);
     }
 
-    /** A ring through which a number of bytes went already. */
+    /** Creates a ring through which a number of bytes have already passed. */
     Ring(int size, long passed) {
         if (size < 1 || passed < 0) {
             throw new IllegalArgumentException("no ring of " + size + " bytes after " + passed);
@@ -54,17 +53,17 @@ final class Ring {
         return (int) (consumed % size);
     }
 
-    /** How many bytes can be put in from {@link #produceOffset()} on without a wrap. */
+    /** Returns how many bytes can be added at {@link #produceOffset()} without a wrap. */
     int contiguousFree() {
         return Math.min(free(), size - produceOffset());
     }
 
-    /** How many bytes can be taken from {@link #consumeOffset()} on without a wrap. */
+    /** Returns how many bytes can be taken at {@link #consumeOffset()} without a wrap. */
     int contiguousUsed() {
         return Math.min(used(), size - consumeOffset());
     }
 
-    /** Counts bytes that were put in; false, and nothing changes, if there is no room for them. */
+    /** Counts added bytes; false, and no change, if there is no room for them. */
     boolean produce(int bytes) {
         if (bytes < 0 || bytes > free()) {
             return false;
@@ -73,7 +72,7 @@ final class Ring {
         return true;
     }
 
-    /** Counts bytes that were taken; false, and nothing changes, if there are not as many. */
+    /** Counts taken bytes; false, and no change, if there are fewer. */
     boolean consume(int bytes) {
         if (bytes < 0 || bytes > used()) {
             return false;
@@ -82,7 +81,7 @@ final class Ring {
         return true;
     }
 
-    /** Counts all as taken that was put in before the counter of produced bytes had a value. */
+    /** Counts all bytes before a position as taken. */
     void consumeTo(long position) {
         if (position < consumed || position > produced) {
             throw new IllegalStateException(

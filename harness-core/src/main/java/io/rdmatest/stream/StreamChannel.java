@@ -13,10 +13,11 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A stream as a blocking {@link ByteChannel}, for use with whatever takes one.
+ * A stream as a blocking {@link ByteChannel}.
  *
- * <p>Reads wait until there is something, writes until all is taken, both not longer than the channel's timeout. One thread
- * may read while another writes. Closing shuts the stream down, so that the peer gets everything that was written.
+ * <p>A read waits for at least one byte, a write until all bytes are accepted, both at most for the channel's timeout.
+ * One thread may read while another writes. Closing shuts the stream down, so that the peer receives everything that
+ * was written.
  */
 public final class StreamChannel implements ByteChannel {
 
@@ -25,10 +26,10 @@ public final class StreamChannel implements ByteChannel {
     private volatile boolean open = true;
 
     /**
-     * Makes a channel of an endpoint, which it closes with itself.
+     * Makes a channel of an endpoint. Closing the channel closes the endpoint.
      *
      * @param endpoint a connected endpoint
-     * @param timeout how long a read, a write or closing waits at most for the peer
+     * @param timeout the longest wait of a read, a write or closing
      */
     public StreamChannel(StreamEndpoint endpoint, Duration timeout) {
         this.endpoint = Objects.requireNonNull(endpoint, "endpoint");
@@ -40,10 +41,10 @@ public final class StreamChannel implements ByteChannel {
      *
      * @param target the listener's address
      * @param options the endpoint's sizes
-     * @param timeout how long connecting waits at most, and each read, write and closing
+     * @param timeout the longest wait of connecting, and of each read, write and closing
      * @return the open channel
      * @throws SocketTimeoutException if nobody answers in time
-     * @throws IOException if the connection does not come about; the cause says why
+     * @throws IOException if the connection is not established; the cause says why
      */
     public static StreamChannel connect(InetSocketAddress target, StreamOptions options, Duration timeout)
             throws IOException {
@@ -62,12 +63,11 @@ public final class StreamChannel implements ByteChannel {
     }
 
     /**
-     * Reads what there is, waiting for at least one byte.
+     * Reads the available bytes. Waits for at least one.
      *
-     * @param destination where to put it
-     * @return the number of bytes; 0 only if the destination has no room; −1 if the peer ended the stream and everything was
-     *     read
-     * @throws SocketTimeoutException if nothing came in time
+     * @param destination the buffer to fill
+     * @return the number of bytes; 0 only if the destination has no room; −1 after the end of the stream
+     * @throws SocketTimeoutException if no byte arrived in time
      * @throws ClosedChannelException if the channel is closed, also during the wait
      * @throws IOException if the connection broke
      */
@@ -90,11 +90,12 @@ public final class StreamChannel implements ByteChannel {
     }
 
     /**
-     * Writes everything.
+     * Writes all bytes of a buffer.
      *
-     * @param source what to write
-     * @return the number of bytes: all that there were
-     * @throws SocketTimeoutException if the peer made no room in time; the source's position tells what was taken
+     * @param source the bytes to write
+     * @return the number of bytes
+     * @throws SocketTimeoutException if the peer made no room in time; the source's position is after the accepted
+     *     bytes
      * @throws ClosedChannelException if the channel is closed, also during the wait
      * @throws IOException if the peer ended the stream, or the connection broke
      */
@@ -149,7 +150,7 @@ public final class StreamChannel implements ByteChannel {
     /**
      * Shuts the stream down and closes it; does nothing the second time.
      *
-     * @throws SocketTimeoutException if the peer did not acknowledge all that was written; the channel is closed all the same
+     * @throws SocketTimeoutException if the peer did not acknowledge everything; the channel is closed nevertheless
      */
     @Override
     public void close() throws IOException {

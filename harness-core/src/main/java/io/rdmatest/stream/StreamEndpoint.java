@@ -31,49 +31,48 @@ import org.jspecify.annotations.Nullable;
 /**
  * One side of a byte stream over RDMA WRITE with credits, fi_rstream(7).
  *
- * <p>{@link #send} and {@link #receive} never wait: they copy what there is room for or what has arrived, and return how
- * much that was. {@link #peekSend()} and {@link #peekReceive()} tell whether they would do anything,
- * {@link #awaitWritable} and {@link #awaitReadable} wait until they would, and {@link #fileDescriptor()} with
- * {@link #tryWait()} is for waiting outside of this library.
+ * <p>{@link #send} and {@link #receive} never wait: they copy as many bytes as fit or have arrived, and return their
+ * number. {@link #peekSend()} and {@link #peekReceive()} return whether they would copy at least one byte. {@link
+ * #awaitWritable} and {@link #awaitReadable} wait for that. {@link #fileDescriptor()} with {@link #tryWait()} serves
+ * waits outside of this library.
  *
- * <p>Progress is manual: nothing happens in the background. Credits go back to the peer, and the connection manager is
- * listened to, in calls of this endpoint; a side that calls nothing brings the other to a standstill as soon as its ring or
+ * <p>Progress is manual: nothing happens in the background. Calls of this endpoint return credits to the peer and
+ * process events of the connection manager. If one side makes no calls, the other side stalls as soon as its ring or
  * its credits are used up.
  *
- * <p>What had arrived when the peer ended the connection is received first; then {@link #receive} returns −1 and the event
- * queue reports SHUTDOWN. A peer that vanished without ending the connection is noticed only by sending to it.
+ * <p>Data that arrived before the peer ended the connection is received first. Then {@link #receive} returns −1 and the
+ * event queue reports SHUTDOWN. If a peer vanishes without a disconnect, only sending to it reveals that.
  *
- * <p>Safe for use by several threads: one may send while another receives; several that send, or receive, take turns, call
- * by call.
+ * <p>Thread-safe: one thread may send while another one receives. Several senders or receivers alternate call by call.
  */
 public final class StreamEndpoint implements AutoCloseable {
 
-    /** How often a call that finds nothing listens to the connection manager. */
-    private static final long LISTEN_NANOS = 1_000_000;
+    /** The least time between two checks of the connection manager by empty calls. */
+    private static final long LISTEN_INTERVAL_NANOS = 1_000_000;
 
-    /** How many calls that find nothing there are for one look at the clock, a power of two: few, for callers that call seldom. */
-    private static final int VAIN_PER_LOOK = 8;
+    /** The number of empty calls between two looks at the clock: a power of two, small for callers that call rarely. */
+    private static final int EMPTY_CALLS_PER_CHECK = 8;
 
     private final DataPath path;
-    /** Null for an endpoint that is connected without the connection manager. */
+    /** Null if the endpoint is connected without the connection manager. */
     private final @Nullable CmId id;
 
     private final @Nullable StreamEventQueue queue;
-    /** Whether the queue is nobody else's, and is closed together with the endpoint. */
+    /** Whether the endpoint owns the queue and closes it. */
     private boolean ownsQueue;
 
     private final ReentrantLock waitLock = new ReentrantLock();
     private final Condition woken = waitLock.newCondition();
     /** Whether a thread waits in poll(2) for all others; guarded by {@link #waitLock}. */
     private boolean sleeping;
-    /** For the one thread that sleeps. */
+    /** For the thread in poll(2) only. */
     private final Descriptors descriptors;
 
     private volatile long listened = System.nanoTime();
-    private int vain;
+    private int emptyCalls;
     private volatile boolean connected;
     private volatile @Nullable RuntimeException connectFailure;
-    /** Whether the connection is over, and all that had arrived before is in the receive ring. */
+    /** Whether the connection is over and all earlier data is in the receive ring. */
     private volatile boolean over;
     /** Whether SHUTDOWN has been reported; guarded by {@link #waitLock}. */
     private boolean reported;
@@ -93,16 +92,16 @@ public final class StreamEndpoint implements AutoCloseable {
     // ---- setting up ----
 
     /**
-     * Connects to a listener and waits until the connection stands; the endpoint has an event queue of its own.
+     * Connects to a listener and waits until the connection is established. The endpoint has its own event queue.
      *
      * @param target the listener's address
      * @param options the endpoint's sizes
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @return a connected endpoint
      * @throws RdmaTimeoutException if nobody answers in time
      * @throws io.rdmatest.UnexpectedCmEventException if the address has no RDMA route, nobody listens, or the listener's
      *     program rejects
-     * @throws StreamException if either side refuses the other's connection data
+     * @throws StreamException if either side rejects the other's connection data
      */
     public static StreamEndpoint connect(InetSocketAddress target, StreamOptions options, Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
@@ -120,14 +119,14 @@ public final class StreamEndpoint implements AutoCloseable {
      * Starts connecting to a listener, fi_connect(3). {@link StreamEvent.Type#CONNECTED} follows, or ERROR.
      *
      * @param queue where events are reported
-     * @param source the local address; null leaves it to the routes
+     * @param source the local address; null lets the kernel choose it by the route
      * @param target the listener's address
      * @param options the endpoint's sizes
-     * @param timeout how long to resolve the address and the route at most
+     * @param timeout the longest wait for the resolution of address and route
      * @return an endpoint that is not connected yet
      * @throws RdmaTimeoutException if the address can't be resolved in time
-     * @throws RdmaException if there is no route to it, or the device can't make the endpoint
-     * @throws StreamException if the device has no RDMA WRITE with immediate and the options ask for it
+     * @throws RdmaException if there is no route, or the device can't create the endpoint
+     * @throws StreamException if the options need RDMA WRITE with immediate and the device does not support it
      */
     public static StreamEndpoint connect(
             StreamEventQueue queue,
@@ -136,7 +135,7 @@ public final class StreamEndpoint implements AutoCloseable {
             StreamOptions options,
             Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
-        // Of its own: nobody else may take the answers to the steps before the connection.
+        // A separate channel: nobody else may take the events of address and route resolution.
         try (EventChannel resolver = EventChannel.create();
                 Cleanup made = new Cleanup()) {
             CmId id = made.add(resolver.createId(PortSpace.TCP));
@@ -172,16 +171,14 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     private static ConnectionParameters parameters(StreamEndpoint endpoint, StreamMode mode) {
-        // But for the split mode, writes and sends only: no reads or atomics may be outstanding. There, librdmacm asks
-        // for what
-        // the device can do, and answers with what both can.
+        // Outside of split mode there are no reads or atomics. In split mode librdmacm requests the device's limits,
+        // and replies with the lower limits of both.
         int reads = mode == StreamMode.SPLIT ? ConnectionParameters.MAXIMUM : 0;
         return ConnectionParameters.builder()
                 .privateData(endpoint.localData())
                 .responderResources(reads)
                 .initiatorDepth(reads)
-                // The most that ends: soft-RoCE takes 7 for without end, and a stream to a peer that is gone would
-                // hang.
+                // The largest finite number: soft-RoCE retries for ever with 7, and a stream to a lost peer would hang.
                 .retryCount(6)
                 .build();
     }
@@ -191,26 +188,26 @@ public final class StreamEndpoint implements AutoCloseable {
                 && RdmaDevice.byName(context.deviceName()).transport() == Transport.IWARP) {
             throw new StreamException(
                     Reason.UNSUPPORTED,
-                    context.deviceName() + " is an iWARP device, whose writes carry no immediate data: use "
+                    context.deviceName() + " is an iWARP device, whose writes have no immediate data: use "
                             + StreamMode.IWARP + " on both sides");
         }
     }
 
     /**
-     * Makes an endpoint that is connected without the connection manager: the caller connects {@link #queuePair()} by
-     * itself, exchanges {@link #localData()} on a way of its own, and calls {@link #start}. Such an endpoint has no events,
-     * and its peer does not learn that it was shut down.
+     * Creates an endpoint that is connected without the connection manager. The caller connects {@link #queuePair()},
+     * exchanges {@link #localData()} with the peer, and calls {@link #start}. Such an endpoint has no events, and its
+     * peer gets no notice of a shutdown.
      *
      * @param context the device
      * @param options the endpoint's sizes
      * @return the endpoint, its queue pair in RESET
-     * @throws StreamException if the device has no RDMA WRITE with immediate and the options ask for it
+     * @throws StreamException if the options need RDMA WRITE with immediate and the device does not support it
      */
     public static StreamEndpoint unconnected(DeviceContext context, StreamOptions options) {
         return unconnected(context, options, 0);
     }
 
-    /** As the other, as if a number of bytes had passed in each direction already. */
+    /** Like the other method, but the counters begin after a number of bytes in each direction. */
     static StreamEndpoint unconnected(DeviceContext context, StreamOptions options, long passed) {
         requireImmediate(context, options);
         return new StreamEndpoint(
@@ -219,12 +216,12 @@ public final class StreamEndpoint implements AutoCloseable {
                 null);
     }
 
-    /** Returns the queue pair: to be connected where that is not done by the connection manager, and to be looked at. */
+    /** Returns the queue pair, to inspect it, or to connect it without the connection manager. */
     public QueuePair queuePair() {
         return path.queuePair();
     }
 
-    /** Returns what the peer needs to know: 24 bytes, in the mode {@link StreamMode#SPLIT} 40. */
+    /** Returns the connection data for the peer: 24 bytes, or 40 in {@link StreamMode#SPLIT} mode. */
     public byte[] localData() {
         return path.localData().encode();
     }
@@ -232,16 +229,17 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Starts a stream on a queue pair that was connected without the connection manager.
      *
-     * <p>In the mode {@link StreamMode#SPLIT} the queue pair must allow the peer to read, and both up to 4 reads at once.
+     * <p>In {@link StreamMode#SPLIT} mode the queue pair must allow remote reads, with 4 outstanding ones in each
+     * direction.
      *
-     * @param peerData the peer's {@link #localData()}; what follows it is ignored
-     * @throws StreamException if it is of another version or mode, or no stream can work with it
-     * @throws IllegalStateException if the connection manager connects this endpoint, or it is started already
+     * @param peerData the peer's {@link #localData()}; further bytes are ignored
+     * @throws StreamException if its version, mode or values don't fit
+     * @throws IllegalStateException if the connection manager connects this endpoint, or it is already started
      * @throws RdmaException if the queue pair is still in RESET
      */
     public void start(byte[] peerData) {
         if (id != null || connected) {
-            throw new IllegalStateException(this + (id != null ? " is connected by rdma_cm" : " is started already"));
+            throw new IllegalStateException(this + (id != null ? " is connected by rdma_cm" : " is already started"));
         }
         path.start(ConnectionData.decode(peerData));
         path.postReceives();
@@ -249,12 +247,12 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until the connection stands.
+     * Waits until the connection is established.
      *
-     * @param timeout how long at most
-     * @throws RdmaTimeoutException if that takes longer
-     * @throws io.rdmatest.UnexpectedCmEventException if nobody listens, or the listener's program rejects
-     * @throws StreamException if either side refuses the other's connection data
+     * @param timeout the longest wait
+     * @throws RdmaTimeoutException if it is not established in time
+     * @throws io.rdmatest.UnexpectedCmEventException if nobody listens, or the listener's program rejects the request
+     * @throws StreamException if either side rejects the other's connection data
      */
     public void awaitConnected(Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
@@ -276,7 +274,7 @@ public final class StreamEndpoint implements AutoCloseable {
         return failure instanceof StreamException stream ? stream.again() : failure;
     }
 
-    /** Tells whether the connection stands, as far as this side knows. */
+    /** Returns whether the connection is established, as far as this side knows. */
     public boolean isConnected() {
         return connected && !over && path.failure() == null && !closed;
     }
@@ -309,10 +307,10 @@ public final class StreamEndpoint implements AutoCloseable {
     // ---- data ----
 
     /**
-     * Sends what there is room for, fi_send(3); copies once, and never waits.
+     * Sends as many bytes as fit, fi_send(3). Copies once, and never waits.
      *
-     * @param source what to send, from its position on; the position moves behind what was taken
-     * @return the number of bytes taken; 0 if there is no room now (FI_EAGAIN), or nothing to send
+     * @param source the bytes to send, from its position on; the position moves past the accepted bytes
+     * @return the number of accepted bytes; 0 if there is no room now (FI_EAGAIN), or nothing to send
      * @throws StreamException PEER_SHUT_DOWN if the peer ended the connection, CONNECTION_LOST if it broke
      * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed
      */
@@ -321,16 +319,16 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Sends what there is room for, as {@link #send(ByteBuffer)} does, and may hold small pieces back to write them to the
-     * peer together, fi_sendmsg(3) with FI_MORE: many small calls then cost the device few messages.
+     * Sends like {@link #send(ByteBuffer)}, but may hold small pieces back and write them together, fi_sendmsg(3) with
+     * FI_MORE. Many small calls then need few messages.
      *
-     * <p>What is held back is written when it comes to 16 KiB, when there is no room for more, and by the next call of any
-     * other method that sends, receives, waits, looks or shuts down; a call with {@code false} and an empty buffer does
-     * nothing else. Without any of these it stays where it is: nothing happens in the background. {@link #close} drops it.
+     * <p>The held bytes are written when they reach 16 KiB, when there is no more room, and by the next call that
+     * sends, receives, waits, peeks or shuts down. A call with {@code false} and an empty buffer only writes them.
+     * Nothing is written in the background. {@link #close} drops held bytes.
      *
-     * @param source what to send, from its position on; the position moves behind what was taken
+     * @param source the bytes to send, from its position on; the position moves past the accepted bytes
      * @param more whether another call follows at once
-     * @return the number of bytes taken; 0 if there is no room now (FI_EAGAIN), or nothing to send
+     * @return the number of accepted bytes; 0 if there is no room now (FI_EAGAIN), or nothing to send
      * @throws StreamException PEER_SHUT_DOWN if the peer ended the connection, CONNECTION_LOST if it broke
      * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed
      */
@@ -338,18 +336,18 @@ public final class StreamEndpoint implements AutoCloseable {
         requireSendable();
         int sent = path.send(source, more);
         if (sent == 0 && source.hasRemaining()) {
-            listenNowAndThen();
+            listenOccasionally();
             requireSendable();
         }
         return sent;
     }
 
     /**
-     * Receives what has arrived, fi_recv(3); copies once, and never waits.
+     * Receives the bytes that have arrived, fi_recv(3). Copies once, and never waits.
      *
-     * @param destination where to put it, from its position on; the position moves behind it
-     * @return the number of bytes received; 0 if nothing has arrived (FI_EAGAIN) or nothing is wanted; −1 if the connection
-     *     is over and everything was received
+     * @param destination the buffer to fill, from its position on; the position moves past the received bytes
+     * @return the number of bytes received; 0 if nothing has arrived (FI_EAGAIN) or the buffer is full; −1 if the
+     *     connection is over and everything was received
      * @throws StreamException CONNECTION_LOST if the connection broke and everything that had arrived was received
      * @throws IllegalStateException if the endpoint is not connected yet, or closed
      * @throws ReadOnlyBufferException if the destination is read-only
@@ -361,11 +359,11 @@ public final class StreamEndpoint implements AutoCloseable {
         requireConnected();
         int received = path.receive(destination);
         if (received == 0 && destination.hasRemaining()) {
-            listenNowAndThen();
+            listenOccasionally();
             StreamException failure = failure();
             boolean ended = over || shutDown;
             if (ended || failure != null) {
-                // What had arrived before is in the ring by now, and comes first.
+                // Data that arrived before the end is in the ring by now, and is received first.
                 received = path.receive(destination);
                 if (received == 0 && ended) {
                     reportShutdown();
@@ -382,7 +380,7 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Tells whether {@link #send} would take at least one byte now, fi_sendmsg(3) with FI_PEEK.
+     * Returns whether {@link #send} would accept at least one byte now, fi_sendmsg(3) with FI_PEEK.
      *
      * @throws StreamException PEER_SHUT_DOWN or CONNECTION_LOST
      * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed
@@ -393,15 +391,14 @@ public final class StreamEndpoint implements AutoCloseable {
         if (path.maySend()) {
             return true;
         }
-        listenNowAndThen();
+        listenOccasionally();
         requireSendable();
         return false;
     }
 
     /**
-     * Tells whether {@link #receive} would return data or the end of the stream now, fi_recvmsg(3) with FI_PEEK. As
-     * there, no data is reported while this side could not give credits back for it: while all of its send queue is
-     * unacknowledged.
+     * Returns whether {@link #receive} would return data or the end of the stream now, fi_recvmsg(3) with FI_PEEK. As
+     * there, the result is false while this side can't return credits because its whole send queue is unacknowledged.
      *
      * @throws StreamException CONNECTION_LOST if there is no data and never will be
      * @throws IllegalStateException if the endpoint is not connected yet, or closed
@@ -410,7 +407,7 @@ public final class StreamEndpoint implements AutoCloseable {
         requireConnected();
         int ignored = advance(false);
         if (path.available() == 0) {
-            listenNowAndThen();
+            listenOccasionally();
             if (atEnd()) {
                 return true;
             }
@@ -419,7 +416,7 @@ public final class StreamEndpoint implements AutoCloseable {
         return path.available() > 0 && (over || path.hasControlCredit());
     }
 
-    /** Returns how many bytes have arrived and were not received yet. */
+    /** Returns how many bytes have arrived but were not received yet. */
     public int available() {
         requireConnected();
         int ignored = advance(false);
@@ -446,12 +443,11 @@ public final class StreamEndpoint implements AutoCloseable {
     private void requireSendable() {
         requireConnected();
         if (path.isStopped()) {
-            throw new IllegalStateException(this + " was shut down: nothing can be sent any more");
+            throw new IllegalStateException(this + " was shut down and can't send any more");
         }
         if (over) {
             throw new StreamException(
-                    Reason.PEER_SHUT_DOWN,
-                    "the peer of " + this + " ended the connection: nothing can be sent any more");
+                    Reason.PEER_SHUT_DOWN, "the peer of " + this + " ended the connection; no more data can be sent");
         }
         throwFailure();
     }
@@ -464,8 +460,8 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Why the connection broke, if it did. Where the peer's orderly end flushes the queue pair before its event arrives, as on iWARP,
-     * nothing broke.
+     * Returns why the connection broke; null if it did not. On iWARP an orderly end of the peer flushes the queue pair
+     * before the event arrives; that is not a failure.
      */
     private @Nullable StreamException failure() {
         StreamException failure = path.failure();
@@ -480,21 +476,23 @@ public final class StreamEndpoint implements AutoCloseable {
 
     // ---- progress and waiting ----
 
-    /** Writes what was held back, takes completions and gives credits back; returns how many completions there were. */
+    /** Writes held bytes, takes completions and returns credits to the peer; returns the number of completions. */
     private int advance(boolean listen) {
         path.flush();
         int completions = path.progress();
         boolean ignored = path.pull();
-        path.giveBack();
+        path.returnCredits();
         if (listen && queue != null) {
             queue.pump();
         }
         return completions;
     }
 
-    private void listenNowAndThen() {
-        // The clock takes as long as the queue to look at. Threads that count over each other look a little later.
-        if (queue != null && (++vain & VAIN_PER_LOOK - 1) == 0 && System.nanoTime() - listened > LISTEN_NANOS) {
+    private void listenOccasionally() {
+        // Reading the clock costs as much as polling the queue. Lost updates of the counter only delay the check.
+        if (queue != null
+                && (++emptyCalls & EMPTY_CALLS_PER_CHECK - 1) == 0
+                && System.nanoTime() - listened > LISTEN_INTERVAL_NANOS) {
             queue.pump();
             listened = System.nanoTime();
         }
@@ -503,7 +501,7 @@ public final class StreamEndpoint implements AutoCloseable {
     /**
      * Waits until {@link #receive} would return something: data, or the end of the stream.
      *
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @throws RdmaTimeoutException if nothing arrives in time
      * @throws StreamException CONNECTION_LOST if the connection broke and everything that had arrived was received
      * @throws IllegalStateException if the endpoint is not connected yet, or closed, also during the wait
@@ -514,10 +512,10 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until {@link #send} would take at least one byte.
+     * Waits until {@link #send} would accept at least one byte.
      *
-     * @param timeout how long at most
-     * @throws RdmaTimeoutException if there is no room in time: the peer receives nothing
+     * @param timeout the longest wait
+     * @throws RdmaTimeoutException if there is no room in time, because the peer does not receive
      * @throws StreamException PEER_SHUT_DOWN or CONNECTION_LOST
      * @throws IllegalStateException if the endpoint is not connected yet, shut down or closed, also during the wait
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
@@ -527,17 +525,18 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until {@link #receive} would return something, or {@link #send} would take at least one byte: for one thread that
-     * does both.
+     * Waits until {@link #receive} would return something, or {@link #send} would accept at least one byte. For a
+     * thread that does both.
      *
      * @param readable whether to wait for data, or the end of the stream
      * @param writable whether to wait for room
-     * @param timeout how long at most
+     * @param timeout the longest wait
      * @throws RdmaTimeoutException if neither is in time
-     * @throws StreamException PEER_SHUT_DOWN if only room is waited for and there will be none, CONNECTION_LOST
-     * @throws IllegalStateException if the endpoint is not connected yet, or closed, also during the wait; or shut down, if
-     *     only room is waited for
-     * @throws IllegalArgumentException if neither is waited for
+     * @throws StreamException PEER_SHUT_DOWN if the wait is for room only and the peer ended the connection,
+     *     CONNECTION_LOST
+     * @throws IllegalStateException if the endpoint is not connected yet, or closed, also during the wait; or if it is
+     *     shut down and the wait is for room only
+     * @throws IllegalArgumentException if both parameters are false
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      */
     public void await(boolean readable, boolean writable, Duration timeout) {
@@ -568,9 +567,9 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Returns a file descriptor that becomes readable when something happens to the data of this endpoint (FI_GETWAIT): that
-     * of the completion channel. It may be polled, not read or closed. {@link #tryWait()} goes before each wait; the end of
-     * the connection shows at {@link StreamEventQueue#fileDescriptor()}.
+     * Returns the completion channel's file descriptor, which becomes readable when data is received or acknowledged
+     * (FI_GETWAIT). It may be polled, but not read or closed. Call {@link #tryWait()} before each wait. The end of the
+     * connection shows at {@link StreamEventQueue#fileDescriptor()}.
      */
     public int fileDescriptor() {
         requireOpen();
@@ -583,10 +582,10 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Gets {@link #fileDescriptor()} ready to be waited for, fi_trywait(3).
+     * Prepares {@link #fileDescriptor()} for a wait, fi_trywait(3).
      *
-     * @return true if the descriptor becomes readable when next something happens; false if something happened meanwhile, data
-     *     is there to receive, or there may be room since this thread last found none to send: send or receive first
+     * @return true if the descriptor will become readable at the next event; false if there was an event meanwhile,
+     *     data to receive, or new room to send: then send or receive first
      */
     public boolean tryWait() {
         requireConnected();
@@ -601,17 +600,16 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until something happened, a slice at most. One thread is in poll(2), the others wait for it.
+     * Waits for an event, at most a slice. One thread is in poll(2), the others wait for it.
      *
-     * @param came whether what is waited for has come: another thread may have met it since this one looked, and then nothing
-     *     tells of it any more
+     * @param reached whether the awaited state is reached: another thread may have taken its event since this one checked
      */
-    private void sleep(Deadline deadline, BooleanSupplier came) {
+    private void sleep(Deadline deadline, BooleanSupplier reached) {
         waitLock.lock();
         try {
             requireOpen();
             if (sleeping) {
-                if (came.getAsBoolean()) {
+                if (reached.getAsBoolean()) {
                     return;
                 }
                 long ignored =
@@ -627,8 +625,8 @@ public final class StreamEndpoint implements AutoCloseable {
         }
         try {
             path.arm();
-            // No event announces what came before.
-            if (advance(false) == 0 && !came.getAsBoolean()) {
+            // Completions before the request raise no event.
+            if (advance(false) == 0 && !reached.getAsBoolean()) {
                 boolean ignored = descriptors.awaitReadable(deadline.millis(StreamEventQueue.SLICE_MILLIS));
             }
         } finally {
@@ -652,7 +650,7 @@ public final class StreamEndpoint implements AutoCloseable {
             case DISCONNECTED -> disconnected();
             case DEVICE_REMOVAL -> removed();
             default -> {
-                // Nothing that a stream has to do with: TIMEWAIT_EXIT, ADDR_CHANGE.
+                // No effect on a stream: TIMEWAIT_EXIT, ADDR_CHANGE.
             }
         }
         waitLock.lock();
@@ -695,27 +693,26 @@ public final class StreamEndpoint implements AutoCloseable {
         if (text.startsWith(StreamListener.REFUSAL)) {
             return new StreamException(
                     Reason.REFUSED,
-                    "the listener refused " + this + ": " + text.substring(StreamListener.REFUSAL.length()));
+                    "the listener rejected " + this + ": " + text.substring(StreamListener.REFUSAL.length()));
         }
         try {
             CmEvent ignored = event.require(CmEvent.Type.ESTABLISHED);
-            throw new IllegalStateException(event + " is no failure");
+            throw new IllegalStateException(event + " is not a failure");
         } catch (io.rdmatest.UnexpectedCmEventException e) {
             return e;
         }
     }
 
-    /** The peer has ended the connection, or answered this side's doing so. */
+    /** Handles the end of the connection, by the peer or by this side. */
     private void disconnected() {
         if (over) {
             return;
         }
-        // What arrived is in the completion queue before the event of the disconnect arrives: it becomes readable
-        // first.
+        // Data is in the completion queue before the disconnect event arrives, so it becomes readable first.
         path.drain();
         path.ending();
         try {
-            // The answer: without it the peer asks again and again.
+            // The reply: without it the peer repeats its DREQ.
             disconnectQuietly();
         } finally {
             path.drain();
@@ -726,7 +723,7 @@ public final class StreamEndpoint implements AutoCloseable {
         }
     }
 
-    /** Nothing comes any more, and what had been sent may not have arrived. */
+    /** Handles the removal of the device: unacknowledged data may be lost. */
     private void removed() {
         if (over || shutDown) {
             return;
@@ -763,7 +760,7 @@ public final class StreamEndpoint implements AutoCloseable {
                 ours.disconnect();
             }
         } catch (RdmaException e) {
-            // The device is gone; or an id is disconnected already, by both sides at once.
+            // The device is gone, or both sides disconnected at once.
             boolean twice = ours != null && e.errnoName().equals("EINVAL");
             if (!twice && !Errno.isDeviceGone(e.errno())) {
                 throw e;
@@ -774,13 +771,14 @@ public final class StreamEndpoint implements AutoCloseable {
     // ---- ending ----
 
     /**
-     * Ends the stream in both directions, fi_shutdown(3): waits until the peer's device has acknowledged all that was sent, in
-     * the mode {@link StreamMode#SPLIT} until the peer has read what it was to read, and disconnects. The peer receives it all,
-     * then the end of the stream. What had arrived here can still be received. Does nothing if the connection is over already.
+     * Ends the stream in both directions, fi_shutdown(3). Waits until the peer's device has acknowledged all sent data,
+     * in {@link StreamMode#SPLIT} mode until the peer has read all announced data, and disconnects. The peer receives
+     * everything, then the end of the stream. Data that arrived here can still be received. Does nothing if the
+     * connection is already over.
      *
-     * @param timeout how long to wait for the acknowledgements at most; then the connection still stands, and this can be
-     *     called again
-     * @throws RdmaTimeoutException if they don't come in time
+     * @param timeout the longest wait for the acknowledgements; afterwards the connection is still established, and
+     *     this can be called again
+     * @throws RdmaTimeoutException if they don't arrive in time
      * @throws StreamException CONNECTION_LOST if the connection broke
      * @throws IllegalStateException if the endpoint is not connected yet, or closed
      */
@@ -810,9 +808,8 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     /**
-     * Ends the connection at once, if it stands, and closes everything; does nothing the second time. Data that the peer's
-     * device has not acknowledged may be lost: {@link #shutdown} first. Waits of other threads end with an
-     * {@link IllegalStateException}.
+     * Ends the connection at once and closes everything; does nothing the second time. Unacknowledged data may be lost:
+     * call {@link #shutdown} first. Waits of other threads end with an {@link IllegalStateException}.
      */
     @Override
     public void close() {
@@ -843,7 +840,7 @@ public final class StreamEndpoint implements AutoCloseable {
         }
     }
 
-    /** Lets the thread that is in poll(2) come back before its descriptors are closed: a slice at most. */
+    /** Waits until the thread in poll(2) has returned, at most a slice, before its descriptors are closed. */
     private void awaitSleeper() {
         waitLock.lock();
         try {

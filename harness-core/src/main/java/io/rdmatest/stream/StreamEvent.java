@@ -3,13 +3,13 @@ package io.rdmatest.stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that happened to a connection.
+ * An event of a connection.
  *
- * @param type what
- * @param listener where a request came in; null for every other event
- * @param request the request, which is to be answered; null for every other event
- * @param endpoint whose connection it is; null for requests
- * @param failure what went wrong, for an error; null for every other event
+ * @param type the type of event
+ * @param listener the listener that received a request; null for other events
+ * @param request the request, which must be answered; null for other events
+ * @param endpoint the endpoint of the connection; null for requests
+ * @param failure the failure of an error; null for other events
  */
 public record StreamEvent(
         Type type,
@@ -18,20 +18,18 @@ public record StreamEvent(
         @Nullable StreamEndpoint endpoint,
         @Nullable RuntimeException failure) {
 
-    /** What can happen. */
+    /** The types of events. */
     public enum Type {
-        /** Somebody wants to connect (FI_CONNREQ). */
+        /** A connection request (FI_CONNREQ). */
         CONNREQ,
-        /** The connection stands (FI_CONNECTED). */
+        /** The connection is established (FI_CONNECTED). */
         CONNECTED,
         /**
-         * The connection was ended by the peer, or by this side, and everything that had arrived was received
-         * (FI_SHUTDOWN).
+         * The peer or this side ended the connection, and all data was received (FI_SHUTDOWN).
          */
         SHUTDOWN,
         /**
-         * A connection did not come about, a request was refused without asking, or a connection broke because its device was
-         * removed (fi_eq_readerr(3)).
+         * A connection failed, a listener rejected an invalid request, or a device was removed (fi_eq_readerr(3)).
          */
         ERROR
     }

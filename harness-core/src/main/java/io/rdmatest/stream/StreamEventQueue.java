@@ -18,20 +18,20 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what happens to the connections of its listeners and endpoints, fi_eq(3).
+ * Reports the events of its listeners and endpoints, fi_eq(3).
  *
- * <p>Events of one endpoint come in order. {@link StreamEvent.Type#SHUTDOWN} comes after the data: not before everything
- * that had arrived was received. Nothing happens in the background: the connection manager is listened to in calls of
- * this queue, of its listeners and of its endpoints.
+ * <p>Events of one endpoint arrive in order. {@link StreamEvent.Type#SHUTDOWN} is reported only after all data was
+ * received. Nothing happens in the background: calls of this queue, its listeners and its endpoints process the events
+ * of the connection manager.
  *
- * <p>Safe for use by several threads. Listeners and endpoints are closed before their queue.
+ * <p>Thread-safe. Listeners and endpoints must be closed before their queue.
  */
 public final class StreamEventQueue implements AutoCloseable {
 
-    /** How long a wait sleeps before it looks at events that another thread found, at interrupts and at closing. */
+    /** The slice of a wait: then it checks for events of other threads, interrupts and closing. */
     static final int SLICE_MILLIS = 20;
 
-    /** Takes what the connection manager says of an id. */
+    /** Takes the connection manager's events of an id. */
     interface Recipient {
         void handle(CmEvent event);
     }
@@ -51,16 +51,16 @@ public final class StreamEventQueue implements AutoCloseable {
      * Makes an event queue.
      *
      * @throws io.rdmatest.NativeLibraryException if librdmacm is not installed
-     * @throws RdmaException if the RDMA stack is not there or not permitted
+     * @throws RdmaException if the kernel has no RDMA stack, or the process may not use it
      */
     public static StreamEventQueue create() {
         return new StreamEventQueue(EventChannel.create());
     }
 
     /**
-     * Returns a file descriptor that becomes readable when the connection manager has something to say (FI_GETWAIT). Look
-     * with {@link #poll()} before and after waiting for it; it may be polled, not read or closed. A SHUTDOWN that waited
-     * for its data to be received does not make it readable.
+     * Returns a file descriptor that becomes readable at an event of the connection manager (FI_GETWAIT). Call {@link
+     * #poll()} before and after a wait. The descriptor may be polled, but not read or closed. A SHUTDOWN that waits for
+     * its data to be received does not make it readable.
      */
     public int fileDescriptor() {
         return channel.fileDescriptor();
@@ -76,7 +76,7 @@ public final class StreamEventQueue implements AutoCloseable {
      * Waits for the next event.
      *
      * @param timeout how long at most
-     * @throws RdmaTimeoutException if none comes
+     * @throws RdmaTimeoutException if none arrives in time
      * @throws RdmaException if the thread is interrupted, whose interrupt status stays set
      * @throws IllegalStateException if the queue is closed
      */
@@ -102,12 +102,12 @@ public final class StreamEventQueue implements AutoCloseable {
         return channel;
     }
 
-    /** From now on the id's events go to its owner. */
+    /** Registers the recipient of an id's events. */
     void register(CmId id, Recipient recipient) {
         recipients.put(id, recipient);
     }
 
-    /** Forgets an id, and what was not yet taken of its owner's events. */
+    /** Removes an id, and its owner's remaining events. */
     void forget(CmId id, Predicate<StreamEvent> events) {
         pumpLock.lock();
         try {
@@ -139,7 +139,7 @@ public final class StreamEventQueue implements AutoCloseable {
         }
     }
 
-    /** Hands out all that the connection manager has to say, one thread at a time so that order is kept. */
+    /** Delivers all events of the connection manager, one thread at a time, which keeps their order. */
     void pump() {
         pumpLock.lock();
         try {
@@ -147,8 +147,7 @@ public final class StreamEventQueue implements AutoCloseable {
                 throw new IllegalStateException("the event queue is closed");
             }
             RuntimeException failure = null;
-            // Also if the descriptor is not readable: others that look at the channel read its events, and leave them
-            // there.
+            // Also if the descriptor is not readable: another user of the channel may have read events into its queue.
             for (Optional<CmEvent> event = channel.poll(); event.isPresent(); event = channel.poll()) {
                 CmEvent now = event.get();
                 CmId listening = now.listenId();
@@ -160,7 +159,7 @@ public final class StreamEventQueue implements AutoCloseable {
                         now.id().close();
                     }
                 } catch (RuntimeException e) {
-                    // The others' events are no less theirs.
+                    // Deliver the other events all the same.
                     if (failure == null) {
                         failure = e;
                     } else {

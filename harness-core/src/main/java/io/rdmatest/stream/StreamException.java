@@ -3,26 +3,26 @@ package io.rdmatest.stream;
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 
-/** Signals that a stream can't be set up, or can't go on. */
+/** Signals that a stream can't be set up, or can't continue. */
 public final class StreamException extends RdmaException {
 
     private static final long serialVersionUID = 1L;
 
-    /** What happened. */
+    /** The kinds of failure. */
     public enum Reason {
-        /** The peer speaks another version of the protocol. */
+        /** The peer has another version of the protocol. */
         VERSION_MISMATCH(Cause.REJECTED),
-        /** The peer's connection data has values that no stream can work with. */
+        /** The peer's connection data has invalid values. */
         BAD_CONNECTION_DATA(Cause.REJECTED),
-        /** The peer did not take this side's connection data. */
+        /** The peer rejected this side's connection data. */
         REFUSED(Cause.REJECTED),
-        /** The device can't do it. */
+        /** The device does not support it. */
         UNSUPPORTED(Cause.UNSUPPORTED),
-        /** The peer ended the connection, so that nothing more can be sent. */
+        /** The peer ended the connection: no more data can be sent. */
         PEER_SHUT_DOWN(Cause.PEER_LOST),
-        /** The connection broke: the peer does not acknowledge any more, or its queue pair is gone. */
+        /** The connection broke: the peer stopped acknowledging, or its queue pair is gone. */
         CONNECTION_LOST(Cause.PEER_LOST),
-        /** The peer sent what the protocol does not allow. */
+        /** The peer violated the protocol. */
         PROTOCOL_VIOLATION(Cause.PROTOCOL_VIOLATION);
 
         private final Cause cause;
@@ -44,7 +44,7 @@ public final class StreamException extends RdmaException {
         initCause(cause);
     }
 
-    /** Returns what happened. */
+    /** Returns the kind of failure. */
     public Reason reason() {
         return reason;
     }

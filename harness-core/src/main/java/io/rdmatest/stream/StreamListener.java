@@ -17,14 +17,14 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * A passive endpoint: waits for streams, fi_passive_ep(3), over rdma_cm's TCP port space.
  *
- * <p>A request that speaks another version of the protocol, or whose connection data no stream can work with, is rejected
- * with a sentence that its sender gets to see, and reported as {@link StreamEvent.Type#ERROR}.
+ * <p>The listener rejects a request with another protocol version or invalid connection data. The sender gets the
+ * reason, and the event queue reports {@link StreamEvent.Type#ERROR}.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class StreamListener implements AutoCloseable {
 
-    /** What the reason of a rejection begins with, so that the other side knows it for one. */
+    /** The begin of a reason in private data, by which the other side recognises it. */
     static final String REFUSAL = "stream refused: ";
 
     private final StreamEventQueue queue;
@@ -44,12 +44,11 @@ public final class StreamListener implements AutoCloseable {
     /**
      * Begins to listen.
      *
-     * @param queue where requests are reported
+     * @param queue the queue that reports requests
      * @param address an address of an RDMA device, or the wildcard; with port 0 the kernel chooses one
-     * @param backlog how many requests may wait unanswered, at least 0; 0 leaves it to the kernel
-     * @param options for the endpoints that come in, unless another is given with {@link StreamRequest#accept}
-     * @throws RdmaException EADDRNOTAVAIL or ENODEV if the address is not one of an RDMA device, EADDRINUSE if the port is
-     *     taken
+     * @param backlog how many requests may wait, at least 0; with 0 the kernel chooses
+     * @param options the options of accepted endpoints, unless {@link StreamRequest#accept} has others
+     * @throws RdmaException EADDRNOTAVAIL or ENODEV if no RDMA device has the address, EADDRINUSE if the port is in use
      */
     public static StreamListener listen(
             StreamEventQueue queue, InetSocketAddress address, int backlog, StreamOptions options) {
@@ -65,29 +64,29 @@ public final class StreamListener implements AutoCloseable {
         }
     }
 
-    /** Returns the address with the port that it listens on. */
+    /** Returns the address and port of the listener. */
     public InetSocketAddress localAddress() {
         return id.localAddress();
     }
 
-    /** Returns the options of endpoints that come in. */
+    /** Returns the options of accepted endpoints. */
     public StreamOptions options() {
         return options;
     }
 
-    /** Returns where requests are reported. */
+    /** Returns the queue that reports requests. */
     public StreamEventQueue eventQueue() {
         return queue;
     }
 
     /**
-     * Waits for a request, accepts it, and waits until its connection stands. For use without reading the event queue: the
-     * request is taken from it.
+     * Waits for a request, accepts it, and waits until the connection is established. It takes the request from the
+     * event queue.
      *
      * @param timeout how long at most
      * @return a connected endpoint
-     * @throws RdmaTimeoutException if nobody comes
-     * @throws StreamException if the peer that came is refused
+     * @throws RdmaTimeoutException if no client connects in time
+     * @throws StreamException if the client's request is rejected
      */
     public StreamEndpoint accept(Duration timeout) {
         Deadline deadline = Deadline.after(timeout);
@@ -117,7 +116,7 @@ public final class StreamListener implements AutoCloseable {
             open.add(request);
             queue.add(StreamEvent.request(this, request));
         } catch (StreamException e) {
-            refuse(event.id(), e.reason() == Reason.VERSION_MISMATCH ? "this side speaks version 2" : "bad data");
+            refuse(event.id(), e.reason() == Reason.VERSION_MISMATCH ? "this side has version 2" : "bad data");
             queue.add(StreamEvent.refused(this, e));
         }
     }
@@ -126,7 +125,7 @@ public final class StreamListener implements AutoCloseable {
         try (id) {
             id.reject((REFUSAL + why).getBytes(StandardCharsets.US_ASCII));
         } catch (RdmaException e) {
-            // The peer went away meanwhile, or the device: there is nobody to tell.
+            // The peer or the device is gone, so nobody gets the rejection.
             if (!e.errnoName().equals("EINVAL") && !Errno.isDeviceGone(e.errno())) {
                 throw e;
             }
@@ -137,7 +136,7 @@ public final class StreamListener implements AutoCloseable {
         open.remove(request);
     }
 
-    /** Stops listening and rejects the requests that nobody answered; does nothing the second time. */
+    /** Stops listening and rejects unanswered requests; does nothing the second time. */
     @Override
     public void close() {
         if (closed) {

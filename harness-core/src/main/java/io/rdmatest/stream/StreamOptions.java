@@ -5,34 +5,34 @@ import java.util.Objects;
 /**
  * The sizes of a stream's rings and queues, fi_rstream(7).
  *
- * <p>The two sides need not agree, except on the mode: each tells the other the size of its receive ring and queue.
+ * <p>Only the mode must be the same on both sides: each side sends the size of its receive ring and queue to the other.
  *
- * @param sendBufferBytes the ring that data is copied to before it is written to the peer,
- *     {@value #LEAST_BUFFER_BYTES} to {@value #MOST_BUFFER_BYTES}
- * @param receiveBufferBytes the ring that the peer writes to, {@value #LEAST_BUFFER_BYTES} to
- *     {@value #MOST_BUFFER_BYTES}: a control message gives freed bytes back in 20 bits
- * @param sendQueueDepth messages that may be under way, {@value #LEAST_DEPTH} to {@value #MOST_SEND_DEPTH}; 2 of them are
- *     kept for control messages
- * @param receiveQueueDepth messages that the peer may have under way, {@value #LEAST_DEPTH} to
- *     {@value #MOST_RECEIVE_DEPTH}: a control message gives half of them back in 9 bits
+ * @param sendBufferBytes the size of the ring that data is copied to before it is written to the peer, {@value
+ *     #LEAST_BUFFER_BYTES} to {@value #MOST_BUFFER_BYTES}
+ * @param receiveBufferBytes the size of the ring that the peer writes to, {@value #LEAST_BUFFER_BYTES} to {@value
+ *     #MOST_BUFFER_BYTES}: a control message counts freed bytes in 20 bits
+ * @param sendQueueDepth the most outstanding messages, {@value #LEAST_DEPTH} to {@value #MOST_SEND_DEPTH}; 2 of them
+ *     are reserved for control messages
+ * @param receiveQueueDepth the peer's most outstanding messages, {@value #LEAST_DEPTH} to {@value #MOST_RECEIVE_DEPTH}:
+ *     a control message returns half of them in 9 bits
  * @param mode how data gets to the receiver
  */
 public record StreamOptions(
         int sendBufferBytes, int receiveBufferBytes, int sendQueueDepth, int receiveQueueDepth, StreamMode mode) {
 
-    /** The least bytes of a ring. */
+    /** The smallest ring in bytes. */
     public static final int LEAST_BUFFER_BYTES = 16;
 
-    /** The most bytes of a ring: what 20 bits can count. */
+    /** The largest ring in bytes: the maximum of 20 bits. */
     public static final int MOST_BUFFER_BYTES = (1 << 20) - 1;
 
-    /** The least messages of a queue: 2 for control, and as many for data. */
+    /** The smallest queue in messages: 2 for control, 2 for data. */
     public static final int LEAST_DEPTH = 4;
 
-    /** The most messages of a send queue. */
+    /** The largest send queue in messages. */
     public static final int MOST_SEND_DEPTH = 65_535;
 
-    /** The most messages of a receive queue: half of them must fit into 9 bits. */
+    /** The largest receive queue in messages: half of it must fit into 9 bits. */
     public static final int MOST_RECEIVE_DEPTH = 1023;
 
     private static final StreamOptions DEFAULTS = new StreamOptions(1 << 15, 1 << 15, 384, 384, StreamMode.IMMEDIATE);
@@ -56,7 +56,7 @@ public record StreamOptions(
         }
     }
 
-    /** Returns fi_rstream's own: both rings 32 KiB, both queues 384, with immediate data. */
+    /** Returns the defaults of fi_rstream: both rings 32 KiB, both queues 384, immediate mode. */
     public static StreamOptions defaults() {
         return DEFAULTS;
     }
@@ -64,7 +64,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another send ring.
      *
-     * @param bytes its size
+     * @param bytes its size in bytes
      */
     public StreamOptions withSendBufferBytes(int bytes) {
         return new StreamOptions(bytes, receiveBufferBytes, sendQueueDepth, receiveQueueDepth, mode);
@@ -73,7 +73,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another receive ring.
      *
-     * @param bytes its size
+     * @param bytes its size in bytes
      */
     public StreamOptions withReceiveBufferBytes(int bytes) {
         return new StreamOptions(sendBufferBytes, bytes, sendQueueDepth, receiveQueueDepth, mode);
@@ -82,7 +82,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another send queue.
      *
-     * @param depth messages
+     * @param depth its size in messages
      */
     public StreamOptions withSendQueueDepth(int depth) {
         return new StreamOptions(sendBufferBytes, receiveBufferBytes, depth, receiveQueueDepth, mode);
@@ -91,7 +91,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another receive queue.
      *
-     * @param depth messages
+     * @param depth its size in messages
      */
     public StreamOptions withReceiveQueueDepth(int depth) {
         return new StreamOptions(sendBufferBytes, receiveBufferBytes, sendQueueDepth, depth, mode);
@@ -100,7 +100,7 @@ public record StreamOptions(
     /**
      * Returns a copy with another mode.
      *
-     * @param value how data gets to the receiver
+     * @param value the mode
      */
     public StreamOptions withMode(StreamMode value) {
         return new StreamOptions(sendBufferBytes, receiveBufferBytes, sendQueueDepth, receiveQueueDepth, value);

@@ -4,7 +4,7 @@ import io.rdmatest.cm.CmId;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Somebody wants to connect: to be accepted or rejected, once. */
+/** A connection request. It must be accepted or rejected, once. */
 public final class StreamRequest {
 
     private final StreamListener listener;
@@ -18,17 +18,17 @@ public final class StreamRequest {
         this.peer = peer;
     }
 
-    /** Returns the address of who wants to connect. */
+    /** Returns the address of the requesting side. */
     public InetSocketAddress remoteAddress() {
         return id.remoteAddress();
     }
 
-    /** Returns how many bytes the peer's receive ring has. */
+    /** Returns the size of the peer's receive ring in bytes. */
     public int peerReceiveBufferBytes() {
         return peer.ringBytes();
     }
 
-    /** Returns how many messages the peer's receive queue has. */
+    /** Returns the size of the peer's receive queue in messages. */
     public int peerReceiveQueueDepth() {
         return peer.credits();
     }
@@ -36,9 +36,9 @@ public final class StreamRequest {
     /**
      * Accepts with the listener's options, fi_accept(3). {@link StreamEvent.Type#CONNECTED} follows.
      *
-     * @return the endpoint, to be closed by the caller
-     * @throws IllegalStateException if the request is answered already
-     * @throws io.rdmatest.RdmaException if the peer has gone, or the device can't make the endpoint
+     * @return the endpoint; the caller must close it
+     * @throws IllegalStateException if the request is already answered
+     * @throws io.rdmatest.RdmaException if the peer is gone, or the device can't create the endpoint
      */
     public StreamEndpoint accept() {
         return accept(listener.options());
@@ -48,11 +48,10 @@ public final class StreamRequest {
      * Accepts, fi_accept(3). {@link StreamEvent.Type#CONNECTED} follows.
      *
      * @param options the endpoint's sizes
-     * @return the endpoint, to be closed by the caller
-     * @throws IllegalStateException if the request is answered already
-     * @throws StreamException if the options ask for the mode {@link StreamMode#SPLIT} and the peer is in another one, or the
-     *     other way round; the peer gets a message
-     * @throws io.rdmatest.RdmaException if the peer has gone, or the device can't make the endpoint
+     * @return the endpoint; the caller must close it
+     * @throws IllegalStateException if the request is already answered
+     * @throws StreamException if only one side is in {@link StreamMode#SPLIT} mode; the peer gets the reason
+     * @throws io.rdmatest.RdmaException if the peer is gone, or the device can't create the endpoint
      */
     public StreamEndpoint accept(StreamOptions options) {
         answer();
@@ -68,16 +67,16 @@ public final class StreamRequest {
     /**
      * Rejects, fi_reject(3).
      *
-     * @throws IllegalStateException if the request is answered already
+     * @throws IllegalStateException if the request is already answered
      */
     public void reject() {
         answer();
-        StreamListener.refuse(id, "the program rejected it");
+        StreamListener.refuse(id, "the program rejected the request");
     }
 
     private void answer() {
         if (!answered.compareAndSet(false, true)) {
-            throw new IllegalStateException("the request is answered already");
+            throw new IllegalStateException("the request is already answered");
         }
         listener.answered(this);
     }

@@ -3,8 +3,8 @@
  * version 2.
  *
  * <p>{@link io.rdmatest.stream.StreamListener} and {@link io.rdmatest.stream.StreamEndpoint} are the passive and the
- * active endpoint, {@link io.rdmatest.stream.StreamEventQueue} tells what happens to connections, and
- * {@link io.rdmatest.stream.StreamChannel} is the same stream as a {@link java.nio.channels.ByteChannel}.
+ * active endpoint, {@link io.rdmatest.stream.StreamEventQueue} reports the events of connections, and {@link
+ * io.rdmatest.stream.StreamChannel} is the same stream as a {@link java.nio.channels.ByteChannel}.
  */
 @NullMarked
 package io.rdmatest.stream;

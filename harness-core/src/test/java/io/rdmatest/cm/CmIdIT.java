@@ -476,7 +476,7 @@ class CmIdIT {
             assertThat(id.pollEvent()).isEmpty();
             assertThatExceptionOfType(RdmaTimeoutException.class)
                     .isThrownBy(() -> channel.await(Duration.ZERO))
-                    .withMessageContaining("no event came at all");
+                    .withMessageContaining("no event arrived");
             assertThatIllegalArgumentException().isThrownBy(() -> channel.await(Duration.ofMillis(-1)));
         }
     }

@@ -612,7 +612,7 @@ class StreamIT {
             assertThat(error.type()).isEqualTo(StreamEvent.Type.ERROR);
             assertThat(error.endpoint()).isSameAs(client);
             assertThatThrownBy(() -> client.awaitConnected(TIMEOUT))
-                    .hasMessageContaining("the program rejected it")
+                    .hasMessageContaining("the program rejected the request")
                     .isInstanceOfSatisfying(
                             StreamException.class, e -> assertThat(e.reason()).isEqualTo(Reason.REFUSED));
         }

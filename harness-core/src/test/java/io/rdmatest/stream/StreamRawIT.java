@@ -227,7 +227,7 @@ class StreamRawIT {
         try (Pair pair = new Pair(StreamOptions.defaults(), 0, PARAMETERS)) {
             assertThatIllegalStateException()
                     .isThrownBy(() -> pair.a.start(pair.b.localData()))
-                    .withMessageContaining("started already");
+                    .withMessageContaining("already started");
             assertThatIllegalStateException().isThrownBy(() -> pair.a.remoteAddress());
             assertThat(pair.a.eventQueue()).isNull();
             pair.a.shutdown(TIMEOUT);

@@ -419,15 +419,15 @@ class StreamWireIT {
     @ParameterizedTest
     @CsvSource({
         // Too little, too much, past the end of the receive ring of 32,768, and past that of the send ring of 65,536.
-        "32768, 0, 0x20000000, a piece has at least 16384",
-        "32768, 0, 0x20003fff, a piece has at least 16384",
+        "32768, 0, 0x20000000, the least is 16384",
+        "32768, 0, 0x20003fff, the least is 16384",
         "32768, 0, 0x20008001, there is room for 32768",
         "32768, 20000, 0x20004000, there is room for 12768",
         "100000, 60000, 0x20004000, there is room for 5536",
-        "32768, 0, 0x40000000, are no announced pieces",
-        "32768, 0, 0x40004000, are no announced pieces",
-        "32768, 0, 0x60004000, no control message",
-        "32768, 0, 0x20104000, no control message"
+        "32768, 0, 0x40000000, were not announced",
+        "32768, 0, 0x40004000, were not announced",
+        "32768, 0, 0x60004000, not a control message",
+        "32768, 0, 0x20104000, not a control message"
     })
     void aMessageOfTheSplitModeThatCannotBeEndsTheStream(int ring, int before, String word, String text) {
         StreamOptions options = SPLIT.withReceiveBufferBytes(ring);
@@ -464,11 +464,11 @@ class StreamWireIT {
 
     @ParameterizedTest
     @CsvSource({
-        "0x7fffffff, no control message",
-        "0x20004000, no control message",
-        "0x40000001, no control message",
-        "0x00000001, more than it had got",
-        "0x00100000, more than it had got"
+        "0x7fffffff, not a control message",
+        "0x20004000, not a control message",
+        "0x40000001, not a control message",
+        "0x00000001, more than it had received",
+        "0x00100000, more than it had received"
     })
     void aControlMessageThatCannotBeEndsTheStream(String word, String text) {
         try (Accepted pair = new Accepted(OPTIONS, 1000, 10)) {

@@ -223,8 +223,7 @@ class WireJudgeTests {
     @Test
     void aGapThatStays() {
         requireViolation(
-                judge(connected(), send(PSN_A), send(PSN_A + 3), ack(PSN_A + 3)),
-                "PSN 16777215 and 1 more is missing");
+                judge(connected(), send(PSN_A), send(PSN_A + 3), ack(PSN_A + 3)), "PSN 16777215 and 1 more is missing");
     }
 
     @Test
@@ -343,8 +342,7 @@ class WireJudgeTests {
 
     @Test
     void aSyndromeWithoutAMeaning() {
-        requireViolation(
-                judge(connected(), send(PSN_A), answer(PSN_A, 0x40), ack(PSN_A)), "has a reserved syndrome");
+        requireViolation(judge(connected(), send(PSN_A), answer(PSN_A, 0x40), ack(PSN_A)), "has a reserved syndrome");
     }
 
     @Test
@@ -462,6 +460,7 @@ class WireJudgeTests {
 
     @Test
     void oneHostByTheEthernetAddressOfAGroup() {
-        requireViolation(judge(connected(), send(PSN_A).mac(0x0100_5e4d_0001L), ack(PSN_A)), "but to a unicast IP address");
+        requireViolation(
+                judge(connected(), send(PSN_A).mac(0x0100_5e4d_0001L), ack(PSN_A)), "but to a unicast IP address");
     }
 }

@@ -17,16 +17,16 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Tells at the end of a run what a reader of green numbers would miss: what was skipped, where {@code rdma.skips} is
- * {@code list} or {@code fail}, and which known deviations passed.
+ * Prints two lists at the end of a run: the skipped tests, if {@code rdma.skips} is {@code list} or {@code fail}, and
+ * the known deviations that passed.
  *
- * <p>Found by every launcher of the JUnit Platform. It knows the extension by what that publishes, and sees all tests of the plan, and so also those that JUnit's
- * {@code @Disabled} or another project's condition skips, of which an extension hears nothing.
+ * <p>Every launcher of the JUnit Platform finds it. It reads the entries that the extension publishes. It sees all
+ * tests of the plan, including those that {@code @Disabled} or another project's condition skips, which an extension
+ * does not see.
  */
 public final class RunSummary implements TestExecutionListener {
 
-    // The extension is a module and can't be built on this jar's classes, nor this one on
-    // the extension's, which brings it along: the extension's tests hold the words together.
+    // Neither this jar nor the extension's module can depend on the other: the extension's tests compare the constants.
     private static final String SKIPS = "rdma.skips";
     private static final String DEVIATION_OUTCOME = "rdma.deviation.outcome";
     private static final String DEVIATION_REASON = "rdma.deviation.reason";
@@ -45,7 +45,7 @@ public final class RunSummary implements TestExecutionListener {
     private final Map<String, List<String>> skipped = new TreeMap<>();
     private final List<String> stale = new ArrayList<>();
 
-    /** What has started or was skipped: the tests of a class that gave up are the others. */
+    /** The tests that have started or were skipped. The other tests belong to a class that was aborted. */
     private final Set<String> begun = new HashSet<>();
 
     private @Nullable TestPlan plan;
@@ -148,7 +148,7 @@ public final class RunSummary implements TestExecutionListener {
         plan = null;
     }
 
-    /** A class that is skipped takes its tests with it, and JUnit reports only the class; also if its set-up gives up. */
+    /** Adds a skipped or aborted class with all its tests: JUnit reports only the class. */
     private void addWithTests(TestPlan tests, TestIdentifier identifier, @Nullable String message) {
         begun.add(identifier.getUniqueId());
         List<TestIdentifier> below = tests.getDescendants(identifier).stream()
@@ -172,7 +172,7 @@ public final class RunSummary implements TestExecutionListener {
                 .add(where(tests, test) + ": " + detail.lines().findFirst().orElse(""));
     }
 
-    /** JUnit puts words of its own before the message of an assumption, and before the reason of an annotation. */
+    /** Removes the texts that JUnit puts before the message of an assumption and the reason of an annotation. */
     private static String stripped(String message) {
         int arrow = message.lastIndexOf(" ==> ");
         String text = arrow < 0 ? message : message.substring(arrow + " ==> ".length());

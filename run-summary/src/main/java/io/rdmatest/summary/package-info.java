@@ -1,4 +1,4 @@
-/** What a run tells at its end. */
+/** The summary at the end of a run. */
 @NullMarked
 package io.rdmatest.summary;
 

@@ -23,11 +23,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fault of a node, until it is closed or its time is over.
+ * An active fault of a node. It ends when it is closed or its time is over.
  *
- * <p>It is held by a shell on the node, whose standard input ends when the fault is closed, and also when this process dies:
- * then the shell makes good what it broke. It is in a session of its own, so that whoever kills the launch command with all its
- * children does not kill that shell before it has done so.
+ * <p>A shell on the node holds the fault. Its standard input ends when the fault is closed or this process dies. Then
+ * the shell repairs the node. The shell has its own session, so killing the launch command with its children does not
+ * prevent the repair.
  */
 public final class ActiveFault implements AutoCloseable {
 
@@ -36,8 +36,8 @@ public final class ActiveFault implements AutoCloseable {
     private static final int LONGEST_LINE = 4096;
 
     /**
-     * How long a node has for any one step; the way there may ask many before it says yes, and be emulated. The shell takes up
-     * to 45 seconds to make good what it broke.
+     * The limit of each step. The connection to the node may be slow, and the node may be emulated. The shell takes up
+     * to 45 seconds to repair the node.
      */
     private static final Duration STEP = Duration.ofMinutes(1);
 
@@ -47,13 +47,13 @@ public final class ActiveFault implements AutoCloseable {
     private final String what;
     private final Duration most;
 
-    /** Whether what happens until it is closed is meant to happen with the fault; of others the end may be waited for. */
+    /** Whether the test relies on the fault until it is closed. Other faults may end by themselves. */
     private final boolean lasting;
 
     private final Process process;
     private final Thread reader;
 
-    /** What the shell said; all below is guarded by this. */
+    /** The lines of the shell. All fields below are guarded by this. */
     private final List<String> said = new ArrayList<>();
 
     private final Deque<String> noise = new ArrayDeque<>();
@@ -86,9 +86,9 @@ public final class ActiveFault implements AutoCloseable {
     }
 
     /**
-     * Begins.
+     * Starts a fault.
      *
-     * @param node the node, with the device and port that are meant
+     * @param node the node, with its device and port
      */
     static ActiveFault start(Node node, String kind, String with, Duration most) {
         String what = switch (kind) {
@@ -118,7 +118,7 @@ public final class ActiveFault implements AutoCloseable {
         try (InputStream in = Objects.requireNonNull(ActiveFault.class.getResourceAsStream("fault.sh"), "fault.sh")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
-            throw new UncheckedIOException("The script that breaks things can't be read", e);
+            throw new UncheckedIOException("Can't read the script that injects faults", e);
         }
     }
 
@@ -128,7 +128,7 @@ public final class ActiveFault implements AutoCloseable {
             out.write(text.getBytes(StandardCharsets.UTF_8));
             out.flush();
         } catch (IOException e) {
-            // The shell ended before it had read everything: it said why, or its end does.
+            // The shell ended before it read everything. Its output or exit status has the reason.
             synchronized (this) {
                 noise.add("(it did not read its script: " + e.getMessage() + ")");
             }
@@ -178,7 +178,7 @@ public final class ActiveFault implements AutoCloseable {
         notifyAll();
     }
 
-    /** A prompt has no end of a line. */
+    /** Returns the other output, including an unfinished line such as a prompt. */
     private String noise() {
         return Stream.concat(noise.stream(), Stream.of(unfinished.toString()))
                 .filter(Predicate.not(String::isBlank))
@@ -190,26 +190,26 @@ public final class ActiveFault implements AutoCloseable {
         return node;
     }
 
-    /** Returns what it is, for example {@code loss 2%} or {@code link down}. */
+    /** Returns the fault as text, for example {@code loss 2%} or {@code link down}. */
     public String what() {
         return what;
     }
 
     /**
-     * Waits until the node says that it is broken: for a removed device, until no program has it open.
+     * Waits until the node reports that the fault is applied; for a removed device, until no program has it open.
      *
-     * @return what the node says, for example {@code eth0: qdisc netem 4792: parent 4791:4 limit 100000 loss 2%}
-     * @throws FabricException if it could not be broken, or did not say so within a minute; the way to a node whose link is
-     *     down may be what is broken, then it says so when the time of the fault is over
+     * @return the node's report, for example {@code eth0: qdisc netem 4792: parent 4791:4 limit 100000 loss 2%}
+     * @throws FabricException if the fault could not be applied, or the node did not report it within a minute. If the
+     *     link that is down also leads to the node, the report arrives when the fault's time is over
      */
     public String awaitApplied() {
         return await("applied", STEP);
     }
 
     /**
-     * Waits until its time is over, and everything is good again.
+     * Waits until its time is over and the node is repaired.
      *
-     * @throws FabricException if it could not be broken, or is not good again
+     * @throws FabricException if the fault could not be applied, or the node is not repaired
      */
     public void awaitEnd() {
         await("removed", rest());
@@ -217,7 +217,7 @@ public final class ActiveFault implements AutoCloseable {
     }
 
     /**
-     * Returns what the kernel counted of a network fault, as {@code tc -s qdisc show} tells it.
+     * Returns the kernel's statistics of a network fault, as in {@code tc -s qdisc show}.
      *
      * @return the lines; empty before the fault is closed, and for other faults
      */
@@ -229,11 +229,11 @@ public final class ActiveFault implements AutoCloseable {
     }
 
     /**
-     * Ends the fault, and waits until everything is good again. Closing twice does nothing.
+     * Ends the fault, and waits until the node is repaired. Closing twice does nothing.
      *
-     * @throws FabricException if the node says that it is not, or says nothing until the time of the fault is over and a minute
-     *     more; if it never was broken; or if a fault of the network had ended by itself before: what was to be tried with it was
-     *     tried in part without
+     * @throws FabricException if the node reports a failed repair, or nothing until a minute after the fault's time; if
+     *     the fault was never applied; or if a network fault ended by itself before, so that a part of the test ran
+     *     without it
      */
     @Override
     public void close() {
@@ -258,12 +258,12 @@ public final class ActiveFault implements AutoCloseable {
         }
         if (over && untilNow) {
             throw new FabricException(where() + ": it ended by itself after " + most.toSeconds()
-                    + " s, before it was closed, so what came then met a good network; give it more time, of which it can"
-                    + " have " + Faults.MOST.toSeconds() + " s, or do less meanwhile");
+                    + " s, before it was closed, so the rest of the test ran on a good network; give it more time"
+                    + " (at most " + Faults.MOST.toSeconds() + " s), or do less meanwhile");
         }
     }
 
-    /** What is left of its time, and a step. */
+    /** Returns its remaining time plus a step. */
     private synchronized Duration rest() {
         return most.minusNanos(Math.min(most.toNanos(), System.nanoTime() - began))
                 .plus(STEP);
@@ -273,7 +273,7 @@ public final class ActiveFault implements AutoCloseable {
         try {
             process.getOutputStream().close();
         } catch (IOException e) {
-            // It is not there any more.
+            // The shell has already ended.
             return;
         }
     }
@@ -298,7 +298,7 @@ public final class ActiveFault implements AutoCloseable {
 
     private void end() {
         if (node.isLocal()) {
-            // This is the shell that holds the fault: it has to make it good.
+            // This shell holds the fault and must repair the node.
             process.destroy();
             return;
         }
@@ -331,7 +331,7 @@ public final class ActiveFault implements AutoCloseable {
                 try {
                     wait(millis);
                 } catch (InterruptedException e) {
-                    // What is broken has to be made good before anybody goes on.
+                    // The node must be repaired before the caller continues.
                     interrupted = true;
                 }
             }

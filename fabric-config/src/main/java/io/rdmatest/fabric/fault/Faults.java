@@ -9,26 +9,25 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * Breaks things on the nodes of a fabric on purpose: on this host directly, on another node through its launch command.
+ * Injects faults on the nodes of a fabric: on this host directly, on another node through its launch command.
  *
- * <p>Nothing stays broken: what holds a fault is a shell on the node that makes everything good again when the fault is closed,
- * when the process that asked for it is gone, and in any case after a time that is given. What is broken is the network
- * interface below the node's RDMA device, which is found by the device; what changes it, tc(8), ip(8) and rdma(8), has to be
- * there, and the node's user has to be root.
+ * <p>No fault is permanent. A shell on the node repairs it when the fault is closed, when this process ends, and in any
+ * case after a given time. Faults affect the network interface below the node's RDMA device. The node needs tc(8),
+ * ip(8) and rdma(8), and its user must be root.
  *
- * <p>The device of a node that is this host is the one that {@link Node#resolve()} finds. On another host, a device or port that
- * the node leaves open is the only active one: where there are several, all faults are refused. A test on another device than
- * the fabric's file names breaks its own by {@link Node#onPort}, and one on a rail by {@link Node#onRail}.
+ * <p>On this host the device is that of {@link Node#resolve()}. On another host an unspecified device or port means the
+ * only active one; if there are several, faults are rejected. For another device than the file's use {@link
+ * Node#onPort}, for a rail {@link Node#onRail}.
  */
 public final class Faults {
 
     /**
-     * The environment variable that marks all processes of a run, so that whoever began the run ends those that are left. The
-     * shell of a fault on this host does not have it: it ends by itself, once it has made good what it broke.
+     * The environment variable that marks all processes of a run, so that its starter can end the remaining ones. The
+     * shell of a fault on this host does not have it: it ends by itself after the repair.
      */
     public static final String RUN_MARK = "RDMATEST_RUN";
 
-    /** How long a fault can last. */
+    /** The longest duration of a fault. */
     public static final Duration MOST = Duration.ofHours(1);
 
     private final Fabric fabric;
@@ -38,11 +37,11 @@ public final class Faults {
     }
 
     /**
-     * Begins.
+     * Creates the faults of a fabric.
      *
      * @param fabric the fabric
-     * @return what breaks its nodes
-     * @throws FabricException if the fabric does not allow it
+     * @return the faults
+     * @throws FabricException if the fabric does not allow faults
      */
     public static Faults on(Fabric fabric) {
         if (!fabric.faultsAllowed()) {
@@ -52,7 +51,7 @@ public final class Faults {
     }
 
     /**
-     * Says why nothing can be broken on a fabric that does not allow it.
+     * Explains that a fabric does not allow faults.
      *
      * @param fabric the fabric
      * @return one sentence with the cause and the cure
@@ -62,19 +61,19 @@ public final class Faults {
     }
 
     /**
-     * Lets the network do something to the packets of RDMA that a node sends: to those of RoCE only, on soft-RoCE. Other
-     * traffic of the interface, such as that to the node's shell, stays as it is.
+     * Applies a network fault to the RoCE packets that a node sends with soft-RoCE. Other traffic of the interface,
+     * such as that of the node's shell, is not affected.
      *
-     * @param node where; a node of the fabric
-     * @param fault what
-     * @param most after which time it ends by itself, 1 second … 1 hour, of which whole seconds count; closing it later fails
-     * @return the fault, which works now
-     * @throws FabricException if it could not be done; says why
-     * @throws IllegalArgumentException if the fault does nothing, or the node is not of this fabric
+     * @param node a node of the fabric * @param fault the fault
+     * @param most the time after which it ends by itself, 1 second … 1 hour, in whole seconds; closing it later fails
+     * @return the applied fault
+     * @throws FabricException if the fault could not be applied; the message says why
+     * @throws IllegalArgumentException if the fault has no effect, or the node does not belong to this fabric
      */
     public ActiveFault network(Node node, NetworkFault fault, Duration most) {
         if (!fault.isAny()) {
-            throw new IllegalArgumentException("A network fault that does nothing can't be told from none");
+            throw new IllegalArgumentException(
+                    "The network fault has no effect: set at least one of its values" + " above 0");
         }
         ActiveFault active = start(node, "network", fault.netem(), most);
         try {
@@ -87,55 +86,55 @@ public final class Faults {
     }
 
     /**
-     * Takes the link of a node's device down, as {@code ip link set down} does, and up again when the fault ends: addresses and
-     * routes are then what they were.
+     * Takes the link of a node's device down, as {@code ip link set down} does, and up again when the fault ends:
+     * addresses and routes are then restored.
      *
-     * <p>If the way to the node leads over the same interface, it can't be asked to end sooner: it does so after its time, and
-     * the way has to bear that.
+     * <p>If the connection to the node uses the same interface, the fault can't be ended early. It ends after its time,
+     * and the connection must survive until then.
      *
-     * @param node where; a node of the fabric
-     * @param most how long it is down unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
-     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
-     * @throws FabricException if it could not be done; says why
-     * @throws IllegalArgumentException if the node is not of this fabric
+     * @param node a node of the fabric
+     * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
+     * @return the starting fault, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if the fault could not be applied; the message says why
+     * @throws IllegalArgumentException if the node does not belong to this fabric
      */
     public ActiveFault linkDown(Node node, Duration most) {
         return start(node, "link", "", most);
     }
 
     /**
-     * Removes a node's soft-RoCE device, as {@code rdma link delete} does, and makes it again when the fault ends.
+     * Removes a node's soft-RoCE device, as {@code rdma link delete} does, and creates it again when the fault ends.
      *
-     * <p>The kernel tells the programs that have it open, and waits until the last of them has closed it; librdmacm may keep it
-     * open until its process ends. From then on, and not from this call, it is gone. So a role's agent has to end, and a fault
-     * of this host's own device can wait for this process for ever.
+     * <p>The kernel notifies the programs that have the device open, and removes it when the last one has closed it.
+     * librdmacm may keep it open until its process ends. So a role's agent has to end, and a fault of this host's own
+     * device may wait for this process for ever.
      *
-     * @param node where; a node of the fabric
-     * @param most for how long unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
-     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
-     * @throws FabricException if it could not be done; says why
-     * @throws IllegalArgumentException if the node is not of this fabric
+     * @param node a node of the fabric
+     * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
+     * @return the starting fault, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if the fault could not be applied; the message says why
+     * @throws IllegalArgumentException if the node does not belong to this fabric
      */
     public ActiveFault removeDevice(Node node, Duration most) {
         return start(node, "removal", "", most);
     }
 
     /**
-     * Removes an address of the interface of a node's device, as {@code ip address delete} does, and gives it back when the
-     * fault ends: addresses and routes are then what they were, but maybe in another order.
+     * Removes an address of the interface of a node's device, as {@code ip address delete} does, and adds it again when
+     * the fault ends. Addresses and routes are then restored, possibly in another order.
      *
-     * <p>The GIDs of the address go with it: what is connected over them can't send any more, and new connections from and to
-     * the address fail. If it is the way to the node, the same holds as for {@link #linkDown}.
+     * <p>This also removes the GIDs of the address: their connections can't send any more, and new connections from and
+     * to the address fail. If the connection to the node uses the address, see {@link #linkDown}.
      *
-     * @param node where; a node of the fabric
-     * @param address an address of that interface that has no end of its own
-     * @param most for how long unless the fault is closed sooner, 1 second … 1 hour, of which whole seconds count
-     * @return the fault; the node was told to begin, see {@link ActiveFault#awaitApplied()}
-     * @throws FabricException if it could not be done; says why
-     * @throws IllegalArgumentException if the node is not of this fabric
+     * @param node a node of the fabric
+     * @param address an address of that interface without a limited lifetime
+     * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
+     * @return the starting fault, see {@link ActiveFault#awaitApplied()}
+     * @throws FabricException if the fault could not be applied; the message says why
+     * @throws IllegalArgumentException if the node does not belong to this fabric
      */
     public ActiveFault addressRemoved(Node node, InetAddress address, Duration most) {
-        // Without the name of an interface of this host, which follows a link-local address.
+        // Without the scope of a link-local address, which names an interface of this host.
         return start(node, "address", address.getHostAddress().replaceFirst("%.*", ""), most);
     }
 
@@ -144,12 +143,13 @@ public final class Faults {
             throw new IllegalArgumentException("Node " + node.name() + " is not one of fabric " + fabric);
         }
         if (most.toSeconds() < 1 || most.compareTo(MOST) > 0) {
-            throw new IllegalArgumentException("A fault lasts at most " + most + ": allowed are 1 second to 1 hour");
+            throw new IllegalArgumentException(
+                    "The duration of a fault is " + most + ": allowed are 1 second to 1 hour");
         }
         return ActiveFault.start(located(node), kind, with, most.truncatedTo(ChronoUnit.SECONDS));
     }
 
-    /** The shell would take the first device by its name, and what the tests run on is chosen by its GIDs, too. */
+    /** Resolves the device: the shell would take the first one by name, but tests choose it by its GIDs, too. */
     private static Node located(Node node) {
         if (!node.isLocal() || !node.device().equals(Node.AUTO) && node.port() != 0) {
             return node;

@@ -7,28 +7,27 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a network does to the packets that a node sends, as tc-netem(8) does it. Percentages are of packets, and each packet is
- * judged for itself.
+ * A fault of the packets that a node sends, as in tc-netem(8). Percentages apply to each packet independently.
  *
  * @param loss packets that are lost, 0 … 100 percent
- * @param delay how much later each packet leaves, 0 … 1 minute; of microseconds what is less is cut off
- * @param jitter by how much the delay varies to both sides, 0 … the delay; packets may overtake each other then
+ * @param delay the additional delay of each packet, 0 … 1 minute, rounded down to microseconds
+ * @param jitter the variation of the delay in both directions, 0 … the delay; it may reorder packets
  * @param duplicate packets that are sent twice, 0 … 100 percent
- * @param reorder packets that leave at once while the others are delayed, 0 … 100 percent; needs a delay
- * @param corrupt packets of which one bit is flipped, 0 … 100 percent
+ * @param reorder packets that are sent without the delay, 0 … 100 percent; needs a delay
+ * @param corrupt packets with one flipped bit, 0 … 100 percent
  */
 public record NetworkFault(
         double loss, Duration delay, Duration jitter, double duplicate, double reorder, double corrupt) {
 
     private static final Duration LONGEST = Duration.ofMinutes(1);
 
-    /** Nothing: what the others begin with, and nothing that can be injected. */
+    /** The base of all faults; it has no effect and can't be injected. */
     private static final NetworkFault NONE = new NetworkFault(0, Duration.ZERO, Duration.ZERO, 0, 0, 0);
 
     /**
      * Checks the ranges.
      *
-     * @throws IllegalArgumentException if a value is outside of its range; says which, and what is allowed
+     * @throws IllegalArgumentException if a value is out of its range; the message has the value and the range
      */
     public NetworkFault {
         Objects.requireNonNull(delay, "delay");
@@ -49,7 +48,7 @@ public record NetworkFault(
      * Loses packets.
      *
      * @param percent 0 … 100
-     * @return a fault that does this and nothing else
+     * @return a fault with only this effect
      */
     public static NetworkFault loss(double percent) {
         return NONE.withLoss(percent);
@@ -59,7 +58,7 @@ public record NetworkFault(
      * Delays packets.
      *
      * @param delay 0 … 1 minute
-     * @return a fault that does this and nothing else
+     * @return a fault with only this effect
      */
     public static NetworkFault delay(Duration delay) {
         return NONE.withDelay(delay, Duration.ZERO);
@@ -69,7 +68,7 @@ public record NetworkFault(
      * Doubles packets.
      *
      * @param percent 0 … 100
-     * @return a fault that does this and nothing else
+     * @return a fault with only this effect
      */
     public static NetworkFault duplicate(double percent) {
         return NONE.withDuplicate(percent);
@@ -79,7 +78,7 @@ public record NetworkFault(
      * Damages packets.
      *
      * @param percent 0 … 100
-     * @return a fault that does this and nothing else
+     * @return a fault with only this effect
      */
     public static NetworkFault corrupt(double percent) {
         return NONE.withCorrupt(percent);
@@ -136,12 +135,12 @@ public record NetworkFault(
         return new NetworkFault(loss, delay, jitter, duplicate, reorder, percent);
     }
 
-    /** Tells whether it does anything to packets. */
+    /** Returns whether it has any effect. */
     public boolean isAny() {
         return !equals(NONE);
     }
 
-    /** Returns the parameters of tc-netem(8), for example {@code loss 2% delay 5000us}; empty if it does nothing. */
+    /** Returns the parameters of tc-netem(8), for example {@code loss 2% delay 5000us}; empty without an effect. */
     public String netem() {
         List<String> words = new ArrayList<>();
         if (!delay.isZero()) {
@@ -176,7 +175,7 @@ public record NetworkFault(
     }
 
     private static void checkPercent(String what, double value) {
-        // Also refuses what is not a number.
+        // Also rejects NaN.
         if (!(value >= 0 && value <= 100)) {
             throw new IllegalArgumentException(what + " is " + value + " %: allowed are 0 to 100");
         }

@@ -1,4 +1,4 @@
-/** Breaks the network, a link or a device of a node on purpose, on fabrics that allow it, and makes it good again. */
+/** Injects faults of the network, a link or a device of a node, on fabrics that allow it, and repairs them. */
 @NullMarked
 package io.rdmatest.fabric.fault;
 

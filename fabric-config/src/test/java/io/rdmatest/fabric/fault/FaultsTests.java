@@ -49,13 +49,13 @@ class FaultsTests {
 
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> faults.network(fabric.local(), NetworkFault.loss(0), MINUTE))
-                .withMessage("A network fault that does nothing can't be told from none");
+                .withMessage("The network fault has no effect: set at least one of its values above 0");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> faults.linkDown(other, MINUTE))
                 .withMessageStartingWith("Node b is not one of fabric fragile");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> faults.linkDown(fabric.local(), Duration.ofMillis(999)))
-                .withMessage("A fault lasts at most PT0.999S: allowed are 1 second to 1 hour");
+                .withMessage("The duration of a fault is PT0.999S: allowed are 1 second to 1 hour");
         assertThatIllegalArgumentException().isThrownBy(() -> faults.linkDown(fabric.local(), Duration.ofHours(2)));
     }
 
@@ -101,8 +101,8 @@ class FaultsTests {
         assertThatThrownBy(loss::close)
                 .isInstanceOf(FabricException.class)
                 .hasMessage(
-                        "fault 'loss 1%' on node b: it ended by itself after 60 s, before it was closed, so what came then"
-                                + " met a good network; give it more time, of which it can have 3600 s, or do less meanwhile");
+                        "fault 'loss 1%' on node b: it ended by itself after 60 s, before it was closed, so the rest of the"
+                                + " test ran on a good network; give it more time (at most 3600 s), or do less meanwhile");
         loss.close();
 
         ActiveFault awaited = Faults.on(fabric).network(b, NetworkFault.loss(1), MINUTE);

@@ -14,11 +14,11 @@ import java.time.Duration;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Addresses as they stand on a command line, read as {@code -f} says. */
+/** Addresses of a command line, in the format of {@code -f}. */
 public final class AddressTexts {
 
-    /** For figures nobody is asked: this only bounds what a busy host takes to load the libraries. */
-    private static final Duration FIGURES = Duration.ofMinutes(1);
+    /** The limit for numeric addresses: no name service is asked, but a busy host may load the libraries slowly. */
+    private static final Duration NUMERIC_LIMIT = Duration.ofMinutes(1);
 
     /** fe80::/10. */
     private static final Pattern LINK_LOCAL = Pattern.compile("[fF][eE][89abAB][0-9a-fA-F]:");
@@ -26,7 +26,7 @@ public final class AddressTexts {
     private AddressTexts() {}
 
     /**
-     * Checks a text as far as that is possible without asking anybody.
+     * Checks the format of an address, without a name service.
      *
      * @param what the option, for the message
      * @throws IllegalArgumentException if the text is not of this format
@@ -44,23 +44,22 @@ public final class AddressTexts {
             }
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(
-                    "%s %s is not %s"
-                            .formatted(what, address, format == Format.GID ? "a GID" : "an IP address in figures"),
+                    "%s %s is not %s".formatted(what, address, format == Format.GID ? "a GID" : "a numeric IP address"),
                     e);
         }
     }
 
-    /** Looks up what to listen on. */
+    /** Looks up an address to listen on. */
     public static AddressInfo passive(Format format, PortSpace portSpace, String address, int port, Duration timeout) {
-        return find(address, port, Hints.passive(figures(format), portSpace), timeout);
+        return find(address, port, Hints.passive(numeric(format), portSpace), timeout);
     }
 
-    /** Looks up whom to connect to, and from where. */
+    /** Looks up the peer's address and the local address of a connection. */
     public static AddressInfo active(
             Format format, PortSpace portSpace, String address, int port, @Nullable String source, Duration timeout) {
         String from = source == null ? null : withoutScope(source);
         AddressInfo found =
-                find(address, port, Hints.active(figures(format), portSpace).withSource(from), timeout);
+                find(address, port, Hints.active(numeric(format), portSpace).withSource(from), timeout);
         if (source != null && found.source().isPresent() && found.destination().isPresent()) {
             requireOneFamily(
                     source,
@@ -71,12 +70,12 @@ public final class AddressTexts {
         return found;
     }
 
-    /** Requires both addresses to be of one family, which may show only when names are looked up. */
+    /** Requires one address family for both addresses. Names show their family only after the look-up. */
     public static void requireOneFamily(String own, InetAddress from, String peer, InetAddress to) {
         if (from instanceof Inet4Address != to instanceof Inet4Address) {
             throw new ScenarioException(
                     Reason.NO_ROUTE,
-                    "The local address %s is of %s and the peer's, %s, of %s: give two of one family"
+                    "The local address %s is %s, but the peer's address %s is %s: give two addresses of one family"
                             .formatted(own, family(from), peer, family(to)));
         }
     }
@@ -85,8 +84,8 @@ public final class AddressTexts {
         return address instanceof Inet4Address ? "IPv4" : "IPv6";
     }
 
-    /** The C programs take -f ipv6 for -f ip: figures of either family. */
-    private static Format figures(Format format) {
+    /** The C programs treat -f ipv6 like -f ip: numeric addresses of both families. */
+    private static Format numeric(Format format) {
         return format == Format.IPV6 ? Format.IP : format;
     }
 
@@ -94,40 +93,43 @@ public final class AddressTexts {
         String address = withoutScope(text);
         try {
             return AddressInfo.lookup(
-                            address, Integer.toString(port), hints, areFigures(address, hints) ? FIGURES : timeout)
+                            address, Integer.toString(port), hints, isNumeric(address, hints) ? NUMERIC_LIMIT : timeout)
                     .getFirst();
         } catch (RdmaException e) {
             throw new ScenarioException(
                     Reason.NO_ROUTE,
-                    "The address " + address + " is not known: check the name, or give a numeric address",
+                    "The address " + address + " is unknown: check the name, or give a numeric address",
                     e);
         } catch (RdmaTimeoutException e) {
             throw new ScenarioException(
                     Reason.NO_ROUTE,
                     "The address " + address
-                            + " can't be looked up, for the name service does not answer: give a numeric"
-                            + " address with -f ip",
+                            + " can't be looked up, because the name service does not answer: give a numeric address"
+                            + " with -f ip",
                     e);
         }
     }
 
-    /** Java writes the interface behind every IPv6 address of this host; the library takes it behind link-local ones. */
+    /**
+     * Java appends the interface to every IPv6 address of this host; the library accepts it only for link-local
+     * addresses.
+     */
     static String withoutScope(String address) {
         int scope = address.indexOf('%');
         return scope < 0 || LINK_LOCAL.matcher(address).lookingAt() ? address : address.substring(0, scope);
     }
 
-    private static boolean areFigures(String address, Hints hints) {
+    private static boolean isNumeric(String address, Hints hints) {
         return hints.format() != Format.NAME || address.matches("[0-9.]+") || address.contains(":");
     }
 
-    /** Says why a native address leads nowhere. */
+    /** Explains why a native address can't be used. */
     public static ScenarioException unsupported(String address, @Nullable Throwable cause) {
         return new ScenarioException(
                 Reason.UNSUPPORTED,
                 "The GID " + address
-                        + " can't be addressed natively (AF_IB): the kernel does that on InfiniBand ports only; on"
-                        + " RoCE and iWARP give the IP address and leave -f away",
+                        + " can't be used as a native address (AF_IB): the kernel supports that on InfiniBand ports"
+                        + " only; on RoCE and iWARP give the IP address and leave out -f",
                 cause);
     }
 }

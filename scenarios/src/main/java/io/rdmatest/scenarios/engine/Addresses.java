@@ -23,8 +23,8 @@ public final class Addresses {
     /**
      * Returns an address of the device in the family of another address.
      *
-     * @param device the device; one that was found by the index of its GID has the address of that GID only
-     * @param like an address of the family that it has to be of
+     * @param device the device; if its GID index is selected, it has only the address of that GID
+     * @param like an address of the required family
      * @throws ScenarioException if there is none
      */
     public static InetAddress ofFamily(FabricDevice device, InetAddress like) {
@@ -32,7 +32,7 @@ public final class Addresses {
         if (device.node().gid().index().isPresent() && device.address() instanceof Inet4Address != ipv4) {
             throw new ScenarioException(
                     ScenarioException.Reason.NO_ROUTE,
-                    "GID %d of %s is %s, of another address family than %s: give an entry of the same, './rdmatest devices' lists them"
+                    "GID %d of %s is %s, of another address family than %s: choose a GID of the same family, './rdmatest devices' lists them"
                             .formatted(
                                     device.gid().index(),
                                     device.device().name(),
@@ -42,18 +42,18 @@ public final class Addresses {
         return find(device, ipv4)
                 .orElseThrow(() -> new ScenarioException(
                         ScenarioException.Reason.NO_ROUTE,
-                        "The network interface of %s has no %s address, and %s is one: give it one, or another device"
+                        "The network interface of %s has no %s address, but %s is one: add an address to it, or choose another device"
                                 .formatted(device.device().name(), ipv4 ? "IPv4" : "IPv6", like.getHostAddress())));
     }
 
     /**
-     * Requires an address to be one of the device, where both were asked for.
+     * Requires an address to belong to the device, if both are given.
      *
      * @throws ScenarioException if it is not
      */
     public static void requireOn(FabricDevice device, InetAddress address) {
         if (address.isAnyLocalAddress() || device.portAttributes().linkLayer() != LinkLayer.ETHERNET) {
-            // IP addresses are no GIDs there.
+            // GIDs are not IP addresses there.
             return;
         }
         try (DeviceContext context = device.open()) {
@@ -62,7 +62,7 @@ public final class Addresses {
                     .noneMatch(entry -> entry.gid().equals(wanted))) {
                 throw new ScenarioException(
                         ScenarioException.Reason.NO_ROUTE,
-                        "%s is no address of %s/%d, and both were asked for: leave one of the two out, or give an address of it,"
+                        "%s is not an address of %s/%d, but both were given: leave one of the two out, or give an address of the device,"
                                         .formatted(
                                                 address.getHostAddress(),
                                                 device.device().name(),
@@ -73,7 +73,7 @@ public final class Addresses {
     }
 
     /**
-     * Looks for an address of the device.
+     * Finds an address of the device.
      *
      * @param device the device
      * @param ipv4 true for IPv4, false for a global IPv6 address
@@ -98,7 +98,7 @@ public final class Addresses {
         }
     }
 
-    /** Returns the length of the network prefix of an address of this host, in bits; 0 if it is not known. */
+    /** Returns the length of the network prefix of an address of this host, in bits; 0 if unknown. */
     public static int prefixBits(InetAddress own) {
         try {
             NetworkInterface network = NetworkInterface.getByInetAddress(own);
@@ -115,8 +115,8 @@ public final class Addresses {
     }
 
     /**
-     * Returns the address of another node as it is to be used on this one: a link-local one is reached over the interface of
-     * this node's device, whatever that of the other node is called.
+     * Returns the address of another node for use on this one. A link-local address gets the interface of this node's
+     * device as its scope.
      */
     public static InetAddress ofPeer(InetAddress peer, Supplier<FabricDevice> own) {
         if (!(peer instanceof Inet6Address) || !peer.isLinkLocalAddress()) {
@@ -128,16 +128,18 @@ public final class Addresses {
                     ? Inet6Address.getByAddress(null, peer.getAddress(), local.getScopeId())
                     : peer;
         } catch (UnknownHostException e) {
-            throw new IllegalStateException(peer + " has a length of its own", e);
+            throw new IllegalStateException(peer + " has an invalid length", e);
         }
     }
 
-    /** Java adds the interface to every IPv6 address that it lists; getaddrinfo(3) takes it with link-local ones only. */
+    /**
+     * Java adds the interface to every IPv6 address that it lists; getaddrinfo(3) accepts it only for link-local ones.
+     */
     private static InetAddress withoutScope(InetAddress address) {
         try {
             return InetAddress.getByAddress(address.getAddress());
         } catch (UnknownHostException e) {
-            throw new IllegalStateException(address + " has a length of its own", e);
+            throw new IllegalStateException(address + " has an invalid length", e);
         }
     }
 }

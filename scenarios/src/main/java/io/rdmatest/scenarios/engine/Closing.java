@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Closes one thing after the other, whatever becomes of each, and throws the first failure at the end. */
+/** Closes several resources in turn, even if one fails, and throws the first failure at the end. */
 public final class Closing {
 
     private @Nullable RuntimeException first;

@@ -7,7 +7,7 @@ import io.rdmatest.cm.CmEvent;
 import io.rdmatest.scenarios.engine.ScenarioException.Reason;
 import java.util.Optional;
 
-/** Says in one sentence what an event or a call of the connection manager means to whoever started the role. */
+/** Explains events and failed calls of the connection manager in one sentence. */
 public final class CmFailures {
 
     private CmFailures() {}
@@ -15,10 +15,10 @@ public final class CmFailures {
     /**
      * Explains an event that ends a connection attempt or a connection.
      *
-     * @param event what came
-     * @param wanted what was awaited
-     * @param peer the peer as a person would name it, such as {@code 10.77.0.1 port 7471}
-     * @param cure what to do when a program at the peer says no
+     * @param event the event
+     * @param wanted the awaited event
+     * @param peer the peer, readable for people, such as {@code 10.77.0.1 port 7471}
+     * @param cure what to do if the peer's program rejects
      */
     public static RuntimeException of(CmEvent event, CmEvent.Type wanted, String peer, String cure) {
         UnexpectedCmEventException cause = new UnexpectedCmEventException(
@@ -28,7 +28,7 @@ public final class CmFailures {
             case REJECTED, UNREACHABLE -> {
                 Optional<RejectReason> reason = event.rejectReason();
                 if (reason.isEmpty()) {
-                    yield new ScenarioException(Reason.PEER_ABSENT, peer + " does not answer" + because, cause);
+                    yield new ScenarioException(Reason.PEER_ABSENT, peer + " did not answer" + because, cause);
                 }
                 if (reason.get().nobodyListens()) {
                     yield nobodyListens(peer, cause);
@@ -36,8 +36,8 @@ public final class CmFailures {
                 yield new ScenarioException(
                         Reason.REJECTED,
                         reason.get().byPeerProgram()
-                                ? "The program at " + peer + " rejects the connection: " + cure
-                                : "The connection to " + peer + " is rejected" + because,
+                                ? "The program at " + peer + " rejected the connection: " + cure
+                                : "The connection to " + peer + " was rejected" + because,
                         cause);
             }
             case ADDR_ERROR ->
@@ -49,7 +49,9 @@ public final class CmFailures {
                 new ScenarioException(Reason.PEER_LOST, peer + " ended the connection in mid-transfer", cause);
             case CONNECT_ERROR ->
                 new ScenarioException(
-                        Reason.PEER_LOST, "The connection to " + peer + " broke while it came up" + because, cause);
+                        Reason.PEER_LOST,
+                        "The connection to " + peer + " failed while it was being established" + because,
+                        cause);
             default -> cause;
         };
     }
@@ -63,17 +65,17 @@ public final class CmFailures {
     }
 
     /**
-     * Explains why a request can't be sent. The kernel's own iWARP device connects TCP first, and its call fails where others
-     * bring the event REJECTED.
+     * Explains a failed connection request. The kernel's software iWARP device (siw) connects TCP first, so its call
+     * fails where other devices report REJECTED.
      *
-     * @param failure of connect
-     * @param peer the peer as a person would name it
+     * @param failure the failure of connect
+     * @param peer the peer, readable for people
      */
     public static RuntimeException ofConnect(RdmaException failure, String peer) {
         return failure.errnoName().equals("ECONNREFUSED") ? nobodyListens(peer, refusal(failure)) : failure;
     }
 
-    /** Returns what the event would have said, if a request failed because of a refusal; else the failure itself. */
+    /** Converts ECONNREFUSED to the equivalent event; returns any other failure unchanged. */
     static RuntimeException refusal(RdmaException failure) {
         return failure.errnoName().equals("ECONNREFUSED")
                 ? new UnexpectedCmEventException(
@@ -90,23 +92,23 @@ public final class CmFailures {
     }
 
     /**
-     * Says that a device leads towards a peer, and nobody answers for its address, or for the gateway's.
+     * Explains that the route is known, but neither the peer nor the gateway answers address resolution.
      *
-     * @param peer the peer as a person would name it
+     * @param peer the peer, readable for people
      */
     public static ScenarioException noHost(String peer, Throwable cause) {
         return new ScenarioException(
                 Reason.PEER_ABSENT,
-                "No host, or no gateway to it, answers at " + peer
-                        + ": check that the host is up, and that the address is right",
+                peer + " did not answer (address resolution timed out): check the address, and that the host and the"
+                        + " gateway are up",
                 cause);
     }
 
     /**
      * Explains why an address can't be bound or resolved.
      *
-     * @param failure of bind, address or route resolution
-     * @param address the address as a person would name it
+     * @param failure the failure of bind, address or route resolution
+     * @param address the address, readable for people
      */
     public static RuntimeException ofAddress(RdmaException failure, String address) {
         return switch (failure.errnoName()) {
@@ -120,7 +122,7 @@ public final class CmFailures {
                 new ScenarioException(
                         Reason.HOST_NOT_READY,
                         "The port of " + address
-                                + " is in use on this host: end the program that has it, or give another",
+                                + " is in use on this host: end the program that uses it, or give another port",
                         failure);
             default -> failure;
         };

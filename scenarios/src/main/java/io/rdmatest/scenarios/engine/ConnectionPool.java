@@ -24,18 +24,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What many connections on one device share: a protection domain, one memory region that they have slices of, and as few
- * completion queues as hold all their completions.
+ * The resources that many connections on one device share: a protection domain, a memory region with a slice for each,
+ * and as few completion queues as can hold all completions.
  */
 public final class ConnectionPool implements AutoCloseable {
 
     /** The bytes of a datagram's global route header, which precedes its payload (ibv_poll_cq(3)). */
     public static final int GRH = 40;
 
-    /** Memory for what arrives; with more than this, slots are used again and nothing of them can be verified. */
+    /** The limit of receive memory. Beyond it, slots are reused and messages can't be verified. */
     private static final long RECEIVE_BUDGET = 256L << 20;
 
-    /** Memory for what is sent; with more than this, messages wait for the slots of earlier ones. */
+    /** The limit of send memory. Beyond it, messages wait for the slots of earlier ones. */
     private static final long SEND_BUDGET = 64L << 20;
 
     private static final int BATCH = 64;
@@ -47,7 +47,7 @@ public final class ConnectionPool implements AutoCloseable {
     private final int messages;
     private final int size;
     private final QpType type;
-    /** Bytes of a receive: a datagram's begins with its route header. */
+    /** The bytes of a receive: a datagram begins with its global route header. */
     private final int received;
 
     private final int group;
@@ -56,7 +56,10 @@ public final class ConnectionPool implements AutoCloseable {
     private final MemoryRegion region;
     private final int receiveSlots;
     private final int sendSlots;
-    /** Where nothing is ever received: each queue pair is then spared a receive queue, which the kernel makes and maps. */
+    /**
+     * A shared receive queue for connections that never receive: they need no receive queues of their own, which the
+     * kernel would create and map.
+     */
     private final @Nullable SharedReceiveQueue nothing;
 
     private final ReceiveRequests receives;
@@ -67,11 +70,11 @@ public final class ConnectionPool implements AutoCloseable {
     public record Queues(CompletionQueue send, CompletionQueue receive, Completions completions) {}
 
     /**
-     * @param device where the connections are
+     * @param device the device of the connections
      * @param type RC or UD
-     * @param connections how many at most
-     * @param messages for each connection and direction, from 0
-     * @param size of each message in bytes, from 0
+     * @param connections the largest number of connections
+     * @param messages the messages of each connection and direction, from 0
+     * @param size the size of a message in bytes, from 0
      */
     public ConnectionPool(DeviceContext device, QpType type, int connections, int messages, int size) {
         this.device = device;
@@ -85,7 +88,7 @@ public final class ConnectionPool implements AutoCloseable {
         if (work > limits.maxQpWr() || work > limits.maxCqe()) {
             throw new ScenarioException(
                     Reason.UNSUPPORTED,
-                    "%d messages are more than %s takes: a queue pair holds %d requests, a completion queue %d; give a smaller -C"
+                    "%d messages are too many for %s: a queue pair holds %d requests, a completion queue %d; give a smaller -C"
                             .formatted(messages, device.deviceName(), limits.maxQpWr(), limits.maxCqe()));
         }
         if (connections > limits.maxQp()) {
@@ -123,17 +126,17 @@ public final class ConnectionPool implements AutoCloseable {
         }
     }
 
-    /** Whether every message has memory of its own until it is verified. */
+    /** Returns whether every message has its own memory until it is verified. */
     public boolean canVerify() {
         return receiveSlots >= messages;
     }
 
-    /** Returns how many messages of a connection can be on their way at a time. */
+    /** Returns how many messages of a connection can be in flight at a time. */
     public int sendSlots() {
         return sendSlots;
     }
 
-    /** Returns the completion queues; null in the place of those that no connection needed yet. */
+    /** Returns the completion queues; null for those that no connection has needed yet. */
     public List<@Nullable Queues> queues() {
         return queues;
     }
@@ -147,7 +150,7 @@ public final class ConnectionPool implements AutoCloseable {
         return device;
     }
 
-    /** Returns what the queue pair of a connection is made from. Its completions carry {@link #wrId}. */
+    /** Returns the attributes of a connection's queue pair. Its completions have {@link #wrId}. */
     public QueuePairAttributes attributes(int connection) {
         Queues present = queues.get(connection / group);
         if (present == null) {
@@ -170,16 +173,16 @@ public final class ConnectionPool implements AutoCloseable {
                 : attributes.srq(nothing).build();
     }
 
-    /** Counts a queue pair that was made, for the message when the next can't be. */
+    /** Counts a created queue pair, for the message of {@link #limit}. */
     public void made(QueuePair queuePair) {
         resources.push(queuePair);
         queuePairs++;
     }
 
-    /** Says which limit keeps the next queue pair from being made. */
+    /** Explains which limit prevents the next queue pair. */
     public RuntimeException limit(RdmaException failure) {
-        String reached = queuePairs + " of " + connections + " connections have their queue pairs on "
-                + device.deviceName() + ", the next is refused with " + failure.errnoName() + ": ";
+        String reached = queuePairs + " of " + connections + " connections have a queue pair on " + device.deviceName()
+                + ", but the next one fails with " + failure.errnoName() + ": ";
         String cure;
         if (failure.errnoName().equals("EMFILE")) {
             cure = "the limit of open files is reached, raise it with 'ulimit -n'";
@@ -187,8 +190,8 @@ public final class ConnectionPool implements AutoCloseable {
             cure = "the device has " + limits.maxQp() + " queue pairs (max_qp), give a smaller -c";
         } else {
             cure = "the device has " + limits.maxQp()
-                    + " queue pairs (max_qp) that other programs share, and each takes locked"
-                    + " memory; raise 'ulimit -l', end other programs, or give smaller -c and -C";
+                    + " queue pairs (max_qp), also for other programs, and each needs locked memory; raise 'ulimit"
+                    + " -l', end other programs, or give smaller -c and -C";
         }
         return new ScenarioException(Reason.HOST_NOT_READY, reached + cure, failure);
     }
@@ -239,18 +242,18 @@ public final class ConnectionPool implements AutoCloseable {
         return region;
     }
 
-    /** Where the receive of a message begins, a datagram's with its route header. */
+    /** Returns the offset of a message's receive, including a datagram's global route header. */
     public long receiveOffset(int connection, int message) {
         return ((long) connection * receiveSlots + message % receiveSlots) * received;
     }
 
-    /** Where in the {@linkplain #region() region} a message to send begins, in bytes. */
+    /** Returns the offset of a message to send in the {@linkplain #region() region}, in bytes. */
     public long sendOffset(int connection, int message) {
         return (long) connections * receiveSlots * received
                 + ((long) connection * sendSlots + message % sendSlots) * size;
     }
 
-    /** Returns the bytes that a message was received into, without a route header. */
+    /** Returns the memory of a received message, without a global route header. */
     public MemorySegment received(int connection, int message) {
         return region.bytes().asSlice(receiveOffset(connection, message) + received - size, size);
     }
@@ -260,7 +263,7 @@ public final class ConnectionPool implements AutoCloseable {
         return region.bytes().asSlice(sendOffset(connection, message), size);
     }
 
-    /** Closes something with the pool, before what was there earlier. */
+    /** Adds a resource that the pool closes, before earlier ones. */
     public <T extends AutoCloseable> T own(T resource) {
         resources.push(resource);
         return resource;
@@ -274,7 +277,7 @@ public final class ConnectionPool implements AutoCloseable {
         }
     }
 
-    /** Destroys the queue pairs, then what they shared. */
+    /** Destroys the queue pairs, then the shared resources. */
     @Override
     public void close() {
         Closing closing = new Closing();

@@ -13,7 +13,7 @@ public final class CounterPattern {
 
     private static final int PERIOD = 256;
 
-    /** Long runs are copied and compared against this table, which repeats the period. */
+    /** The size of the table, which repeats the period; long runs are copied and compared with it. */
     private static final int RUN = 64 * 1024;
 
     private static final MemorySegment TABLE = MemorySegment.ofArray(table());
@@ -28,24 +28,24 @@ public final class CounterPattern {
         return table;
     }
 
-    /** Begins at the first byte of a stream. */
+    /** Creates a pattern at the first byte of a stream. */
     public CounterPattern() {
         this(0);
     }
 
     /**
-     * Begins within a stream.
+     * Creates a pattern at a position of a stream.
      *
-     * @param position the number of bytes before, at least 0
+     * @param position the number of earlier bytes, at least 0
      */
     public CounterPattern(long position) {
         if (position < 0) {
-            throw new IllegalArgumentException("The position in a stream is not negative: " + position);
+            throw new IllegalArgumentException("The position in a stream must not be negative: " + position);
         }
         this.position = position;
     }
 
-    /** The number of bytes of the stream up to here. */
+    /** Returns the number of bytes so far. */
     public long position() {
         return position;
     }
@@ -70,7 +70,7 @@ public final class CounterPattern {
      *
      * @param buffer the segment, verified from its start to its end
      * @param where the side and stream, for the message
-     * @throws PayloadMismatchError with the offset in the stream of the first byte that is wrong
+     * @throws PayloadMismatchError at the first wrong byte, with its offset in the stream
      */
     public void verify(MemorySegment buffer, String where) {
         long size = buffer.byteSize();

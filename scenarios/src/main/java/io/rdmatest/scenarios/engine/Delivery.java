@@ -1,20 +1,20 @@
 package io.rdmatest.scenarios.engine;
 
 /**
- * What one receiving queue pair got of one sending queue pair.
+ * The messages that one receiving queue pair received from one sending queue pair.
  *
  * @param receiver the receiver's index among the queue pairs of its program, from 0
  * @param receiverQp the receiver's queue pair number
- * @param senderQp the sender's queue pair number; 0 of a sender of which nothing came
- * @param proof how much the messages tell
- * @param received distinct messages that came, of those that were expected
- * @param lost messages that were expected and did not come; of senders that do not say how many they send, only the gaps
- *     before the last message that came
- * @param duplicates messages that came once more
- * @param reordered messages that came after a later one; datagrams may do that
- * @param mismatches messages of a wrong length, or with a wrong byte
- * @param violations messages with wrong immediate data, sender or global route header
- * @param bytesVerified bytes that were compared, headers included
+ * @param senderQp the sender's queue pair number; 0 for a sender without any received message
+ * @param proof how far the messages were verified
+ * @param received the distinct expected messages that arrived
+ * @param lost the expected messages that did not arrive; if the sender does not announce their number, only the gaps
+ *     before the last received message
+ * @param duplicates the messages that arrived again
+ * @param reordered the messages that arrived after a later one, which is allowed for datagrams
+ * @param mismatches the messages with a wrong length or a wrong byte
+ * @param violations the messages with wrong immediate data, sender or global route header
+ * @param bytesVerified the compared bytes, including headers
  */
 public record Delivery(
         int receiver,
@@ -29,11 +29,11 @@ public record Delivery(
         long violations,
         long bytesVerified) {
 
-    /** How much the messages of a sender tell. */
+    /** How far the messages of a sender can be verified. */
     public enum Proof {
-        /** A full header: who sent it, how many there are, the sequence number; every byte is verified. */
+        /** A full header with sender, number of messages and sequence number; every byte is verified. */
         FULL("verified"),
-        /** Too small for a full header: a sequence number, and every byte verified, but not how many there are. */
+        /** Too small for a full header: only a sequence number; every byte is verified. */
         COMPACT("verified with a compact header"),
         /** Messages of the C program, or empty ones: counted, with immediate data, sender and global route header verified. */
         COUNTED("not verified");
@@ -51,19 +51,19 @@ public record Delivery(
         }
     }
 
-    /** Whether nothing is lost, came twice or is wrong; the order does not count. */
+    /** Returns whether no message is lost, duplicated or wrong; the order does not count. */
     public boolean isGood() {
         return lost == 0 && duplicates == 0 && mismatches == 0 && violations == 0;
     }
 
-    /** Returns the figures as a sentence, for example {@code QP 18 got 10 messages of QP 17: 0 lost, …}. */
+    /** Returns the counts as a sentence, for example {@code QP 18 received 10 messages of QP 17: 0 lost, …}. */
     @Override
     public String toString() {
-        return "QP %d got %d messages of %s: %d lost, %d duplicated, %d out of order, %d with wrong data, %d with a wrong"
+        return "QP %d received %d messages of %s: %d lost, %d duplicated, %d out of order, %d with wrong data, %d with a wrong"
                         .formatted(
                                 receiverQp,
                                 received,
-                                senderQp == 0 ? "a sender that is missing" : "QP " + senderQp,
+                                senderQp == 0 ? "a missing sender" : "QP " + senderQp,
                                 lost,
                                 duplicates,
                                 reordered,

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.engine;
 import io.rdmatest.Cause;
 import java.util.List;
 
-/** Messages of a multicast group were lost, came twice, or were not as they were sent. */
+/** Signals that messages of a multicast group were lost, duplicated or wrong. */
 public final class DeliveryError extends AssertionError implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
@@ -11,10 +11,10 @@ public final class DeliveryError extends AssertionError implements Cause.Carrier
     private final transient List<Delivery> deliveries;
 
     /**
-     * Describes what did not arrive as it should.
+     * Creates the error.
      *
-     * @param message one sentence with the figures
-     * @param deliveries all of them, by receiver and sender
+     * @param message one sentence with the counts
+     * @param deliveries all deliveries, by receiver and sender
      */
     public DeliveryError(String message, List<Delivery> deliveries) {
         super(message);
@@ -26,7 +26,7 @@ public final class DeliveryError extends AssertionError implements Cause.Carrier
         return Cause.WRONG_DELIVERY;
     }
 
-    /** Returns what arrived, by receiver and sender; may be empty. */
+    /** Returns the deliveries, by receiver and sender; may be empty. */
     public List<Delivery> deliveries() {
         return deliveries;
     }

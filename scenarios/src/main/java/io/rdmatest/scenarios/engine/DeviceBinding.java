@@ -15,11 +15,11 @@ import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps connections of rdma_cm on the device under test. Without a source address the routes of the kernel choose the device:
- * of several in one subnet always the same, so that another one may be dead and pass.
+ * Keeps connections of rdma_cm on the device under test. Without a source address the kernel's routes choose the
+ * device. Of several devices in one subnet they always choose the same one, so a broken device could pass.
  *
- * <p>A role binds to {@link #source} before it connects, and {@linkplain #require(RoleContext, CmId) looks} at which device the
- * connection really got. Both do nothing where the role {@linkplain RoleContext#staysOnDevice() may} use any device.
+ * <p>A role binds to {@link #source} before it connects, and {@linkplain #require(RoleContext, CmId) checks} the device
+ * of the connection. Both do nothing if the role {@linkplain RoleContext#staysOnDevice() may} use any device.
  */
 public final class DeviceBinding {
 
@@ -29,9 +29,9 @@ public final class DeviceBinding {
      * Returns the address to bind a client to.
      *
      * @param target the address that it connects to
-     * @param given the address that an option names; null if none does
-     * @return the option's, or that of the device in the target's family; null where the routes decide: the role may use any
-     *     device, the target is an address of the loopback interface, or the device has none of that family
+     * @param given the address of an option; null if there is none
+     * @return the option's address, or the device's address in the target's family; null if the routes decide: the role
+     *     may use any device, the target is a loopback address, or the device has no address of that family
      */
     public static @Nullable InetAddress source(RoleContext context, InetAddress target, @Nullable InetAddress given) {
         if (given != null || !context.staysOnDevice() || target.isLoopbackAddress() || target.isAnyLocalAddress()) {
@@ -39,7 +39,7 @@ public final class DeviceBinding {
         }
         FabricDevice device = context.device();
         if (target.isLinkLocalAddress() && !device.address().isLinkLocalAddress()) {
-            // Its scope names the interface by itself.
+            // Its scope already names the interface.
             return null;
         }
         return Addresses.find(device, target instanceof Inet4Address).orElse(null);
@@ -57,7 +57,7 @@ public final class DeviceBinding {
             InetAddress found = source(context, InetAddress.getByName(target), null);
             return found == null ? null : found.getHostAddress();
         } catch (UnknownHostException e) {
-            // The look-up that follows says so, and how to mend it.
+            // The following look-up reports that with a cure.
             return null;
         }
     }
@@ -65,8 +65,8 @@ public final class DeviceBinding {
     /**
      * Requires an id to be on the device under test, and on its port.
      *
-     * @param id an id whose address is resolved, or that of a request
-     * @throws ScenarioException if it is on another one; names both
+     * @param id an id with a resolved address, or the id of a request
+     * @throws ScenarioException if it is on another device; the message names both
      */
     public static void require(RoleContext context, CmId id) {
         if (!context.staysOnDevice() || !id.hasDevice()) {
@@ -77,9 +77,9 @@ public final class DeviceBinding {
     }
 
     /**
-     * Requires a queue pair that is connected to be on the device under test, and to use its GID where one was chosen by index.
+     * Requires a connected queue pair to be on the device under test, and to use its GID if that was selected by index.
      *
-     * @throws ScenarioException if it is on another one; names both
+     * @throws ScenarioException if it is on another device; the message names both
      */
     public static void require(RoleContext context, QueuePair queuePair) {
         if (!context.staysOnDevice()) {
@@ -115,7 +115,7 @@ public final class DeviceBinding {
                     .filter(entry -> entry.index() == index)
                     .findFirst()
                     .map(entry -> entry.type() + ", " + entry.gid())
-                    .orElse("an entry that is no longer there");
+                    .orElse("an entry that no longer exists");
         }
     }
 

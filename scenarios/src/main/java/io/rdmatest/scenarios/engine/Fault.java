@@ -4,27 +4,27 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * What a role does wrong on purpose, so that a test can prove that the other side notices.
+ * A fault that a role injects, so that a test can prove that the other side detects it.
  *
- * <p>Every role that sends payload takes one. A scenario that passes with a fault verifies nothing.
+ * <p>Every role that sends payload has one. A scenario that passes with a fault verifies nothing.
  */
 public enum Fault {
 
-    /** Nothing: what is sent is what the scenario says. */
+    /** No fault. */
     NONE,
 
     /**
-     * The role flips one bit of one payload byte that it sends, once per run and in the middle of the transfer: after it
-     * has filled the buffer and before it posts the request.
+     * The role flips one bit of one sent payload byte, once per run in the middle of the transfer, after it has filled
+     * the buffer and before it posts the request.
      */
     FLIP_PAYLOAD_BYTE;
 
     /**
-     * Damages a payload that is about to be sent, if this fault does so and the payload is the one that is due.
+     * Damages a payload before it is sent, if this fault does so and it is the middle one.
      *
-     * @param unit which of the units of payload this is, counted from 0
-     * @param units how many there will be; the one in the middle is due
-     * @param payload the filled bytes of this unit, its middle byte is damaged; may be empty, then nothing happens
+     * @param unit the number of this payload, from 0
+     * @param units the total number of payloads; the middle one is damaged
+     * @param payload the filled bytes; the middle byte is damaged; may be empty
      */
     public void apply(long unit, long units, MemorySegment payload) {
         if (this == FLIP_PAYLOAD_BYTE && unit == units / 2) {
@@ -33,8 +33,8 @@ public enum Fault {
     }
 
     /**
-     * Flips the lowest bit of the byte in the middle of a payload, whatever this fault is. That never makes a printable
-     * character a NUL.
+     * Flips the lowest bit of the middle byte of a payload, independent of this fault. That never turns a printable
+     * character into NUL.
      *
      * @param payload the filled bytes; nothing happens if there are none
      */

@@ -5,12 +5,12 @@ import java.net.InetAddress;
 import java.time.Duration;
 import java.util.function.Supplier;
 
-/** The context of a role, of which a part is to be different. */
+/** A context that forwards to another one, for subclasses that change a part of it. */
 public class ForwardingContext implements RoleContext {
 
     private final RoleContext context;
 
-    /** Forwards to another context what a subclass does not override. */
+    /** Creates a context that forwards to another one. */
     public ForwardingContext(RoleContext context) {
         this.context = context;
     }

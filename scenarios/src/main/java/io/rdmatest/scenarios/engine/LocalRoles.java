@@ -15,30 +15,30 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the roles of a scenario in this JVM, each on a thread of its own.
+ * Runs the roles of a scenario in this JVM, each on its own thread.
  *
- * <p>The first role that fails decides: the scenario is given up, every other role ends at its next wait, and
- * {@link #close} throws that first failure with the others suppressed. When {@link #close} returns, no thread is left.
+ * <p>The first failure of a role cancels the scenario. Every other role ends at its next wait, and {@link #close}
+ * throws the first failure with the others suppressed. After {@link #close} no thread is left.
  */
 public final class LocalRoles implements AutoCloseable {
 
-    /** How long a role may take to notice that it is to end; its own waits look every few milliseconds. */
+    /** The limit for a cancelled role to end; its own waits check every few milliseconds. */
     private static final Duration GRACE = Duration.ofSeconds(15);
 
-    /** How long a flushed request waits for a failure that explains it; a peer's retries take longer. */
+    /** How long to wait for the failure that explains a flushed request; a peer's retries take longer. */
     private static final Duration CAUSE = Duration.ofMillis(200);
 
-    /** How long a lost peer's own failure is waited for; it releases what it has first. */
+    /** How long to wait for a lost peer's own failure; the peer first releases its resources. */
     private static final Duration CAUSE_OF_LOSS = Duration.ofSeconds(5);
 
-    /** How often a wait for a message looks whether the scenario was given up. */
+    /** The interval at which a wait for a message checks for cancellation. */
     private static final Duration SLICE = Duration.ofMillis(20);
 
     private final AtomicBoolean cancelled = new AtomicBoolean();
     private final List<Running<?>> running = new CopyOnWriteArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
 
-    /** The roles whose failures came here; guarded by the failures. */
+    /** The number of failed roles; guarded by the failures. */
     private int failing;
 
     /** The results of the two sides of a scenario. */
@@ -84,7 +84,7 @@ public final class LocalRoles implements AutoCloseable {
             inbox.add(message);
         }
 
-        /** Waits for the role's next message; gives up when any role of the scenario failed. */
+        /** Waits for the role's next message; ends early when any role of the scenario fails. */
         public String hear(String what, Duration timeout) {
             try {
                 return await(outbox, name + ": " + what, timeout);
@@ -96,10 +96,9 @@ public final class LocalRoles implements AutoCloseable {
         /**
          * Waits for the role's end.
          *
-         * @param timeout how long at most
-         * @return its results
+         * @param timeout the longest wait * @return its results
          * @throws RdmaTimeoutException if it does not end in time
-         * @throws RuntimeException the failure of the role that failed first, whichever it was
+         * @throws RuntimeException the first failure of any role
          */
         public R join(Duration timeout) {
             joinThread(thread, timeout);
@@ -148,29 +147,29 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     /**
-     * Runs the two sides of a scenario, their messages going to each other, until both ended.
+     * Runs the two sides of a scenario until both ended. Their messages go to each other.
      *
      * @param device the device that both use
-     * @param server started first
-     * @param client the other side
-     * @param timeout how long both may take together
+     * @param server the server, which starts first
+     * @param client the client
+     * @param timeout the limit for both together
      * @return the results of both
-     * @throws RuntimeException the failure of the side that failed first
+     * @throws RuntimeException the first failure of a side
      */
     public static <A, B> Pair<A, B> runPair(FabricDevice device, Role<A> server, Role<B> client, Duration timeout) {
         return runPair(() -> device, server, () -> device, client, timeout);
     }
 
     /**
-     * Runs the two sides of a scenario, each on its own device, until both ended.
+     * Runs the two sides of a scenario until both ended, each on its own device.
      *
-     * @param serverDevice the server's device, asked for when the server needs it
-     * @param server started first
-     * @param clientDevice the client's device, asked for when the client needs it
-     * @param client the other side
-     * @param timeout how long both may take together
+     * @param serverDevice supplies the server's device when the server needs it
+     * @param server the server, which starts first
+     * @param clientDevice supplies the client's device when the client needs it
+     * @param client the client
+     * @param timeout the limit for both together
      * @return the results of both
-     * @throws RuntimeException the failure of the side that failed first
+     * @throws RuntimeException the first failure of a side
      */
     public static <A, B> Pair<A, B> runPair(
             Supplier<FabricDevice> serverDevice,
@@ -195,7 +194,7 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     /**
-     * Starts a role whose messages go to and come from the caller.
+     * Starts a role that exchanges messages with the caller.
      *
      * @param name for thread names and messages, such as {@code receiver-1}
      * @param device the device to run on
@@ -206,10 +205,10 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     /**
-     * Starts a role whose messages go to and come from the caller.
+     * Starts a role that exchanges messages with the caller.
      *
      * @param name for thread names and messages, such as {@code receiver-1}
-     * @param device the device to run on, asked for when the role needs it
+     * @param device supplies the device when the role needs it
      * @param role the role
      */
     public <R> Running<R> start(String name, Supplier<FabricDevice> device, Role<R> role) {
@@ -249,9 +248,9 @@ public final class LocalRoles implements AutoCloseable {
     }
 
     /**
-     * A request is flushed because something else went wrong, often at the other side, which learns of it later: an access
-     * error breaks the responder's queue pair before the requester has the answer. And a peer that fails closes its
-     * connection before its failure comes here. Whoever knows the cause goes first; nobody is waited for who failed as well.
+     * Waits for a better explanation of a failure. A flushed request has another cause, often at the other side. For
+     * example an access error breaks the responder's queue pair before the requester has the NAK. And a failed peer
+     * closes its connection before its failure arrives here. There is no wait if all other roles have failed already.
      */
     private void awaitCause(Duration most) {
         long deadline = System.nanoTime() + most.toNanos();
@@ -273,7 +272,7 @@ public final class LocalRoles implements AutoCloseable {
         return running.stream().filter(role -> role.thread.isAlive()).count() > failing;
     }
 
-    /** Returns what decided the scenario; {@link #close} then throws only what else there is. */
+    /** Returns the first failure; {@link #close} then throws only other failures. */
     private RuntimeException surface() {
         synchronized (failures) {
             if (failures.isEmpty()) {
@@ -303,7 +302,7 @@ public final class LocalRoles implements AutoCloseable {
                 throw new RoleCancelledException();
             }
             if (System.nanoTime() - deadline >= 0) {
-                throw new RdmaTimeoutException(what, timeout, "the other side said nothing");
+                throw new RdmaTimeoutException(what, timeout, "the other side sent nothing");
             }
         }
     }
@@ -311,7 +310,7 @@ public final class LocalRoles implements AutoCloseable {
     /**
      * Ends and joins every role.
      *
-     * @throws RuntimeException the failure of the role that failed first, the others suppressed
+     * @throws RuntimeException the first failure of a role, with the others suppressed
      */
     @Override
     public void close() {
@@ -338,7 +337,7 @@ public final class LocalRoles implements AutoCloseable {
         }
     }
 
-    /** Gives an interrupted caller (a test's time limit) the chance to end the roles at once. */
+    /** Joins a thread. An interrupt of the caller, such as a test's time limit, cancels the roles at once. */
     private void joinThread(Thread thread, Duration timeout) {
         boolean interrupted = false;
         long deadline = System.nanoTime() + timeout.toNanos();

@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.engine;
 
 import java.time.Duration;
 
-/** The checks of option records: each failure is one sentence that names the value and what is allowed. */
+/** Checks of option records. Each failure is one sentence with the value and the allowed range. */
 public final class OptionRanges {
 
     private OptionRanges() {}
@@ -12,9 +12,9 @@ public final class OptionRanges {
      *
      * @param what the option, for the message
      * @param value its value
-     * @param least the smallest that is allowed
-     * @param most the largest that is allowed
-     * @throws IllegalArgumentException if it is not; names the value and the range
+     * @param least the smallest allowed value
+     * @param most the largest allowed value
+     * @throws IllegalArgumentException if it is not in the range; the message has the value and the range
      */
     public static void check(String what, long value, long least, long most) {
         if (value < least || value > most) {
@@ -23,7 +23,7 @@ public final class OptionRanges {
     }
 
     /**
-     * Requires a timeout to be longer than nothing.
+     * Requires a timeout to be positive.
      *
      * @param what the option, for the message
      * @param value its value

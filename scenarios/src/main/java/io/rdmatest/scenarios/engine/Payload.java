@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.SplittableRandom;
 
 /**
- * Data that differs from message to message and from direction to direction, and that both sides can compute.
+ * Payload data that differs between messages and directions, and that both sides can compute.
  *
  * <p>Every message is a window into one fixed pseudo-random table whose length is prime, so that a shifted, stale or
  * foreign message differs within its first bytes. Filling and verifying allocate nothing.
@@ -35,7 +35,7 @@ public final class Payload {
      * Writes the data of a message.
      *
      * @param buffer the message, filled from start to end
-     * @param message its number; give each direction numbers of its own
+     * @param message its number; use different numbers for the two directions
      */
     public static void fill(MemorySegment buffer, long message) {
         long size = buffer.byteSize();
@@ -48,23 +48,23 @@ public final class Payload {
     /**
      * Verifies every byte of a message.
      *
-     * @param buffer what arrived
+     * @param buffer the received bytes
      * @param message its number
      * @param where the side and operation, for the message of a failure
-     * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
+     * @throws PayloadMismatchError at the first byte that differs from {@link #fill}
      */
     public static void verify(MemorySegment buffer, long message, String where) {
         verify(buffer, message, message, where);
     }
 
     /**
-     * Verifies every byte of a message that a person knows by another number than its data.
+     * Verifies every byte of a message whose number in messages differs from the number of its data.
      *
-     * @param buffer what arrived
+     * @param buffer the received bytes
      * @param datum the number that it was filled with
-     * @param message its number in what it is a part of, for the message of a failure
-     * @param where the side and operation, for the same
-     * @throws PayloadMismatchError at the first byte that is not as {@link #fill} writes it
+     * @param message its number for the message of a failure
+     * @param where the side and operation, for the message of a failure
+     * @throws PayloadMismatchError at the first byte that differs from {@link #fill}
      */
     public static void verify(MemorySegment buffer, long datum, long message, String where) {
         long size = buffer.byteSize();
@@ -82,7 +82,7 @@ public final class Payload {
         }
     }
 
-    /** Tells whether every byte of a message is as {@link #fill} writes it. */
+    /** Returns whether every byte of a message equals that of {@link #fill}. */
     public static boolean isIntact(MemorySegment buffer, long message) {
         long size = buffer.byteSize();
         long start = start(message);

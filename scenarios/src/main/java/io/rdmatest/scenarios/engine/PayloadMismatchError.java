@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.engine;
 import io.rdmatest.Cause;
 
 /**
- * Data arrived that is not what was sent: the fabric, or whoever wrote into the buffer, broke its promise.
+ * Signals that received data differs from the sent data.
  */
 public final class PayloadMismatchError extends AssertionError implements Cause.Carrier {
 
@@ -19,7 +19,7 @@ public final class PayloadMismatchError extends AssertionError implements Cause.
      * @param what the data that was verified, such as {@code "ping 3 at the client"}
      * @param offset the offset of the first wrong byte, in bytes from the start of that data
      * @param expected the byte that was sent
-     * @param actual the byte that is there
+     * @param actual the byte that was received
      */
     public PayloadMismatchError(String what, long offset, byte expected, byte actual) {
         super("%s: wrong byte at offset %d: expected 0x%02x, actual 0x%02x"
@@ -34,17 +34,17 @@ public final class PayloadMismatchError extends AssertionError implements Cause.
         return Cause.WRONG_DATA;
     }
 
-    /** The offset of the first wrong byte, in bytes from the start of the verified data. */
+    /** Returns the offset of the first wrong byte, in bytes from the start of the verified data. */
     public long offset() {
         return offset;
     }
 
-    /** The byte that was sent, 0 to 255. */
+    /** Returns the sent byte, 0 to 255. */
     public int expected() {
         return expected;
     }
 
-    /** The byte that was found, 0 to 255. */
+    /** Returns the received byte, 0 to 255. */
     public int actual() {
         return actual;
     }

@@ -6,24 +6,24 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * What one side of ucmatose or udaddy says of itself in its private data, so that two of ours can verify each other's
- * payload and notice at once when their options differ. The C programs send none and do not look at ours.
+ * The options that one side of ucmatose or udaddy sends in its private data. Two of our sides can then verify each
+ * other's payload, and detect different options at once. The C programs send no private data and ignore ours.
  *
- * @param program the program, so that a client that called the wrong port learns that
+ * @param program the program, which reveals a wrong port
  * @param connections -c
  * @param messages -C
  * @param sizeBytes -S
- * @param number which of the client's connections this is, from 0; -1 in a refusal
+ * @param number the number of the client's connection, from 0; -1 in a rejection
  */
 public record PeerPlan(Program program, int connections, int messages, int sizeBytes, int number) {
 
-    /** Bytes on the wire; less than the 56 that a request over IP addresses can carry. */
+    /** The encoded length in bytes; a request over IP addresses can have 56. */
     static final int LENGTH = 28;
 
     private static final byte[] MAGIC = "rdmatest".getBytes(StandardCharsets.US_ASCII);
     private static final byte VERSION = 1;
 
-    /** Who speaks. */
+    /** The sending program. */
     public enum Program {
         UCMATOSE,
         UDADDY
@@ -43,7 +43,7 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
                 .array();
     }
 
-    /** Reads what a peer said; nothing if it is not one of ours. Private data is filled up with zeros on the way. */
+    /** Decodes a peer's private data, which is padded with zeros; empty if the peer is not one of ours. */
     public static Optional<PeerPlan> decode(byte[] data) {
         if (data.length < LENGTH || !Arrays.equals(data, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             return Optional.empty();
@@ -61,12 +61,12 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
     /**
      * Compares both sides.
      *
-     * @param peer what the other side said
-     * @return why they can't work together; nothing if they can
+     * @param peer the other side's plan
+     * @return the difference; empty if there is none
      */
     public Optional<ScenarioException> disagreement(PeerPlan peer) {
         if (peer.program != program) {
-            return Optional.of(rejected("The peer runs another program: start the same one at both sides"));
+            return Optional.of(rejected("The peer runs another program: start the same program on both sides"));
         }
         if (peer.connections != connections || peer.messages != messages) {
             return Optional.of(
@@ -76,7 +76,7 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
         if (peer.sizeBytes != sizeBytes && messages > 0) {
             return Optional.of(new ScenarioException(
                     ScenarioException.Reason.SIZE_REFUSED,
-                    "This side has messages of %d bytes, the peer of %d: start both sides with the same -S"
+                    "This side has messages of %d bytes, the peer has %d: start both sides with the same -S"
                             .formatted(sizeBytes, peer.sizeBytes)));
         }
         return Optional.empty();
@@ -86,7 +86,7 @@ public record PeerPlan(Program program, int connections, int messages, int sizeB
         return new ScenarioException(ScenarioException.Reason.REJECTED, message);
     }
 
-    /** Which datum of {@link Payload} a message carries: no two of a run are the same. */
+    /** Returns the {@link Payload} number of a message, which is unique in a run. */
     public static long payload(int connection, int messages, int message, boolean fromServer) {
         return ((long) connection * messages + message) * 2 + (fromServer ? 1 : 0);
     }

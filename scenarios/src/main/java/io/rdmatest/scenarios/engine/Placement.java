@@ -4,7 +4,7 @@ import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
-/** Tells data that is wrong from data that is not all there yet. */
+/** Waits for the placement of all bytes, so that late data does not count as wrong data. */
 final class Placement {
 
     private static final int LOOK = 256;
@@ -12,13 +12,13 @@ final class Placement {
     private Placement() {}
 
     /**
-     * Reads memory again until it is as it has to be.
+     * Reads memory repeatedly until it has the expected content.
      *
-     * @param intact tells whether it is; memory is read anew by each call
-     * @param ended tells whether the peer ended the connection: what it sent was placed before
-     * @param context ends the wait if the scenario is given up and the memory is not as it has to be
-     * @param limit how long at most
-     * @return whether the memory is as it has to be
+     * @param intact returns whether it has; each call reads the memory again
+     * @param ended returns whether the peer ended the connection: then all its data is placed
+     * @param context ends the wait if the scenario is cancelled
+     * @param limit the longest wait
+     * @return whether the memory has the expected content
      */
     static boolean await(BooleanSupplier intact, BooleanSupplier ended, RoleContext context, Duration limit) {
         long deadline = Waits.deadline(limit);
@@ -27,8 +27,7 @@ final class Placement {
             if (look && (ended.getAsBoolean() || context.isCancelled()) || System.nanoTime() - deadline >= 0) {
                 return intact.getAsBoolean();
             }
-            // The device, where it is software, needs the processor; and no byte that was read may be kept from the
-            // next look.
+            // A software device needs the processor, and the compiler must not keep bytes of an earlier read.
             Thread.yield();
             VarHandle.acquireFence();
         }

@@ -13,11 +13,11 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes completions off a queue, checks the status of every one, and keeps count.
+ * Polls a completion queue, checks the status of every completion, and counts them.
  *
- * <p>Receives differ from sends by {@link #RECEIVE} in their work request ids, because the opcode of a failed
- * completion is undefined (ibv_poll_cq(3)). Polling allocates nothing. A wait that sleeps in the kernel arms the queue, polls
- * once more, and waits for the event.
+ * <p>Receives have {@link #RECEIVE} set in their work request ids, because the opcode of a failed completion is
+ * undefined (ibv_poll_cq(3)). Polling allocates nothing. A wait that sleeps requests a notification, polls once more,
+ * and waits for the event.
  */
 public final class Progress {
 
@@ -30,19 +30,20 @@ public final class Progress {
     private static final int LOOK = 256;
 
     /**
-     * Vain polls before sleeping with {@link Waiting#POLLING_FIRST}. On soft-RoCE in emulation a round trip of rping took 690 us
-     * if every wait slept, 155 us with 256 polls first, 138 us with 512 and with 1,024, and with 64 as long as with none.
+     * The number of empty polls before sleeping with {@link Waiting#POLLING_FIRST}. On soft-RoCE in emulation a round
+     * trip of rping took 690 us if every wait slept, 155 us with 256 polls first, 138 us with 512 and with 1,024, and
+     * with 64 as long as with none.
      */
     private static final int AWAKE = 512;
 
     private static final Duration SLICE = Duration.ofMillis(50);
 
-    /** How long after the peer's goodbye its acknowledgements may still come: they go another way. */
+    /** How long after the peer's disconnect its acknowledgements may still arrive: they take another path. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
     /**
-     * How long bytes of a message may come after its last one: as long as a lost packet takes to be sent again a few times. The
-     * peer waits for an answer meanwhile, and longer than this.
+     * How long bytes of a message may arrive after its last byte: the time of a few retransmissions. The peer's wait
+     * for an answer is longer.
      */
     private static final Duration PLACEMENT = Duration.ofSeconds(2);
 
@@ -69,7 +70,7 @@ public final class Progress {
     /** Read by tests on another thread. */
     private volatile long sleeps;
 
-    /** Asked now and then during a wait; true ends a wait for a receive without one. */
+    /** Checked from time to time during a wait; true ends a wait for a receive. */
     private BooleanSupplier ended = NEVER;
 
     /** The first receive that was flushed. */
@@ -78,12 +79,12 @@ public final class Progress {
     /**
      * Follows a completion queue.
      *
-     * @param context ends a wait if the scenario is given up
+     * @param context ends a wait if the scenario is cancelled
      * @param queue the queue of one queue pair, or of several that one thread polls
      * @param channel the queue's channel; may be null if waiting is {@link Waiting#POLLING}
      * @param waiting how to wait
      * @param receives how many receives can be posted at a time
-     * @param timeout how long each wait may take
+     * @param timeout the limit of each wait
      */
     public Progress(
             RoleContext context,
@@ -107,27 +108,27 @@ public final class Progress {
         receivedWithGrh = new boolean[slots];
     }
 
-    /** Sets what tells that the peer ended the connection: a wait for a receive then ends without one. */
+    /** Sets the condition that the peer ended the connection, which ends a wait for a receive. */
     public void endsWhen(BooleanSupplier condition) {
         ended = condition;
     }
 
-    /** The signalled sends, writes, reads and atomics that completed so far. */
+    /** Returns the number of signalled sends, writes, reads and atomics that completed so far. */
     public long sends() {
         return sendsSeen;
     }
 
-    /** The receives that completed so far, taken or not. */
+    /** Returns the number of receives that completed so far, taken or not. */
     public long receives() {
         return receivesSeen;
     }
 
-    /** How often a wait went to sleep so far. */
+    /** Returns how often a wait has slept so far. */
     public long sleeps() {
         return sleeps;
     }
 
-    /** Takes what is there without waiting. */
+    /** Polls once without waiting. */
     public void poll() {
         take();
         if (flushed != null) {
@@ -135,7 +136,7 @@ public final class Progress {
         }
     }
 
-    /** Waits until as many signalled requests completed, counted from the beginning. */
+    /** Waits until a total of signalled requests have completed. */
     public void awaitSends(long total) {
         if (!awaitSendsOrEnd(total)) {
             throw lost("completion of a request");
@@ -143,8 +144,9 @@ public final class Progress {
     }
 
     /**
-     * Waits until as many signalled requests completed, or for the end of the connection: then false. Where the peer needs nothing
-     * but the last message to end the connection, its acknowledgement may never come: a queue pair that is taken down sends none.
+     * Waits until a total of signalled requests have completed; returns false if the connection ends first. The
+     * acknowledgement of the last message may be missing: a peer that disconnects at once destroys its queue pair
+     * before it acknowledges.
      */
     public boolean awaitSendsOrEnd(long total) {
         if (sendsSeen >= total) {
@@ -185,7 +187,7 @@ public final class Progress {
         }
     }
 
-    /** Waits for the next receive, or for the end of the connection: then false. */
+    /** Waits for the next receive; returns false if the connection ends first. */
     public boolean awaitReceiveOrEnd(String what) {
         if (receivesTaken == receivesSeen) {
             long deadline = Waits.deadline(timeout);
@@ -193,7 +195,7 @@ public final class Progress {
                 if (take() > 0) {
                     idle = 0;
                 } else if (idle(idle, deadline, what)) {
-                    // What arrived before the end still counts.
+                    // Receives before the end still count.
                     if (take() == 0) {
                         return false;
                     }
@@ -208,8 +210,8 @@ public final class Progress {
     }
 
     /**
-     * Tells whether receives were flushed because the peer ended the connection. On iWARP an orderly end flushes them, and
-     * rdma_cm tells of it a little later.
+     * Returns whether receives were flushed because the peer ended the connection. On iWARP an orderly end flushes them
+     * shortly before rdma_cm reports DISCONNECTED.
      *
      * @throws WorkCompletionException if they were flushed for another reason
      */
@@ -229,7 +231,7 @@ public final class Progress {
         return true;
     }
 
-    /** Waits for the next receive for a time of its own; false if none came within it. */
+    /** Waits for the next receive with a special limit; false if none arrived in time. */
     public boolean awaitReceiveWithin(Duration limit, String what) {
         if (receivesTaken == receivesSeen) {
             long deadline = Waits.deadline(limit);
@@ -245,7 +247,7 @@ public final class Progress {
                     }
                 }
             } catch (RdmaTimeoutException e) {
-                // What came while this thread did not run came in time.
+                // A receive that completed while this thread was suspended is in time.
                 int ignored = take();
                 if (receivesTaken == receivesSeen) {
                     return false;
@@ -256,7 +258,7 @@ public final class Progress {
         return true;
     }
 
-    /** Waits until a byte of memory has a value, as a program does that polls the end of an RDMA WRITE. */
+    /** Waits until a byte of memory has a value, to poll for the end of an RDMA WRITE. */
     public void awaitByte(MemorySegment memory, long offset, byte value, String what) {
         long deadline = Waits.deadline(timeout);
         for (int idle = 1; (byte) BYTE.getAcquire(memory, offset) != value; idle++) {
@@ -272,42 +274,42 @@ public final class Progress {
     }
 
     /**
-     * Waits until memory is as it has to be after an RDMA WRITE whose last byte was seen. The InfiniBand specification does not
-     * order the bytes of one message, and packets that took several paths are placed as they arrive.
+     * Waits until all bytes of an RDMA WRITE are placed after its last byte was seen. The InfiniBand specification does
+     * not order the placement of a message's bytes. Packets on several paths are placed as they arrive.
      *
-     * @param intact tells whether all bytes are as they have to be
-     * @return false if they are not, although the peer ended the connection or the time is over: they never will be
+     * @param intact returns whether all bytes are right
+     * @return false if they are still wrong after the peer ended the connection or the time is over
      */
     public boolean awaitPlacement(BooleanSupplier intact) {
         return Placement.await(intact, ended, context, PLACEMENT.compareTo(timeout) < 0 ? PLACEMENT : timeout);
     }
 
-    /** The work request id of the taken receive, without {@link #RECEIVE}. */
+    /** Returns the work request id of the taken receive, without {@link #RECEIVE}. */
     public long wrId() {
         return receivedIds[current] & ~RECEIVE;
     }
 
-    /** The bytes of the taken receive, a global route header included. */
+    /** Returns the bytes of the taken receive, including a global route header. */
     public int byteLength() {
         return receivedLengths[current];
     }
 
-    /** The immediate data of the taken receive, if it {@linkplain #hasImmediate() has} any. */
+    /** Returns the immediate data of the taken receive, if it {@linkplain #hasImmediate() has} any. */
     public int immediate() {
         return receivedImmediates[current];
     }
 
-    /** Whether the taken receive has immediate data. */
+    /** Returns whether the taken receive has immediate data. */
     public boolean hasImmediate() {
         return receivedWithImmediate[current];
     }
 
-    /** The number of the queue pair that sent the taken datagram. */
+    /** Returns the queue pair number of the taken datagram's sender. */
     public int sourceQp() {
         return receivedSources[current];
     }
 
-    /** Whether a datagram came with a global route header. */
+    /** Returns whether the taken datagram has a global route header. */
     public boolean hasGrh() {
         return receivedWithGrh[current];
     }
@@ -320,7 +322,7 @@ public final class Progress {
                 if ((failure.wrId() & RECEIVE) == 0 || !failure.statusName().equals("IBV_WC_WR_FLUSH_ERR")) {
                     throw failure;
                 }
-                // Before it is judged, what else came is counted.
+                // Count the other completions before the failure is thrown.
                 flushed = flushed == null ? failure : flushed;
                 continue;
             }
@@ -352,17 +354,17 @@ public final class Progress {
 
     private boolean spin(int idle, long deadline, String what) {
         if (idle < SPINS) {
-            // Without PAUSE: a poll takes long enough, and an emulated processor leaves its guest for each.
+            // Without PAUSE: a poll takes long enough, and each PAUSE costs an emulated processor an exit.
             return false;
         }
-        // Where the device is software, the processor that spins is the one it needs.
+        // A software device needs the processor that spins.
         Thread.yield();
         return idle % LOOK == 0 && look(deadline, what);
     }
 
     private boolean sleep(CompletionChannel events, long deadline, String what) {
         queue.requestNotify(false);
-        // A completion between the last poll and the arming raises no event.
+        // A completion between the last poll and the request raises no event.
         if (take() > 0) {
             return false;
         }

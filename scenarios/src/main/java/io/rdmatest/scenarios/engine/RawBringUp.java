@@ -11,13 +11,16 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** The exchange that replaces rdma_cm: one line of text each way, then one more when the queue pair can receive. */
+/**
+ * The exchange that replaces rdma_cm: one line of text in each direction, then one more when the queue pair can
+ * receive.
+ */
 public final class RawBringUp {
 
     private static final String READY = "ready";
     private static final String DONE = "done";
 
-    /** The usual ones, but for a peer that is gone. */
+    /** The default parameters, with finite retries. */
     public static final RawConnection.Parameters PARAMETERS =
             RawConnection.Parameters.DEFAULT.withTimeout(RcLink.ACK_TIMEOUT, RcLink.RETRIES);
 
@@ -46,20 +49,20 @@ public final class RawBringUp {
         context.tell(READY);
         String ready = context.hear("readiness of the peer's queue pair", spec.timeout());
         if (!ready.equals(READY)) {
-            throw new IllegalStateException("The peer said '" + ready + "' instead of '" + READY + "'");
+            throw new IllegalStateException("The peer sent '" + ready + "' instead of '" + READY + "'");
         }
         link.connectNanos = System.nanoTime() - start;
     }
 
     /**
-     * Waits for the other side to be done, as DISCONNECTED says it with rdma_cm: a queue pair that goes at once can't
-     * acknowledge the peer's last packet once more.
+     * Waits until the other side is done, like DISCONNECTED with rdma_cm. A queue pair that is destroyed at once can't
+     * acknowledge a retransmission of the peer's last packet.
      */
     public static void part(RoleContext context, Duration timeout) {
         context.tell(DONE);
         String done = context.hear("end of the peer", timeout);
         if (!done.equals(DONE)) {
-            throw new IllegalStateException("The peer said '" + done + "' instead of '" + DONE + "'");
+            throw new IllegalStateException("The peer sent '" + done + "' instead of '" + DONE + "'");
         }
     }
 

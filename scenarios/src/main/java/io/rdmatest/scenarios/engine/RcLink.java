@@ -31,36 +31,38 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side of a reliable connection with everything on it, released in order by {@link #close}.
+ * One side of a reliable connection with all its resources, which {@link #close} releases in order.
  *
- * <p>A link needs no thread. Thousands of them share one {@link EventChannel} or, without rdma_cm, one
- * {@link DeviceContext}: {@link #request} and {@link #begin} start connections that then come up all at once.
+ * <p>A link needs no thread. Thousands of links share one {@link EventChannel} or, without rdma_cm, one {@link
+ * DeviceContext}. {@link #request} and {@link #begin} start connections that are then established concurrently.
  */
 public final class RcLink implements AutoCloseable {
 
     private static final Duration RESOLVE = Duration.ofSeconds(2);
 
-    /** Returns how long address and route resolution may take each: as in the C programs, and no longer than any wait. */
+    /**
+     * Returns the limit of each step, address and route resolution: as in the C programs, and at most that of any wait.
+     */
     public static Duration resolving(Duration anyWait) {
         return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
     }
 
     /**
-     * How often a request without answer is sent again. Soft-RoCE takes 7, the most that there is, for "without end": a peer
-     * that is gone would then show as a step that took too long, not as RETRY_EXC_ERR. So this is the most that ends anywhere.
+     * The retry count. Soft-RoCE retries for ever with 7, the maximum: a lost peer would then cause a timeout instead
+     * of RETRY_EXC_ERR. So this is the largest count that is finite on every device.
      */
     static final int RETRIES = 6;
 
     /**
-     * The ACK timeout, 4.096 us times 2 to this power: 1.1 s. The seven attempts then end within the 10 s that a step takes at
-     * most by default; with the 2.1 s of rdma_cm for soft-RoCE they would not. Without rdma_cm 67 ms are usual: with an end to
-     * the retries, a peer that stands still for half a second would lose its connections.
+     * The ACK timeout, 4.096 us times 2 to this power: 1.1 s. The seven attempts then end within the default limit of
+     * 10 s for a step; with the 2.1 s of rdma_cm for soft-RoCE they would not. The default of 67 ms without rdma_cm is
+     * too short: a peer that pauses for half a second would lose its connections.
      */
     static final int ACK_TIMEOUT = 18;
 
     private static final Duration SLICE = Duration.ofMillis(50);
 
-    /** What a connection is made of. */
+    /** The parameters of a connection. */
     public record Spec(
             ConnectionMode bringUp,
             int sendDepth,
@@ -105,7 +107,7 @@ public final class RcLink implements AutoCloseable {
         this.spec = spec;
     }
 
-    // ---- bringing up ----
+    // ---- establishing ----
 
     /** A listening id, and the channel on which its requests arrive. */
     public static final class Listener implements AutoCloseable {
@@ -123,11 +125,11 @@ public final class RcLink implements AutoCloseable {
         /**
          * Binds and listens.
          *
-         * @param context whose device gives the address if there is none
+         * @param context the context whose device supplies a missing address
          * @param address the address to listen on; null for that of the device
-         * @param port the port; 0 for any that is free
+         * @param port the port; 0 for any free port
          * @param backlog how many requests may wait
-         * @throws io.rdmatest.RdmaException if the address or the port cannot be used
+         * @throws io.rdmatest.RdmaException if the address or the port can't be used
          */
         public static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
             EventChannel channel = EventChannel.create();
@@ -161,14 +163,14 @@ public final class RcLink implements AutoCloseable {
         /**
          * Waits for the next request.
          *
-         * @throws io.rdmatest.RdmaTimeoutException if none comes in time
+         * @throws io.rdmatest.RdmaTimeoutException if none arrives in time
          */
         public CmEvent awaitRequest(Duration timeout) {
             return awaitEvent(context, id, timeout, Cause.PEER_ABSENT, "connection request")
                     .require(CmEvent.Type.CONNECT_REQUEST);
         }
 
-        /** Returns the next request, or empty if none comes in time. */
+        /** Returns the next request; empty if none arrives in time. */
         public Optional<CmEvent> pollRequest(Duration timeout) {
             try {
                 CmEvent event = id.awaitEvent(timeout);
@@ -187,14 +189,14 @@ public final class RcLink implements AutoCloseable {
     }
 
     /**
-     * Waits for the next event of an id, and ends early if the scenario is given up.
+     * Waits for the next event of an id, and ends early if the scenario is cancelled.
      *
-     * @param context of the role that waits
-     * @param id the id, with a channel of its own
-     * @param timeout how long at most
-     * @param silence what it means if no event comes
-     * @param what is waited for, for the message
-     * @throws io.rdmatest.RdmaTimeoutException if no event comes in time
+     * @param context the context of the waiting role
+     * @param id the id, which has its own channel
+     * @param timeout the longest wait
+     * @param silence the cause of a timeout
+     * @param what the awaited event, for the message
+     * @throws io.rdmatest.RdmaTimeoutException if no event arrives in time
      */
     public static CmEvent awaitEvent(RoleContext context, CmId id, Duration timeout, Cause silence, String what) {
         long deadline = Waits.deadline(timeout);
@@ -229,7 +231,7 @@ public final class RcLink implements AutoCloseable {
         }
     }
 
-    /** Asks for a connection; {@link #awaitAnswer} completes it. */
+    /** Requests a connection; {@link #awaitAnswer} completes it. */
     private static RcLink request(
             RoleContext context,
             Spec spec,
@@ -271,12 +273,11 @@ public final class RcLink implements AutoCloseable {
         }
     }
 
-    /** Waits for the answer to a {@link #request}. A failure leaves the link to be closed by the caller. */
+    /** Waits for the answer to a {@link #request}. After a failure the caller closes the link. */
     private void awaitAnswer() {
         CmId cm = id();
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
-        // The kernel is asked only where it matters: to list the devices takes a part of the time that is measured
-        // here.
+        // Only if it matters: listing the devices costs a part of the measured time.
         if (spec.bringUp() == ConnectionMode.EXTERNAL_QP
                 && !(answer.type() == CmEvent.Type.ESTABLISHED && cm.isConnectedByKernel())) {
             answer.require(CmEvent.Type.CONNECT_RESPONSE);
@@ -338,10 +339,10 @@ public final class RcLink implements AutoCloseable {
     }
 
     /**
-     * Connects without rdma_cm. Several links are connected one after the other, in the same order on both sides.
+     * Connects without rdma_cm. Several links must be connected one after the other, in the same order on both sides.
      *
      * @param shared the device of several links, which outlives them; null to open it for this link alone
-     * @param gid the entry of the GID table to send from; null for that of the fabric
+     * @param gid the local entry of the GID table; null for that of the fabric
      */
     static RcLink raw(
             RoleContext context,
@@ -366,8 +367,8 @@ public final class RcLink implements AutoCloseable {
         try {
             cm.setAckTimeout(ACK_TIMEOUT);
         } catch (RdmaException e) {
-            // A kernel without this option connects as well.
-            context.trace(() -> "the ACK timeout stays that of rdma_cm: " + e.getMessage());
+            // An old kernel without this option can still connect.
+            context.trace(() -> "the ACK timeout of rdma_cm stays in force: " + e.getMessage());
         }
     }
 
@@ -425,7 +426,7 @@ public final class RcLink implements AutoCloseable {
         progress().endsWhen(this::isDisconnected);
     }
 
-    /** Whether the peer has ended the connection; without rdma_cm nothing tells. */
+    /** Returns whether the peer has ended the connection; always false without rdma_cm. */
     public boolean isDisconnected() {
         if (id != null && !disconnectedByPeer) {
             Optional<CmEvent> event = id().pollEvent();
@@ -466,17 +467,17 @@ public final class RcLink implements AutoCloseable {
         return domain().context().port(port).maxMessageSize();
     }
 
-    /** Returns how long address resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    /** Returns the duration of address resolution in nanoseconds; 0 without rdma_cm, and at the listening side. */
     public long resolveNanos() {
         return resolveNanos;
     }
 
-    /** Returns how long route resolution took, in nanoseconds; 0 without rdma_cm, and at the side that listens. */
+    /** Returns the duration of route resolution in nanoseconds; 0 without rdma_cm, and at the listening side. */
     public long routeNanos() {
         return routeNanos;
     }
 
-    /** Returns how long it took from the request to the established connection, in nanoseconds; 0 at the side that listens. */
+    /** Returns the time from the request to the established connection in nanoseconds; 0 at the listening side. */
     public long connectNanos() {
         return connectNanos;
     }
@@ -503,10 +504,10 @@ public final class RcLink implements AutoCloseable {
     /**
      * Posts a receive.
      *
-     * @param number comes back in {@link Progress#wrId}
+     * @param number the number that {@link Progress#wrId} returns
      * @param region the memory to receive into
-     * @param offset where in it, in bytes
-     * @param length the longest message that fits, in bytes
+     * @param offset the offset in it, in bytes
+     * @param length the length of the receive in bytes
      */
     public void postReceive(long number, MemoryRegion region, long offset, int length) {
         SharedReceiveQueue srq = shared;
@@ -517,7 +518,7 @@ public final class RcLink implements AutoCloseable {
         }
     }
 
-    /** Ends the connection from this side and waits until the peer has followed. */
+    /** Disconnects and waits until the peer has disconnected, too. */
     public void disconnect() {
         long start = System.nanoTime();
         if (id == null) {
@@ -529,7 +530,7 @@ public final class RcLink implements AutoCloseable {
         disconnectNanos = System.nanoTime() - start;
     }
 
-    /** Ends the connection from this side without waiting for the peer. */
+    /** Disconnects without waiting for the peer. */
     public void leave() {
         CmId cm = id;
         if (cm == null) {
@@ -541,7 +542,7 @@ public final class RcLink implements AutoCloseable {
         cm.disconnect();
     }
 
-    /** Waits for the peer to end the connection, and follows. */
+    /** Waits until the peer disconnects, and disconnects, too. */
     public void awaitDisconnect() {
         if (id == null) {
             RawBringUp.part(context, spec.timeout());
@@ -551,7 +552,7 @@ public final class RcLink implements AutoCloseable {
         leave();
     }
 
-    /** Waits until the peer has ended the connection; at once if there is no rdma_cm to tell. */
+    /** Waits until the peer has disconnected; returns at once without rdma_cm. */
     public void awaitDisconnected() {
         if (id != null && !disconnectedByPeer) {
             awaitEvent(context, id(), spec.timeout(), Cause.TIMEOUT, "DISCONNECTED")
@@ -587,7 +588,7 @@ public final class RcLink implements AutoCloseable {
     @Override
     public void close() {
         RuntimeException first = null;
-        // A queue pair that still works may write into memory that is about to go.
+        // An active queue pair could write into memory that is deregistered below.
         while (!resources.isEmpty()) {
             try {
                 resources.pop().close();

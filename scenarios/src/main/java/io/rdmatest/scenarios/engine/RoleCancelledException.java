@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.engine;
 import io.rdmatest.Cause;
 
 /**
- * Ends a role because the scenario was given up; the reason is the failure of another side, never this exception.
+ * Ends a role because the scenario was cancelled. The reason is the failure of another side, never this exception.
  */
 public final class RoleCancelledException extends RuntimeException implements Cause.Carrier {
 
@@ -11,7 +11,7 @@ public final class RoleCancelledException extends RuntimeException implements Ca
 
     /** Creates the exception. */
     public RoleCancelledException() {
-        super("The scenario was given up because another side of it failed");
+        super("The scenario was cancelled because another side of it failed");
     }
 
     @Override

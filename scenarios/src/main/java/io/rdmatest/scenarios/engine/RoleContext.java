@@ -6,27 +6,27 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * What a role is given: the device of its node, and short text messages to and from whoever started it.
+ * The environment of a role: the device of its node, and short text messages to and from its starter.
  *
- * <p>The messages are the out-of-band channel of a scenario: the port that a listener got, the queue pair number of a
- * raw connection, "joined". They never carry the data under test. Messages of one direction keep their order.
+ * <p>The messages are the out-of-band channel of a scenario, for example for a listener's port or a queue pair number.
+ * They never carry the data under test. Messages of one direction keep their order.
  */
 public interface RoleContext {
 
-    /** The device, port and GID that this role is to use. */
+    /** Returns the device, port and GID of this role. */
     FabricDevice device();
 
     /**
-     * Returns the IP address at which rdma_cm reaches the other side, for a client that was not told another one. It is that
-     * of this role's own device where both sides are on one node.
+     * Returns the IP address at which rdma_cm reaches the other side, for clients without an address option. If both
+     * sides are on one node it is the address of this role's own device.
      */
     default InetAddress peerAddress() {
         return device().address();
     }
 
     /**
-     * Tells whether connections must be on {@link #device()}. A command that was given no device leaves it to the routes, as the
-     * C programs do.
+     * Returns whether connections must be on {@link #device()}. For a command without a device option the routes
+     * decide, as for the C programs.
      */
     default boolean staysOnDevice() {
         return true;
@@ -43,26 +43,29 @@ public interface RoleContext {
      * Waits for the next message of the other side.
      *
      * @param what what the message is about, for the text of a timeout
-     * @param timeout how long to wait
+     * @param timeout the longest wait
      * @return the message
-     * @throws io.rdmatest.RdmaTimeoutException if none came in time
-     * @throws RoleCancelledException if the scenario was given up meanwhile
+     * @throws io.rdmatest.RdmaTimeoutException if none arrives in time
+     * @throws RoleCancelledException if the scenario is cancelled meanwhile
      */
     String hear(String what, Duration timeout);
 
     /**
-     * Tells what happens on the connection, as the programs do with {@code -d}: events and changes of state, never on
-     * the data path. Dropped unless somebody listens.
+     * Traces events and state changes of the connection, as the programs do with {@code -d}. Never called on the data
+     * path. Dropped without a listener.
      *
-     * @param what makes one line of text, if somebody listens
+     * @param what makes one line of text, if there is a listener
      */
     default void trace(Supplier<String> what) {}
 
-    /** Whether the scenario was given up, usually because the other side failed; a role then ends at once. */
+    /**
+     * Returns whether the scenario was cancelled, usually because the other side failed. The role must then end at
+     * once.
+     */
     boolean isCancelled();
 
     /**
-     * Ends this role if the scenario was given up.
+     * Ends this role if the scenario was cancelled.
      *
      * @throws RoleCancelledException if {@link #isCancelled()}
      */

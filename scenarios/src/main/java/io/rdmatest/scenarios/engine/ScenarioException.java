@@ -4,26 +4,26 @@ import io.rdmatest.Cause;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a role for a reason that is neither a fault of the fabric nor a defect: the peer is not there, says no, or goes away, or
- * something on the way cannot do what was asked.
+ * Ends a role for a reason that is neither a failed data transfer nor a defect: the peer is absent, rejects or
+ * disconnects, or something is not supported.
  *
- * <p>The message is one sentence that names the cause and the cure. What the fabric itself breaks is an
- * {@link AssertionError} or a {@link io.rdmatest.WorkCompletionException} instead.
+ * <p>The message is one sentence with the cause and the cure. Failures of the fabric itself are {@link AssertionError}s
+ * or {@link io.rdmatest.WorkCompletionException}s.
  */
 public final class ScenarioException extends RuntimeException implements Cause.Carrier {
 
     private static final long serialVersionUID = 1L;
 
-    /** What kept the role from doing its work. */
+    /** The reason why the role ended. */
     public enum Reason {
 
-        /** Nobody listens, or nobody came or answered before any data flowed. */
+        /** No listener, no client, or no answer before data flowed. */
         PEER_ABSENT(Cause.PEER_ABSENT),
 
         /** The device, the kernel or the fabric cannot do this. */
         UNSUPPORTED(Cause.UNSUPPORTED),
 
-        /** Somebody listens, and refuses. */
+        /** The listener rejected. */
         REJECTED(Cause.REJECTED),
 
         /** The address has no route over an RDMA device. */
@@ -35,10 +35,10 @@ public final class ScenarioException extends RuntimeException implements Cause.C
         /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
         PEER_LOST(Cause.PEER_LOST),
 
-        /** The peer, or the path's MTU, takes no message of this size. */
+        /** The message is too large for the peer or the path MTU. */
         SIZE_REFUSED(Cause.SIZE_REFUSED),
 
-        /** This host cannot run it: no device, no library, too little memory to lock, no permission. */
+        /** This host can't run it: no device, no library, too little lockable memory, no permission. */
         HOST_NOT_READY(Cause.HOST_NOT_READY);
 
         private final Cause cause;
@@ -66,7 +66,7 @@ public final class ScenarioException extends RuntimeException implements Cause.C
      *
      * @param reason the class of reason
      * @param message one sentence that names the cause and the cure
-     * @param cause the failure that showed it; may be null
+     * @param cause the underlying failure; may be null
      */
     public ScenarioException(Reason reason, String message, @Nullable Throwable cause) {
         super(message, cause);

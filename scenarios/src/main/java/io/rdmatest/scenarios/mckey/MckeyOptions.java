@@ -11,26 +11,26 @@ import org.jspecify.annotations.Nullable;
 /**
  * The options of mckey(1), for both of its sides.
  *
- * @param group the multicast address to join, IPv4 or IPv6; all zero lets the subnet administrator choose, on InfiniBand
- *     ({@code -m}); null if there is an unmapped group
- * @param unmappedGroup the MGID to join as it is, without address resolution; all zero as above ({@code -M}); null if there
- *     is an address
+ * @param group the multicast address to join, IPv4 or IPv6; all zero lets the subnet administrator choose, on
+ *     InfiniBand only ({@code -m}); null if there is an unmapped group
+ * @param unmappedGroup the MGID to join unchanged, without address resolution; all zero as above ({@code -M}); null if
+ *     there is an address
  * @param bind the local address ({@code -b}); null for that of the context's device in the family of the group
  * @param queuePairs how many queue pairs join the group, 1 to 65535 ({@code -c})
- * @param messages how many messages each queue pair sends, and a receiving one takes from each that sends, 0 to 100000000;
- *     0 only joins and leaves ({@code -C})
+ * @param messages how many messages each queue pair sends, and how many a receiving queue pair expects from each
+ *     sending one, 0 to 100000000; 0 only joins and leaves ({@code -C})
  * @param sizeBytes bytes of a message, 0 to 65536 and at most the port's active MTU ({@code -S})
  * @param portSpace UDP or IPOIB ({@code -p})
  * @param sendOnly whether to join as a send-only full member: such a queue pair receives nothing ({@code -o})
- * @param blockLoopback whether other receivers on this host are to get nothing ({@code -l})
- * @param senders how many sending programs a receiver waits for, 1 to 1000; the C program knows no such option and counts
- *     messages of anybody
- * @param settle how long a sender waits after joining, for a subnet manager to program the switches and for receivers that
- *     were started at the same time, 0 to one day; the C program waits 3 s
- * @param timeout how long any one wait may take, above 0 to one day
- * @param senderTimeout how long a receiver waits for the first message, above 0 to one day; null, as in the C program, for no
- *     limit
- * @param fault what the sender does wrong on purpose
+ * @param blockLoopback whether receivers on this host get no messages ({@code -l})
+ * @param senders how many sending programs a receiver waits for, 1 to 1000; the C program has no such option and counts
+ *     the messages of all senders
+ * @param settle how long a sender waits after joining, so that a subnet manager can program the switches and receivers
+ *     can start, 0 to one day; the C program waits 3 s
+ * @param timeout the limit of each wait, above 0 to one day
+ * @param senderTimeout the limit of a receiver's wait for the first message, above 0 to one day; null for no limit, as
+ *     in the C program
+ * @param fault the fault that the sender injects
  */
 public record MckeyOptions(
         @Nullable InetAddress group,
@@ -58,7 +58,7 @@ public record MckeyOptions(
     public MckeyOptions {
         if (group != null && unmappedGroup != null) {
             throw new IllegalArgumentException(
-                    "There is one group: either an address (-m) or an unmapped MGID (-M), not both");
+                    "Give one group: either an address (-m) or an unmapped MGID (-M), not both");
         }
         if (group != null && !group.isMulticastAddress() && !group.isAnyLocalAddress()) {
             throw new IllegalArgumentException(
@@ -76,7 +76,7 @@ public record MckeyOptions(
         range("--senders", senders, 1, MOST_SENDERS);
         if (portSpace != PortSpace.UDP && portSpace != PortSpace.IPOIB) {
             throw new IllegalArgumentException(
-                    "The port space (-p) is UDP (0x0111) or IPoIB (0x0002), not " + portSpace);
+                    "The port space (-p) must be UDP (0x0111) or IPoIB (0x0002), not " + portSpace);
         }
         duration("--settle", settle, true);
         duration("--timeout", timeout, false);
@@ -93,21 +93,21 @@ public record MckeyOptions(
 
     private static void range(String name, int value, int least, int most) {
         if (value < least || value > most) {
-            throw new IllegalArgumentException("%s is %d to %d, not %d".formatted(name, least, most, value));
+            throw new IllegalArgumentException("%s must be %d to %d, not %d".formatted(name, least, most, value));
         }
     }
 
     private static void duration(String name, Duration value, boolean mayBeZero) {
         if (value.isNegative() || (value.isZero() && !mayBeZero) || value.compareTo(MOST_TIME) > 0) {
             throw new IllegalArgumentException(
-                    "%s is %s to 24 h, not %s".formatted(name, mayBeZero ? "0" : "more than 0", value));
+                    "%s must be %s to 24 h, not %s".formatted(name, mayBeZero ? "0" : "more than 0", value));
         }
     }
 
     /**
-     * Returns the defaults of the C program, which has none for the group: 10 messages of 100 bytes on one queue pair, in the
-     * UDP port space, 3 s after joining. Any one wait takes at most 10 s, but a receiver waits for the first message without
-     * limit.
+     * Returns the defaults of the C program, which has none for the group: 10 messages of 100 bytes on one queue pair,
+     * in the UDP port space, 3 s after joining. Each wait has a limit of 10 s, except a receiver's wait for the first
+     * message.
      */
     public static MckeyOptions defaults() {
         return new MckeyOptions(
@@ -128,7 +128,7 @@ public record MckeyOptions(
     }
 
     /**
-     * Reads an MGID as {@code -M} has it.
+     * Parses the MGID of {@code -M}.
      *
      * @param text in the notation of IPv6 addresses, or {@code 0} to let the subnet administrator choose
      * @throws IllegalArgumentException for anything else
@@ -137,12 +137,12 @@ public record MckeyOptions(
         return text.strip().equals("0") ? Gid.of(new byte[Gid.LENGTH]) : Gid.parse(text.strip());
     }
 
-    /** Tells whether the subnet administrator is to choose the group. */
+    /** Returns whether the subnet administrator chooses the group. */
     public boolean isChosenBySubnet() {
         return (group != null && group.isAnyLocalAddress()) || (unmappedGroup != null && unmappedGroup.isZero());
     }
 
-    /** Returns the group as it was given; {@code no group} if none was. */
+    /** Returns the group as text; {@code no group} if there is none. */
     public String groupText() {
         if (group != null) {
             return group.getHostAddress();
@@ -153,7 +153,7 @@ public record MckeyOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value the group's address, as of {@code -m}; also takes the place of an unmapped group
+     * @param value the group's address, {@code -m}; it also replaces an unmapped group
      */
     public MckeyOptions withGroup(@Nullable InetAddress value) {
         return copy(with -> {
@@ -165,7 +165,7 @@ public record MckeyOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value the group's MGID, as of {@code -M}; also takes the place of an address
+     * @param value the group's MGID, {@code -M}; it also replaces an address
      */
     public MckeyOptions withUnmappedGroup(@Nullable Gid value) {
         return copy(with -> {
@@ -231,7 +231,7 @@ public record MckeyOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value whether messages stay away from this host
+     * @param value whether receivers on this host get no messages
      */
     public MckeyOptions withBlockLoopback(boolean value) {
         return copy(with -> with.blockLoopback = value);
@@ -258,7 +258,7 @@ public record MckeyOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value how long any one wait may take, above 0
+     * @param value the limit of each wait, above 0
      */
     public MckeyOptions withTimeout(Duration value) {
         return copy(with -> with.timeout = value);
@@ -276,7 +276,7 @@ public record MckeyOptions(
     /**
      * Returns these options with another value.
      *
-     * @param value what the sender does wrong on purpose
+     * @param value the fault that the sender injects
      */
     public MckeyOptions withFault(Fault value) {
         return copy(with -> with.fault = value);

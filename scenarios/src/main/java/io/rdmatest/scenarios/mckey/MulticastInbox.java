@@ -18,24 +18,24 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one receiving queue pair gets: verifies every message and keeps account of every sender.
+ * Verifies every message of one receiving queue pair, and counts them by sender.
  *
- * <p>Taking a message allocates nothing, but for the first one of a sender and for wrong ones.
+ * <p>Taking a message allocates nothing, except for a sender's first message and for wrong ones.
  */
 final class MulticastInbox {
 
-    /** What precedes the payload of every datagram, in bytes (ibv_poll_cq(3)). */
+    /** The bytes before the payload of every datagram (ibv_poll_cq(3)). */
     static final int GRH = 40;
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
-    // Of a datagram of RoCE v2 over IPv4 the IPv4 header is in the last 20 bytes; what is before it is undefined.
+    // RoCE v2 over IPv4: the last 20 bytes have the IPv4 header; the bytes before are undefined.
     private static final int IPV4_VERSION = 20;
     private static final int IPV4_SOURCE = 32;
     private static final int IPV4_DESTINATION = 36;
 
-    // Of all others it is the global route header, or the IPv6 header of the same layout.
+    // All others: the global route header, or the IPv6 header with the same layout.
     private static final int GRH_SOURCE = 8;
     private static final int GRH_DESTINATION = 24;
 
@@ -61,7 +61,7 @@ final class MulticastInbox {
     /**
      * @param receiver the index of the queue pair among those of its program, from 0
      * @param receiverQp the queue pair's number
-     * @param options what to expect
+     * @param options the options
      * @param group the group's MGID
      * @param ipv4 whether datagrams come with an IPv4 header instead of a global route header
      */
@@ -81,7 +81,7 @@ final class MulticastInbox {
         begin(0);
     }
 
-    /** Forgets what came, and expects each sender's messages from this sequence number on. */
+    /** Begins a new round: expects each sender's messages from this sequence number on. */
     void begin(int firstSequence) {
         first = firstSequence;
         sources.clear();
@@ -91,17 +91,17 @@ final class MulticastInbox {
         complete = messages == 0;
     }
 
-    /** Whether all came that is expected. */
+    /** Returns whether all expected messages arrived. */
     boolean isComplete() {
         return complete;
     }
 
-    /** How many messages came, right or wrong. */
+    /** Returns how many messages arrived, right or wrong. */
     long arrived() {
         return arrived;
     }
 
-    /** The first thing that was wrong, null if nothing was. */
+    /** Returns the first problem; null if there is none. */
     @Nullable
     String problem() {
         return problem;
@@ -110,14 +110,14 @@ final class MulticastInbox {
     /**
      * Takes a message.
      *
-     * @param senderQp the sender's queue pair as the completion has it
-     * @param hasImmediate whether immediate data came with it
+     * @param senderQp the sender's queue pair number of the completion
+     * @param hasImmediate whether it has immediate data
      * @param immediate the immediate data
      * @param hasGrh whether the buffer begins with a global route header
      * @param byteLength the completion's length, which includes the first 40 bytes
      * @param slot the buffer
-     * @param message the part behind the first 40 bytes
-     * @param body the part behind the message's header
+     * @param message the part after the first 40 bytes
+     * @param body the part after the message's header
      */
     void take(
             int senderQp,
@@ -142,7 +142,7 @@ final class MulticastInbox {
             note(
                     source,
                     hasImmediate
-                            ? "its immediate data are %d, not the sender's queue pair number".formatted(immediate)
+                            ? "its immediate data is %d, not the sender's queue pair number".formatted(immediate)
                             : "it has no immediate data");
         }
         if (byteLength - GRH != size) {
@@ -170,7 +170,7 @@ final class MulticastInbox {
         return (slot.get(ValueLayout.JAVA_BYTE, offset) & 0xf0) >> 4;
     }
 
-    /** Tells hosts apart whose queue pairs have the same number; never 0. */
+    /** Returns a number of the sending host, to distinguish equal queue pair numbers of several hosts; never 0. */
     private long origin(MemorySegment slot) {
         long address =
                 ipv4 ? slot.get(INT, IPV4_SOURCE) : slot.get(LONG, GRH_SOURCE) * 31 + slot.get(LONG, GRH_SOURCE + 8);
@@ -186,7 +186,7 @@ final class MulticastInbox {
         private final long origin;
         private final SequenceAccount account;
 
-        /** Null until a message tells. */
+        /** Null until a message decides it. */
         private @Nullable Proof proof;
 
         private int program;
@@ -238,11 +238,11 @@ final class MulticastInbox {
             identify(source, kind, body);
         }
         if (source.proof == Proof.COUNTED && kind == Kind.OURS && reader.form() != Form.BARE) {
-            // What was taken for a message of the C program was one of ours with a damaged beginning.
+            // The earlier message was not of the C program, but one of ours with a damaged header.
             source.mismatches += source.counted;
             unannounced -= source.counted;
             source.counted = 0;
-            note(source, "messages of the same sender before it have a damaged header");
+            note(source, "earlier messages of the same sender have a damaged header");
             identify(source, kind, body);
         }
         if (source.proof == Proof.COUNTED) {
@@ -262,7 +262,7 @@ final class MulticastInbox {
     private void identify(Source source, Kind kind, MemorySegment body) {
         boolean ours = kind == Kind.OURS;
         if (reader.form() == Form.BARE) {
-            // Nothing marks so small a message; that of the C program would have to begin as ours does.
+            // Such a small message has no mark; one of the C program could have the same content.
             ours = reader.sequence() == first && matches(body);
         }
         if (!ours) {
@@ -303,15 +303,13 @@ final class MulticastInbox {
             source.mismatches++;
             note(source, e.getMessage());
             if (source.proof == Proof.COMPACT) {
-                // Which message it is can't be relied on either.
+                // Its sequence number is unreliable, too.
                 return;
             }
         }
         if (sequence < 0) {
             source.stale++;
-            note(
-                    source,
-                    "it is message %d, which was sent before the first that is expected".formatted(reader.sequence()));
+            note(source, "it is message %d, which is before the first expected one".formatted(reader.sequence()));
             return;
         }
         int before = source.account.received();
@@ -324,13 +322,13 @@ final class MulticastInbox {
         } else if (source.end - first < messages && source.account.received() == source.end - first) {
             throw new ScenarioException(
                     Reason.PEER_LOST,
-                    "The sender, QP %d, sends %d messages and this receiver waits for %d: give both sides the same -C"
+                    "The sender, QP %d, sends %d messages, but this receiver expects %d: give both sides the same -C"
                             .formatted(source.queuePair, source.end - first, messages));
         }
         settle(source);
     }
 
-    /** Looks whether this was the last message that was missing. */
+    /** Checks whether this was the last missing message. */
     private void settle(Source source) {
         if (!complete && (source.isComplete(messages) || unannounced >= messages)) {
             complete = isAllHere();
@@ -347,10 +345,10 @@ final class MulticastInbox {
                 continue;
             }
             anyAnnounced = true;
-            // Each program counts once: with its first queue pair.
+            // Each program counts once, by its first queue pair.
             programs += source.index == 0 && isProgramComplete(source) ? 1 : 0;
         }
-        // The C program counts the messages of anybody, and does not say how many queue pairs it sends from.
+        // The C program counts the messages of all senders, and does not announce its number of queue pairs.
         return programs >= senders || (senders == 1 && !anyAnnounced && unannounced >= messages);
     }
 
@@ -365,9 +363,9 @@ final class MulticastInbox {
         return whole == of.count;
     }
 
-    // ---- the figures ----
+    // ---- results ----
 
-    /** Returns what came, by sender; what is missing at a sender that nothing came of, too. */
+    /** Returns the deliveries by sender, including missing senders. */
     List<Delivery> deliveries() {
         List<Delivery> deliveries = new ArrayList<>();
         long short0 = complete ? 0 : Math.max(0, messages - unannounced);
@@ -406,7 +404,7 @@ final class MulticastInbox {
         return deliveries;
     }
 
-    /** Adds the queue pairs of a program that sent nothing that arrived. */
+    /** Adds the queue pairs of a program of which no message arrived. */
     private void addUnheard(List<Delivery> deliveries, Source of) {
         long heard = sources.stream()
                 .filter(source -> source.proof == Proof.FULL && source.program == of.program)
@@ -420,7 +418,7 @@ final class MulticastInbox {
         return new Delivery(receiver, receiverQp, 0, Proof.COUNTED, 0, lost, 0, 0, 0, 0, 0);
     }
 
-    /** Names the sequence numbers that are missing of the first sender that lost any; empty if none did. */
+    /** Describes the missing sequence numbers of the first sender with a loss; empty if there is none. */
     String missing() {
         for (Source source : sources) {
             if (source.proof == Proof.FULL && source.account.lost() > 0) {

@@ -7,14 +7,14 @@ import java.nio.ByteOrder;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * What a multicast message of ours carries, so that a receiver can tell which message of which sender it is.
+ * The format of our multicast messages, by which a receiver identifies sender and message.
  *
  * <p>The layout, in network order:
  *
  * <table>
  * <caption>By the size of a message</caption>
  * <tr><th>Bytes</th><th>Content</th></tr>
- * <tr><td>0</td><td>nothing: such messages can only be counted</td></tr>
+ * <tr><td>0</td><td>empty: such messages can only be counted</td></tr>
  * <tr><td>1 to 7</td><td>the lowest bytes of the sequence number, at most 4, each XOR 0xA5; then the pattern</td></tr>
  * <tr><td>8 to 27</td><td>{@code rdms}, the sequence number (4); then the pattern</td></tr>
  * <tr><td>from 28</td><td>{@code rdmc}, a number of the sending program (4), the queue pair's number (4), its index (2) of so
@@ -25,7 +25,7 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 final class MulticastMessage {
 
-    /** The least size of a message that says everything, in bytes. */
+    /** The smallest message with a full header, in bytes. */
     static final int FULL_HEADER = 28;
 
     private static final int SHORT_HEADER = 8;
@@ -38,7 +38,7 @@ final class MulticastMessage {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
-    /** How much a message says about itself. */
+    /** The kinds of headers. */
     enum Form {
         EMPTY,
         BARE,
@@ -46,20 +46,20 @@ final class MulticastMessage {
         FULL
     }
 
-    /** What a message that came turned out to be. */
+    /** The kinds of received messages. */
     enum Kind {
         /** One of ours. */
         OURS,
         /** One of ours whose header is damaged. */
         DAMAGED,
-        /** Not one of ours, so far as that can be told. */
+        /** Probably not one of ours. */
         FOREIGN
     }
 
     private final int size;
     private final Form form;
 
-    // What the last message that was read says.
+    // The fields of the last message that was read.
     private int program;
     private int queuePair;
     private int index;
@@ -73,7 +73,7 @@ final class MulticastMessage {
                 size == 0 ? Form.EMPTY : size < SHORT_HEADER ? Form.BARE : size < FULL_HEADER ? Form.SHORT : Form.FULL;
     }
 
-    /** Returns a number that no other sending program has, but for a chance of one in four thousand million. */
+    /** Returns a random number of 32 bits for a sending program. */
     static int newProgram() {
         return ThreadLocalRandom.current().nextInt();
     }
@@ -82,7 +82,7 @@ final class MulticastMessage {
         return form;
     }
 
-    /** Bytes before the pattern. */
+    /** Returns the number of bytes before the pattern. */
     int header() {
         return switch (form) {
             case EMPTY -> 0;
@@ -97,11 +97,11 @@ final class MulticastMessage {
     /**
      * Writes a message.
      *
-     * @param message where to, of the size of a message
-     * @param body the part of it behind the header
-     * @param index which queue pair of the program, from 0
+     * @param message the buffer, of the size of a message
+     * @param body the part of it after the header
+     * @param index the number of the queue pair in the program, from 0
      * @param count how many queue pairs the program has
-     * @param sequence which message of the queue pair, from 0
+     * @param sequence the number of the message of the queue pair, from 0
      * @param end the sequence number after the last message
      */
     void write(
@@ -155,10 +155,10 @@ final class MulticastMessage {
     // ---- reading ----
 
     /**
-     * Reads a header; the accessors then tell what it says.
+     * Reads a header; the accessors then return its fields.
      *
-     * @param message what came, of the size of a message
-     * @param near the sequence number that is most likely, for messages that carry only a part of theirs
+     * @param message the received bytes, of the size of a message
+     * @param near the most likely sequence number, for messages that have only a part of it
      */
     Kind read(MemorySegment message, int near) {
         switch (form) {
@@ -205,9 +205,9 @@ final class MulticastMessage {
     }
 
     /**
-     * Verifies the pattern behind the header that was read last.
+     * Verifies the pattern after the header that was read last.
      *
-     * @param body what came behind the header
+     * @param body the bytes after the header
      * @param where the side, for the message of a failure
      * @throws io.rdmatest.scenarios.engine.PayloadMismatchError at the first wrong byte, counted from the end of the header
      */
@@ -239,7 +239,7 @@ final class MulticastMessage {
         return sequence;
     }
 
-    /** The sequence number after the last message. */
+    /** Returns the sequence number after the last message. */
     long end() {
         return end;
     }

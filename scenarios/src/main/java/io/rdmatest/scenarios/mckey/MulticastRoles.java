@@ -52,12 +52,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The sides of mckey(1): senders to a multicast group and receivers of it, over UD queue pairs of rdma_cm.
  *
- * <p>Both tell {@code joined …} when they are members of the group, for nothing on the wire says so. Messages carry a header
- * by which a receiver tells loss, duplicates and order, and a pattern that it verifies; the immediate data are the sender's
- * queue pair number, as those of the C program. Messages of the C program, whose data is undefined, are counted.
+ * <p>Both send {@code joined …} when they are members of the group, since nothing on the wire shows it. Messages have a
+ * header by which a receiver detects loss, duplicates and order, and a pattern that it verifies. The immediate data is
+ * the sender's queue pair number, as in the C program. Messages of the C program have undefined content and are only
+ * counted.
  *
- * <p>A <em>directed</em> role does not run through by itself but follows commands, round by round, so that a scenario can
- * bring several of them into an order: see {@link Sender} and {@link Receiver}.
+ * <p>A <em>directed</em> role follows commands, round by round, so that a scenario can coordinate several roles: see
+ * {@link Sender} and {@link Receiver}.
  */
 public final class MulticastRoles {
 
@@ -66,19 +67,22 @@ public final class MulticastRoles {
     /** A wait that only a message or the end of the scenario ends. */
     private static final Duration NO_LIMIT = Duration.ofDays(3650);
 
-    /** When the next order comes is up to the scenario, which ends a role that it has no more use for. */
+    /** The limit for the next command of the scenario. */
     private static final Duration DIRECTION = Duration.ofMinutes(10);
 
-    /** How long a probe is waited for before another one is sent. */
+    /** The interval between two probes. */
     private static final Duration PROBE_INTERVAL = Duration.ofMillis(100);
 
-    /** Messages of a queue pair that are on their way at once. */
+    /** The messages of a queue pair that are in flight at once. */
     private static final int BATCH = 64;
 
-    /** Buffers of all queue pairs of a side. */
+    /** The most buffers of all queue pairs of a side. */
     private static final int MOST_SLOTS = 16_384;
 
-    /** Buffers that a receiver has at least, for it does not know how many queue pairs send, if they are no larger than this. */
+    /**
+     * The fewest buffers of a receiver, which does not know the number of sending queue pairs, up to {@link
+     * #SPARE_BYTES}.
+     */
     private static final int SPARE_SLOTS = 1024;
 
     private static final int SPARE_BYTES = 4 << 20;
@@ -92,28 +96,28 @@ public final class MulticastRoles {
     // ---- sending ----
 
     /**
-     * What a sender did.
+     * The results of a sender.
      *
      * @param group the group's MGID
      * @param lid the group's MLID, 0xC000 and above on InfiniBand; without meaning on RoCE
      * @param queuePairs the numbers of the queue pairs
-     * @param messages messages that were sent, and whose work requests completed
-     * @param bytes their payload
+     * @param messages the sent messages, whose work requests completed
+     * @param bytes their payload in bytes
      */
     public record Sent(Gid group, int lid, List<Integer> queuePairs, long messages, long bytes) {}
 
     /**
-     * Joins a group with every queue pair, waits for the switches, sends, waits until everything is on the wire, and leaves.
+     * Joins a group with every queue pair, waits for the switches, sends, waits for all completions, and leaves.
      *
-     * <p>A directed one sends a batch for every message "round N", with the sequence numbers from N times the number of
-     * messages, and says "sent"; on "end" it ends. It does not wait for switches.
+     * <p>A directed sender sends a batch for every message "round N", with the sequence numbers from N times the number
+     * of messages, and answers "sent". On "end" it ends. It does not wait for switches.
      *
-     * @param options what to do
+     * @param options the options
      * @param directed whether it follows commands
      */
     public record Sender(MckeyOptions options, boolean directed) implements Role<Sent> {
 
-        /** A sender that runs through by itself. */
+        /** Creates a sender without commands. */
         public Sender(MckeyOptions options) {
             this(options, false);
         }
@@ -162,12 +166,12 @@ public final class MulticastRoles {
     // ---- receiving ----
 
     /**
-     * What a receiver got. Nothing of it was lost, came twice or was wrong.
+     * The results of a receiver, without lost, duplicated or wrong messages.
      *
      * @param group the group's MGID
      * @param lid the group's MLID, 0xC000 and above on InfiniBand; without meaning on RoCE
      * @param queuePairs the numbers of the queue pairs
-     * @param deliveries by receiver and sender; those of several rounds one after the other
+     * @param deliveries the deliveries by receiver and sender, round by round
      */
     public record Received(Gid group, int lid, List<Integer> queuePairs, List<Delivery> deliveries) {
 
@@ -177,39 +181,41 @@ public final class MulticastRoles {
             deliveries = List.copyOf(deliveries);
         }
 
-        /** Returns how many messages came. */
+        /** Returns the number of received messages. */
         public long messages() {
             return deliveries.stream().mapToLong(Delivery::received).sum();
         }
 
-        /** Returns how many bytes were compared; less than came if a sender was the C program. */
+        /** Returns the number of compared bytes; fewer than the received ones if a sender is the C program. */
         public long bytesVerified() {
             return deliveries.stream().mapToLong(Delivery::bytesVerified).sum();
         }
 
-        /** Returns how many messages came after a later one of the same sender. */
+        /** Returns how many messages arrived after a later one of the same sender. */
         public long reordered() {
             return deliveries.stream().mapToLong(Delivery::reordered).sum();
         }
 
-        /** Returns how little any of the messages tell. */
+        /** Returns the weakest verification of all messages. */
         public Delivery.Proof proof() {
             return deliveries.stream().map(Delivery::proof).max(Enum::compareTo).orElse(Delivery.Proof.FULL);
         }
     }
 
     /**
-     * Joins a group with every queue pair, takes the messages of every sender at each of them, verifies them, and leaves.
+     * Joins a group with every queue pair, receives the messages of every sender at each of them, verifies them, and
+     * leaves.
      *
-     * <p>A directed one takes a batch for every message "round N" and says "received"; on "leave" it leaves the group and says
-     * "left", on "join" it joins again and says "joined …", and on "end" it verifies that nothing else came.
+     * <p>A directed receiver receives a batch for every message "round N" and answers "received". On "leave" it leaves
+     * the group and answers "left". On "join" it joins again and answers "joined …". On "end" it verifies that no other
+     * message arrived.
      *
-     * @param options what to do
+     * @param options the options
      * @param directed whether it follows commands
      */
     public record Receiver(MckeyOptions options, boolean directed) implements Role<Received> {
 
-        /** A receiver that runs through by itself. */
+        /** Creates a receiver without commands. */
         public Receiver(MckeyOptions options) {
             this(options, false);
         }
@@ -217,16 +223,15 @@ public final class MulticastRoles {
         /**
          * Receives.
          *
-         * @throws DeliveryError if messages are lost, came twice or are wrong
-         * @throws ScenarioException if no message came at all, or the group or another option is not supported here
+         * @throws DeliveryError if messages are lost, duplicated or wrong
+         * @throws ScenarioException if no message arrived, or the group or another option is not supported here
          */
         @Override
         public Received run(RoleContext context) {
             if (options.sendOnly() && options.messages() > 0) {
                 throw new ScenarioException(
                         Reason.UNSUPPORTED,
-                        "A send-only member (-o) receives nothing: give it to the sender, with -s, or receive nothing with"
-                                + " -C 0");
+                        "A send-only member (-o) receives nothing: use -o with the sender (-s), or -C 0");
             }
             try (Member member = new Member(context, options)) {
                 member.createReceiveQueues();
@@ -275,13 +280,14 @@ public final class MulticastRoles {
     // ---- does the group reach the other node? ----
 
     /**
-     * Joins a group and sends one message again and again until it hears "heard". A switch that learns groups from reports of
-     * members, or that a subnet manager has yet to program, loses the first messages of a good fabric.
+     * Joins a group and sends one message repeatedly until it gets the answer "heard". On a good fabric the first
+     * messages may be lost, until a switch has learnt the group from membership reports or the subnet manager has
+     * programmed it.
      *
-     * <p>It says "joined …", and how many messages it took. It stays a member until "end", so that the switches keep what they
-     * learned.
+     * <p>It sends "joined …", and the number of messages. It stays a member until "end", so that the switches keep the
+     * group.
      *
-     * @param options the group; one message of one queue pair is sent each time
+     * @param options the options; each probe is one message of one queue pair
      */
     public record ProbeSender(MckeyOptions options) implements Role<Long> {
 
@@ -311,7 +317,7 @@ public final class MulticastRoles {
             }
         }
 
-        /** The receiver has a deadline, and its failure ends this role. */
+        /** Returns whether a probe arrived. The receiver has a deadline, and its failure ends this role. */
         private static boolean isHeard(RoleContext context) {
             try {
                 String ignored = context.hear("arrival of a probe", PROBE_INTERVAL);
@@ -323,16 +329,16 @@ public final class MulticastRoles {
     }
 
     /**
-     * Joins a group, and says "heard" when the first message comes. It stays a member until "end".
+     * Joins a group, and sends "heard" when the first message arrives. It stays a member until "end".
      *
-     * @param options the group, and how long to wait for the first message
+     * @param options the options, with the limit for the first message
      */
     public record ProbeReceiver(MckeyOptions options) implements Role<Boolean> {
 
         /**
          * Waits for a probe.
          *
-         * @throws ScenarioException if none came in time, or the group or another option is not supported here
+         * @throws ScenarioException if none arrived in time, or the group or another option is not supported here
          */
         @Override
         public Boolean run(RoleContext context) {
@@ -343,7 +349,7 @@ public final class MulticastRoles {
                 if (!member.awaitMessage(options.timeout())) {
                     throw new ScenarioException(
                             Reason.PEER_ABSENT,
-                            "The group %s did not deliver: none of the messages that were sent within %d ms came. Look whether the switches forward it: IGMP or MLD snooping with a querier, or the subnet manager"
+                            "No message to the group %s arrived within %d ms. Check that the switches forward the group: IGMP or MLD snooping with a querier, or the subnet manager"
                                     .formatted(
                                             options.groupText(),
                                             options.timeout().toMillis()));
@@ -356,13 +362,13 @@ public final class MulticastRoles {
     }
 
     private static String[] order(RoleContext context, MckeyOptions options) {
-        return context.hear("order to a member of " + options.groupText(), DIRECTION)
+        return context.hear("command for a member of " + options.groupText(), DIRECTION)
                 .split(" ", -1);
     }
 
     // ---- both ----
 
-    /** The queue pairs of one side, and everything on them. */
+    /** The queue pairs of one side, with all their resources. */
     private static final class Member implements AutoCloseable {
 
         private final RoleContext context;
@@ -410,7 +416,7 @@ public final class MulticastRoles {
             }
         }
 
-        /** The address to bind to. */
+        /** Returns the address to bind to. */
         private InetAddress local() {
             InetAddress group = options.group();
             if (group == null && options.unmappedGroup() == null) {
@@ -428,7 +434,7 @@ public final class MulticastRoles {
             return Addresses.find(context.device(), ipv4)
                     .orElseThrow(() -> new ScenarioException(
                             Reason.NO_ROUTE,
-                            "The network interface of %s has no %s address to join %s from: give it one, or another device"
+                            "The network interface of %s has no %s address to join %s from: add an address to it, or choose another device"
                                     .formatted(
                                             context.device().device().name(),
                                             ipv4 ? "IPv4" : "IPv6",
@@ -458,7 +464,7 @@ public final class MulticastRoles {
         private RuntimeException noRoute(InetAddress local, RuntimeException cause) {
             return new ScenarioException(
                     Reason.NO_ROUTE,
-                    "No RDMA device leads from %s to %s: give -b an address of its network interface, or another --device (%s)"
+                    "No RDMA device reaches %2$s from %1$s: give -b an address of its network interface, or another --device (%3$s)"
                             .formatted(local.getHostAddress(), options.groupText(), cause.getMessage()),
                     cause);
         }
@@ -478,12 +484,12 @@ public final class MulticastRoles {
             return new ScenarioException(Reason.UNSUPPORTED, what + cure + ": " + e.getMessage(), e);
         }
 
-        /** Refuses what can't be, before anything is joined. */
+        /** Checks the limits of the port before the group is joined. */
         private void requirePort(CmId id) {
             if (options.isChosenBySubnet() && port.linkLayer() == LinkLayer.ETHERNET) {
                 throw new ScenarioException(
                         Reason.UNSUPPORTED,
-                        "%s asks a subnet administrator to choose the group, which only InfiniBand has: name a group, such as"
+                        "%s lets the subnet administrator choose the group, which only InfiniBand has: name a group, such as"
                                         .formatted(options.groupText())
                                 + " 239.1.1.1");
             }
@@ -499,7 +505,7 @@ public final class MulticastRoles {
             if (!options.sendOnly() && most > 0 && options.queuePairs() > most) {
                 throw new ScenarioException(
                         Reason.UNSUPPORTED,
-                        "The device attaches at most %d queue pairs to a group and %d were asked for: choose a smaller -c, or"
+                        "The device attaches at most %d queue pairs to a group, but -c has %d: choose a smaller -c, or"
                                         .formatted(most, options.queuePairs())
                                 + " send with send-only members (-o), which are not attached");
             }
@@ -521,8 +527,7 @@ public final class MulticastRoles {
         private void createReceiveQueues() {
             DeviceAttributes limits = ids.getFirst().context().attributes();
             int most = Math.max(1, Math.min(MOST_SLOTS, limits.maxCqe() - 1) / options.queuePairs());
-            // As many as can come before this side looks: its own
-            // number of queue pairs is likely that of the sender, too.
+            // Enough for all messages between two polls: the sender probably has the same number of queue pairs.
             long wanted = (long) options.messages() * Math.max(options.queuePairs(), options.senders()) + 1;
             int spare = Math.min(SPARE_SLOTS, SPARE_BYTES / pitch(MulticastInbox.GRH)) / options.queuePairs();
             depth = (int) Math.min(Math.max(wanted, spare), Math.min(most, limits.maxQpWr()));
@@ -564,7 +569,7 @@ public final class MulticastRoles {
             progress.endsWhen(this::lookForEvents);
         }
 
-        /** Bytes from one buffer to the next. */
+        /** Returns the distance between two buffers in bytes. */
         private int pitch(int headroom) {
             return Math.max(1, (headroom + options.sizeBytes() + ALIGNMENT - 1) / ALIGNMENT) * ALIGNMENT;
         }
@@ -616,20 +621,20 @@ public final class MulticastRoles {
                 if (e.errnoName().equals("ENOMEM")) {
                     throw full(id, e);
                 }
-                // On InfiniBand it is the subnet manager that answers.
+                // On InfiniBand the subnet manager answers.
                 throw new AssertionError(
-                        "Joining the group %s with %s failed: look at the subnet manager, and at the limits on multicast groups of"
+                        "Joining the group %s with %s failed: check the subnet manager, and the limits on multicast groups of"
                                         .formatted(options.groupText(), id.describe())
                                 + " the switches (" + e.getMessage() + ")",
                         e);
             }
         }
 
-        /** librdmacm attaches the queue pair to the group, for which a device that has enough of them has no memory. */
+        /** Explains ENOMEM: librdmacm attaches the queue pair to the group, and the device's limit is reached. */
         private ScenarioException full(CmId id, UnexpectedCmEventException e) {
             return new ScenarioException(
                     Reason.UNSUPPORTED,
-                    "The group %s can't be joined with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"
+                    "Can't join the group %s with %s: the device attaches at most %d queue pairs of all programs to a group (%s)"
                             .formatted(
                                     options.groupText(),
                                     id.describe(),
@@ -667,7 +672,7 @@ public final class MulticastRoles {
             return queuePairs.stream().map(QueuePair::number).toList();
         }
 
-        /** Waits for a time in which the membership must not be lost. */
+        /** Waits for a time, and fails if the membership is lost meanwhile. */
         private void watch(Duration time) {
             long deadline = Waits.deadline(time);
             for (Duration left = Waits.remaining(deadline); !left.isZero(); left = Waits.remaining(deadline)) {
@@ -675,7 +680,7 @@ public final class MulticastRoles {
                 try {
                     judge(channel.await(left.compareTo(SLICE) < 0 ? left : SLICE));
                 } catch (RdmaTimeoutException e) {
-                    // Nothing happened: that is what is hoped for.
+                    // No event, as it should be.
                 }
             }
         }
@@ -691,7 +696,7 @@ public final class MulticastRoles {
                     CmEvent ignored = event.require(CmEvent.Type.MULTICAST_JOIN);
                 }
                 default -> {
-                    // ADDR_CHANGE for one: the address handle stays valid.
+                    // For example ADDR_CHANGE: the address handle stays valid.
                 }
             }
         }
@@ -717,7 +722,7 @@ public final class MulticastRoles {
             }
         }
 
-        /** Sends every queue pair's messages, in turn and batch by batch, and waits until the last of each is sent. */
+        /** Sends every queue pair's messages, in turn and batch by batch, and waits for all completions. */
         private void send(int first, boolean mayDamage) {
             int count = queuePairs.size();
             int end = Math.addExact(first, options.messages());
@@ -742,7 +747,7 @@ public final class MulticastRoles {
                     queuePairs.get(q).post(requests, 0, length);
                     completions++;
                     pending += length;
-                    // Nothing but this keeps many queue pairs together from sending faster than receivers take.
+                    // The only flow control: otherwise many queue pairs could send faster than receivers receive.
                     if (pending >= BATCH) {
                         progress().awaitSends(completions);
                         pending = 0;
@@ -763,7 +768,7 @@ public final class MulticastRoles {
             }
         }
 
-        /** Takes a round of messages at every queue pair. */
+        /** Receives a round of messages at every queue pair. */
         private List<Delivery> receive(int first) {
             inboxes.forEach(inbox -> inbox.begin(first));
             int open = options.messages() == 0 ? 0 : inboxes.size();
@@ -774,7 +779,7 @@ public final class MulticastRoles {
                     if (!any) {
                         throw new ScenarioException(
                                 Reason.PEER_ABSENT,
-                                "No message came to the group %s within %d ms: is there a sender (mckey -s) to the same group, in"
+                                "No message to the group %s arrived within %d ms: is there a sender (mckey -s) to the same group, in"
                                                 .formatted(options.groupText(), patience.toMillis())
                                         + " the same port space and network?");
                     }
@@ -796,11 +801,11 @@ public final class MulticastRoles {
                 return progress().awaitReceiveWithin(limit, "message to the group " + options.groupText());
             } catch (WorkCompletionException e) {
                 throw switch (e.statusName()) {
-                    // soft-RoCE calls it an error of the local operation.
+                    // soft-RoCE reports it as LOC_QP_OP_ERR.
                     case "IBV_WC_LOC_LEN_ERR", "IBV_WC_LOC_QP_OP_ERR" ->
                         new ScenarioException(
                                 Reason.SIZE_REFUSED,
-                                "A message came that is larger than %d bytes: give the receiver the sender's -S (%s)"
+                                "A received message is larger than %d bytes: give the receiver the sender's -S (%s)"
                                         .formatted(options.sizeBytes(), e.getMessage()),
                                 e);
                     default -> e;
@@ -836,7 +841,7 @@ public final class MulticastRoles {
             List<String> parts = new ArrayList<>();
             bad.stream().limit(SHOWN).map(Delivery::toString).forEach(parts::add);
             if (bad.size() > SHOWN) {
-                parts.add("and so on for %d pairs of receiver and sender".formatted(bad.size()));
+                parts.add("in total %d pairs of receiver and sender".formatted(bad.size()));
             }
             inboxes.stream()
                     .map(MulticastInbox::missing)
@@ -851,7 +856,7 @@ public final class MulticastRoles {
                 }
             }
             throw new DeliveryError(
-                    "The group %s was not delivered: %d messages lost, %d duplicated, %d with wrong data, %d with a wrong header; %s"
+                    "Wrong delivery of the group %s: %d messages lost, %d duplicated, %d with wrong data, %d with a wrong header; %s"
                             .formatted(
                                     options.groupText(),
                                     bad.stream().mapToLong(Delivery::lost).sum(),
@@ -862,17 +867,17 @@ public final class MulticastRoles {
                     deliveries);
         }
 
-        /** Requires that nothing came but what was taken. */
+        /** Requires that no other message arrived. */
         private void requireNothing() {
             progress().poll();
             long more = progress().receives() - taken;
             if (more != 0) {
-                throw new AssertionError("%d messages to the group %s arrived that were not for this receiver"
-                        .formatted(more, options.groupText()));
+                throw new AssertionError(
+                        "%d unexpected messages to the group %s arrived".formatted(more, options.groupText()));
             }
         }
 
-        // ---- machinery ----
+        // ---- internals ----
 
         private ProtectionDomain domain() {
             return domain;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.mckey;
 
 /**
- * Keeps account of the numbered messages of one sender: which came, which came twice, which came late.
+ * Counts the numbered messages of one sender: received, duplicated and reordered ones.
  *
- * <p>Expected are the numbers from 0. Taking note of one allocates nothing.
+ * <p>The expected numbers begin at 0. Counting allocates nothing.
  */
 final class SequenceAccount {
 
@@ -18,7 +18,7 @@ final class SequenceAccount {
     private int highest = -1;
 
     /**
-     * @param expected how many messages are expected, from 0
+     * @param expected the number of expected messages, from 0
      */
     SequenceAccount(int expected) {
         this.expected = expected;
@@ -26,7 +26,7 @@ final class SequenceAccount {
     }
 
     /**
-     * Takes note of a message.
+     * Counts a message.
      *
      * @param sequence its number, any
      */
@@ -50,12 +50,12 @@ final class SequenceAccount {
         }
     }
 
-    /** Whether every expected message came. */
+    /** Returns whether every expected message arrived. */
     boolean isComplete() {
         return distinct == expected;
     }
 
-    /** The number after the highest that came; 0 before any. */
+    /** Returns the number after the highest received one; 0 before any. */
     int next() {
         return highest + 1;
     }
@@ -68,22 +68,22 @@ final class SequenceAccount {
         return expected - distinct;
     }
 
-    /** Messages that came once more. */
+    /** Returns how many messages arrived again. */
     long duplicates() {
         return duplicates;
     }
 
-    /** Messages that came after one with a higher number. */
+    /** Returns how many messages arrived after one with a higher number. */
     long reordered() {
         return reordered;
     }
 
-    /** Messages whose numbers are not among the expected ones. */
+    /** Returns how many messages had an unexpected number. */
     long beyond() {
         return beyond;
     }
 
-    /** Names what is missing, as in {@code 3, 7-9}; the first gaps only; empty if nothing is. */
+    /** Returns the first missing numbers, as in {@code 3, 7-9}; empty if none is missing. */
     String missing() {
         StringBuilder text = new StringBuilder();
         int gaps = 0;

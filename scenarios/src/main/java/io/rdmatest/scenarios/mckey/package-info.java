@@ -1,4 +1,4 @@
-/** mckey: its options, senders and receivers of a multicast group, and the account of what arrives. */
+/** mckey: its options, the senders and receivers of a multicast group, and the counting of received messages. */
 @NullMarked
 package io.rdmatest.scenarios.mckey;
 

@@ -5,9 +5,9 @@ import io.rdmatest.scenarios.engine.RoleContext;
 import java.util.Map;
 
 /**
- * The counters of a port as they are at a moment, {@link io.rdmatest.fabric.FabricDevice#counters()}.
+ * The current counters of a port, {@link io.rdmatest.fabric.FabricDevice#counters()}.
  *
- * @param values by their names
+ * @param values the values by name
  */
 public record CounterValues(Map<String, Long> values) {
 
@@ -16,7 +16,7 @@ public record CounterValues(Map<String, Long> values) {
         values = Map.copyOf(values);
     }
 
-    /** Reads those of the node that it runs on. */
+    /** Reads the counters of the node that it runs on. */
     public record Read() implements Role<CounterValues> {
 
         @Override

@@ -15,16 +15,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node's device looks like from the node itself, where the other side can't look.
+ * The properties of a node's device, as the node itself sees them.
  *
  * @param address the IP address that rdma_cm reaches the device at
  * @param ipv4 the IPv4 address of its network interface; null if it has none
  * @param ipv6 a global IPv6 address of its network interface; null if it has none
- * @param prefixBits the length of the address's network prefix in bits; 0 if it is not known
+ * @param prefixBits the length of the address's network prefix in bits; 0 if unknown
  * @param gid the GID that the device was resolved to
- * @param gids the entries of the port's GID table that can be used from the node's network namespace
+ * @param gids the entries of the port's GID table that are usable in the node's network namespace
  * @param mtuBytes the active MTU of the port in bytes
- * @param environment what a report shows of the node, as {@link FabricDevice#environment()} has it
+ * @param environment the node's environment for reports, as in {@link FabricDevice#environment()}
  */
 public record NodeFacts(
         InetAddress address,
@@ -42,7 +42,7 @@ public record NodeFacts(
         environment = Map.copyOf(environment);
     }
 
-    /** Looks around on the node that it runs on. */
+    /** Reads the facts of the node that it runs on. */
     record Look() implements Role<NodeFacts> {
 
         @Override
@@ -52,9 +52,9 @@ public record NodeFacts(
     }
 
     /**
-     * Looks at a device of this host.
+     * Reads the facts of a device of this host.
      *
-     * @param device the device; opened for the time of the look
+     * @param device the device; opened during the call
      */
     public static NodeFacts of(FabricDevice device) {
         try (DeviceContext context = device.open()) {
@@ -72,7 +72,7 @@ public record NodeFacts(
         }
     }
 
-    /** The own GID alone if it is of the family, else those of the same type on the same network interface. */
+    /** Returns the selected GID if it is of the family, else those of the same type on the same network interface. */
     private List<GidEntry> gids(boolean family) {
         if (gid.gid().isIpv4Mapped() == family) {
             return List.of(gid);
@@ -84,8 +84,8 @@ public record NodeFacts(
     }
 
     /**
-     * Returns the GIDs that this node and another one connect with: both of a family and of the networks of their own
-     * addresses. Link-local ones only if there are no others and the nodes are in one network, for no router passes them on.
+     * Returns a pair of GIDs of one family with which this node and another one can connect. Link-local GIDs are used
+     * only if there are no others and the nodes are in one network, since routers do not forward them.
      *
      * @param other the other node
      * @param family true for IPv4, false for IPv6
@@ -105,7 +105,7 @@ public record NodeFacts(
         return List.of();
     }
 
-    /** The prefix of InfiniBand's subnets looks the same, and says nothing of links. */
+    /** Only for RoCE: InfiniBand's default subnet prefix is the same, but is not limited to a link. */
     private static boolean isLinkLocal(GidEntry entry) {
         return (entry.type() == GidType.ROCE_V1 || entry.type() == GidType.ROCE_V2)
                 && entry.gid().toInetAddress().isLinkLocalAddress();

@@ -7,29 +7,29 @@ import io.rdmatest.scenarios.engine.Role;
 import java.time.Duration;
 
 /**
- * Runs the roles of a scenario wherever they are to run: each in a {@link Place}.
+ * Runs the roles of a scenario, each in its {@link Place}.
  *
- * <p>It is as with {@link LocalRoles}: the first role that fails decides, every other ends at its next wait, and {@link #close}
- * throws that first failure. One of a role on another node has the type it had there, and tells by its suppressed
- * {@link io.rdmatest.peer.RemoteOrigin} where it came from and what that node looked like. A node that dies or hangs is a
- * {@link io.rdmatest.peer.PeerLostException} of each of its roles.
+ * <p>As with {@link LocalRoles}, the first failure cancels the scenario: every other role ends at its next wait, and
+ * {@link #close} throws the first failure. A failure on another node keeps its type. Its suppressed {@link
+ * io.rdmatest.peer.RemoteOrigin} has the node, the stack trace and a diagnosis. If a node dies or hangs, each of its
+ * roles fails with a {@link io.rdmatest.peer.PeerLostException}.
  */
 public final class NodeRoles implements AutoCloseable {
 
     private final LocalRoles roles = new LocalRoles();
 
     /**
-     * Runs the two sides of a scenario, their messages going to each other, until both ended.
+     * Runs the two sides of a scenario until both ended. Their messages go to each other.
      *
      * @param serverPlace where the server runs
-     * @param server started first
+     * @param server the server, which starts first
      * @param clientPlace where the client runs; may be the same place
-     * @param client the other side
-     * @param timeout how long both may take together
+     * @param client the client
+     * @param timeout the limit for both together
      * @param <A> the results of the server
      * @param <B> the results of the client
      * @return the results of both
-     * @throws RuntimeException the failure of the side that failed first
+     * @throws RuntimeException the first failure of a side
      */
     public static <A, B> Pair<A, B> runPair(
             Place serverPlace, Role<A> server, Place clientPlace, Role<B> client, Duration timeout) {
@@ -42,11 +42,11 @@ public final class NodeRoles implements AutoCloseable {
     }
 
     /**
-     * Starts a role whose messages go to and come from the caller.
+     * Starts a role that exchanges messages with the caller.
      *
      * @param name for thread names and messages, such as {@code receiver-1}
      * @param place where it runs
-     * @param role the role; for a place that is not this JVM, one that its agent knows
+     * @param role the role; in a place outside of this JVM it must be registered
      * @param <R> its results
      * @return the running role
      */
@@ -55,11 +55,11 @@ public final class NodeRoles implements AutoCloseable {
     }
 
     /**
-     * Starts a role that finds its other side in another place, unless its options say where that is.
+     * Starts a role whose other side is in another place. The role's own address options take precedence.
      *
      * @param name for thread names and messages, such as {@code client-1}
      * @param place where it runs
-     * @param role the role; for a place that is not this JVM, one that its agent knows
+     * @param role the role; in a place outside of this JVM it must be registered
      * @param other where the other side runs; may be the same place
      * @param <R> its results
      * @return the running role
@@ -71,7 +71,7 @@ public final class NodeRoles implements AutoCloseable {
     /**
      * Ends and joins every role. The places stay open.
      *
-     * @throws RuntimeException the failure of the role that failed first, the others suppressed
+     * @throws RuntimeException the first failure of a role, with the others suppressed
      */
     @Override
     public void close() {

@@ -23,12 +23,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where roles run: in this JVM, in another process of this host, or on another node. One place takes any number of roles, one
- * after the other or at once; closing it ends its process, if it has one of its own.
+ * A place where roles run: this JVM, another process of this host, or another node. A place runs any number of roles,
+ * also concurrently. Closing it ends its process, if it has its own.
  */
 public final class Place implements AutoCloseable {
 
-    /** How long a look at a device may take; the first one of a node loads most of the agent's classes. */
+    /** The limit for reading the facts of a device; the first role of a node loads most of the agent's classes. */
     private static final Duration LOOK = Duration.ofMinutes(1);
 
     private final String name;
@@ -59,13 +59,13 @@ public final class Place implements AutoCloseable {
     /**
      * Starts another JVM on this host, with this one's JDK and class path.
      *
-     * @param node which device its roles use; how it is launched does not matter
-     * @param settings how long to wait
+     * @param node the node with the device for its roles; the launch command is ignored
+     * @param settings the time limits
      * @return the place, ready for roles
-     * @throws io.rdmatest.peer.PeerLostException if it does not come up
+     * @throws io.rdmatest.peer.PeerLostException if it does not start
      */
     public static Place inChildProcess(Node node, PeerSettings settings) {
-        // Where this is a module, its path is the module path; the child has one for everything.
+        // As a module this JVM has a module path; the child has one class path for everything.
         String classPath = Stream.of(
                         System.getProperty("java.class.path", ""), System.getProperty("jdk.module.path", ""))
                 .filter(path -> !path.isEmpty())
@@ -73,13 +73,13 @@ public final class Place implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
-                // Standard output belongs to the channel.
+                // Standard output is the channel.
                 "-XX:+DisplayVMOutputToStderr",
                 "-Xlog:disable",
                 "-Xlog:all=warning:stderr",
                 "--enable-native-access=ALL-UNNAMED"));
         if (System.getenv("RDMA_NODE") != null) {
-            // In an emulated machine the second compiler costs more than it saves, as its java knows by itself.
+            // In an emulated machine the second compiler costs more than it saves.
             command.add("-XX:TieredStopAtLevel=1");
         }
         command.addAll(PreparedClasses.options());
@@ -88,14 +88,14 @@ public final class Place implements AutoCloseable {
     }
 
     /**
-     * Brings the agent to a node by its launch command and starts it there.
+     * Copies the agent to a node by its launch command and starts it there.
      *
-     * @param node the node, with {@link Node#launch()}, {@link Node#java()} and {@link Node#environment()}; a node of this
-     *     host gets a process of its own. The {@linkplain Node#DEFAULT_JAVA default} stands for any suitable java there
+     * @param node the node, with {@link Node#launch()}, {@link Node#java()} and {@link Node#environment()}; a node of
+     *     this host gets its own process. The {@linkplain Node#DEFAULT_JAVA default} java means any suitable java there
      * @param agent {@code rdmatest-agent.jar} on this host
-     * @param settings how long to wait
+     * @param settings the time limits
      * @return the place, ready for roles
-     * @throws io.rdmatest.peer.PeerLostException if it does not come up; says what is missing there
+     * @throws io.rdmatest.peer.PeerLostException if it does not start; the message says what the node lacks
      */
     public static Place on(Node node, Path agent, PeerSettings settings) {
         String java = node.java().equals(Node.DEFAULT_JAVA) ? null : node.java();
@@ -121,7 +121,7 @@ public final class Place implements AutoCloseable {
     }
 
     /**
-     * Returns the place on another device of the same node, a rail. It ends with this one, and need not be closed.
+     * Returns the same place with the device of another rail. It ends with this place and needs no closing.
      *
      * @param rail the node on its rail
      * @throws io.rdmatest.fabric.FabricException if the node is this host and has no such device
@@ -147,18 +147,18 @@ public final class Place implements AutoCloseable {
         return device;
     }
 
-    /** Returns the command that runs another one on the node; empty for this host. */
+    /** Returns the command that runs another command on the node; empty for this host. */
     public List<String> launch() {
         return node == null ? List.of() : node.launch();
     }
 
-    /** Returns the device of this JVM that roles here use; empty for another JVM. */
+    /** Returns the device for roles in this JVM; empty for another JVM. */
     public Optional<FabricDevice> local() {
         return peer == null ? Optional.of(device.get()) : Optional.empty();
     }
 
     /**
-     * Returns the device as it looks from the place; looked at once.
+     * Returns the facts of the device, read once in the place.
      *
      * @throws io.rdmatest.fabric.FabricException if the place has no such device
      * @throws io.rdmatest.peer.PeerLostException if the place does not answer
@@ -182,7 +182,10 @@ public final class Place implements AutoCloseable {
         return known != null ? known : facts().address();
     }
 
-    /** Not every role needs a device, such as one over TCP with an address given; the one that does says what is missing. */
+    /**
+     * Returns null without a device: some roles need none, for example over TCP. A role that needs one reports its
+     * absence.
+     */
     private static @Nullable InetAddress addressOf(Place other) {
         try {
             return other.address();
@@ -192,9 +195,9 @@ public final class Place implements AutoCloseable {
     }
 
     /**
-     * Returns what is to run in this JVM, so that the role runs here or there.
+     * Returns the role to run in this JVM: the role itself, or its proxy for another place.
      *
-     * @param other where the other side is; null if that is not known, or known to the role
+     * @param other the place of the other side; null if unknown, or given by the role's options
      */
     <R> Role<R> placed(String title, Role<R> role, @Nullable Place other) {
         InetAddress target = other == null || other == this ? null : addressOf(other);

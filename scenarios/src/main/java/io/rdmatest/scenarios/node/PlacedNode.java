@@ -10,12 +10,12 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an agent knows about the node that it runs on. Not how it was launched: from there, the node is this host.
+ * The node as its agent sees it. It has no launch command: for the agent the node is this host.
  *
  * @param gidIndex null for any
  * @param gidType null for any
  * @param gidFamily null for any
- * @param peer where the other side is reached; null where that is this node
+ * @param peer the address of the other side; null if that is this node
  */
 record PlacedNode(
         String fabric,

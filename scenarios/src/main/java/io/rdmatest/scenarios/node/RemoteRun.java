@@ -16,10 +16,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands in this JVM for a role that runs on a node: its messages, lines, results and failures are the role's, and it ends when
- * the role does.
+ * The proxy in this JVM of a role that runs on a node. It forwards the role's messages, lines, results and failures,
+ * and ends with the role.
  *
- * @param other where the node reaches the other side; null where that is on the same node
+ * @param other the address of the other side; null if it is on the same node
  */
 record RemoteRun<R>(
         String title, Peer peer, Node node, @Nullable InetAddress other, Role<R> role) implements Role<R> {
@@ -27,7 +27,7 @@ record RemoteRun<R>(
     private static final Duration SLICE = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofHours(1);
 
-    /** How long a role may take to notice that it is to end; less than whoever runs this one grants. */
+    /** The limit for a cancelled role to end; less than the limit for this proxy. */
     private static final Duration GRACE = Duration.ofSeconds(12);
 
     @Override
@@ -52,7 +52,7 @@ record RemoteRun<R>(
             try {
                 remote.tell(context.hear("message for the role on the node", LONG));
             } catch (RdmaTimeoutException e) {
-                // Nobody has to say anything.
+                // No message is also valid.
                 continue;
             } catch (RoleCancelledException e) {
                 return;
@@ -89,7 +89,7 @@ record RemoteRun<R>(
                 }
                 if (cancelled && Waits.remaining(deadline).isZero()) {
                     throw new IllegalStateException("The role " + title + " on " + peer.describe()
-                            + " did not end within " + GRACE.toSeconds() + " s after it was told to");
+                            + " did not end within " + GRACE.toSeconds() + " s after it was cancelled");
                 }
             }
         } finally {
@@ -108,7 +108,7 @@ record RemoteRun<R>(
         };
     }
 
-    /** Throws here what was thrown there; a suppressed exception says where it was thrown. */
+    /** Returns the role's failure as an exception to throw here; a suppressed exception has its origin. */
     private static RuntimeException thrown(Throwable failure) {
         failure.setStackTrace(new Throwable().getStackTrace());
         if (failure instanceof Error error) {

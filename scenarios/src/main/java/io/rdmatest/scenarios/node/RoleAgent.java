@@ -30,7 +30,7 @@ public final class RoleAgent {
     private RoleAgent() {}
 
     /**
-     * Runs roles until the launching side has no more.
+     * Runs roles until the launching side ends the channel.
      *
      * @param arguments none
      */
@@ -67,7 +67,7 @@ public final class RoleAgent {
         }
     }
 
-    /** What is broken may be unreadable; the rest is reported nevertheless. */
+    /** Adds a part of the diagnosis. A failure of one part does not prevent the others. */
     private static void part(List<String> lines, String title, Supplier<List<String>> text) {
         try {
             List<String> found =
@@ -90,7 +90,7 @@ public final class RoleAgent {
             this.task = task;
         }
 
-        /** Resolved when it is asked for: not every role needs one, and it may have changed since the last role. */
+        /** Resolved on demand: not every role needs a device, and it may have changed since the last role. */
         @Override
         public synchronized FabricDevice device() {
             FabricDevice known = device;
@@ -132,7 +132,7 @@ public final class RoleAgent {
                     throw new RoleCancelledException();
                 }
                 if (Waits.remaining(deadline).isZero()) {
-                    throw new RdmaTimeoutException(what, timeout, "the other side said nothing");
+                    throw new RdmaTimeoutException(what, timeout, "the other side sent nothing");
                 }
             }
         }
@@ -150,12 +150,12 @@ public final class RoleAgent {
         synchronized void describe(List<String> lines) {
             FabricDevice used = device;
             if (used == null) {
-                lines.add("device: the role did not get as far as to use one");
+                lines.add("device: not used by the role");
                 return;
             }
             part(
                     lines,
-                    "device as the role found it",
+                    "device at the role's start",
                     () -> used.environment().entrySet().stream()
                             .map(entry -> entry.getKey() + ": " + entry.getValue())
                             .toList());
@@ -163,7 +163,7 @@ public final class RoleAgent {
                     lines,
                     "port now",
                     () -> List.of(placed().toNode().resolve().portAttributes().toString()));
-            part(lines, "counters of the port that grew meanwhile", () -> growth(counters, used.counters()));
+            part(lines, "counters of the port that increased meanwhile", () -> growth(counters, used.counters()));
         }
 
         private static List<String> growth(Map<String, Long> before, Map<String, Long> now) {

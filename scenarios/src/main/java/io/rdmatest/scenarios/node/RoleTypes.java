@@ -63,21 +63,21 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The roles that run on other nodes, by name, and how their records and failures go there and come back.
+ * The registry of roles that run on other nodes, and the encoding of their parameters, results and failures.
  *
- * <p>Nothing that comes over the channel chooses a class: names are looked up here, and records are read as what is registered.
+ * <p>Received data never chooses a class: names are looked up here, and records are read as the registered types.
  */
 final class RoleTypes {
 
     /**
      * A registered role.
      *
-     * @param name on the channel
+     * @param name the name on the channel
      * @param role its class
-     * @param parameters what goes over the channel: the role itself, or a part
-     * @param result what comes back
-     * @param take takes the parameters from a role
-     * @param make makes a role of the parameters; its lines for people go to the consumer
+     * @param parameters the class that is sent over the channel: the role itself, or a part
+     * @param result the class of the results
+     * @param take returns the parameters of a role
+     * @param make makes a role from parameters; the consumer takes its lines for people
      */
     record Type<T extends Role<R>, P, R>(
             String name,
@@ -192,7 +192,7 @@ final class RoleTypes {
         return BY_NAME.values();
     }
 
-    /** Returns the failures that keep their type. */
+    /** Returns the exception types that keep their type. */
     static FailureTypes failures() {
         return FAILURES;
     }
@@ -228,7 +228,7 @@ final class RoleTypes {
             }
             return value;
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException(what + " is not one: " + e.getOriginalMessage(), e);
+            throw new IllegalArgumentException(what + " is invalid: " + e.getOriginalMessage(), e);
         }
     }
 
@@ -300,7 +300,7 @@ final class RoleTypes {
         SimpleModule module = new SimpleModule("rdmatest");
         text(module, Duration.class, Duration::toString, Duration::parse);
         text(module, Gid.class, Gid::toString, Gid::parse);
-        // Numeric addresses only: a name would be looked up, and mean something else there.
+        // Numeric addresses only: a name may resolve differently on another node.
         text(module, InetAddress.class, InetAddress::getHostAddress, InetAddress::ofLiteral);
         text(module, Histogram.class, RoleTypes::encode, RoleTypes::decode);
         module.addSerializer(UnexpectedCmEventException.class, new StdSerializer<>(UnexpectedCmEventException.class) {
@@ -333,7 +333,7 @@ final class RoleTypes {
         });
         return JsonMapper.builder()
                 .addModule(module)
-                // Of a record, its components: isGood() is no property.
+                // The components of records only: isGood() is not a property.
                 .visibility(PropertyAccessor.ALL, Visibility.NONE)
                 .visibility(PropertyAccessor.FIELD, Visibility.ANY)
                 .visibility(PropertyAccessor.CREATOR, Visibility.ANY)
@@ -382,7 +382,7 @@ final class RoleTypes {
             return Histogram.decodeFromCompressedByteBuffer(
                     ByteBuffer.wrap(Base64.getDecoder().decode(text)), 0);
         } catch (DataFormatException e) {
-            throw new IOException("This is no histogram", e);
+            throw new IOException("This is not a histogram", e);
         }
     }
 }

@@ -1,4 +1,4 @@
-/** Where roles run: the places of a scenario, the agent on another node, and the registry of roles that run there. */
+/** The places of a scenario, the agent on another node, and the registry of roles that run there. */
 @NullMarked
 package io.rdmatest.scenarios.node;
 

@@ -22,10 +22,10 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A ping-pong over one operation of the verbs, every byte compared on the side where it arrives.
+ * A ping-pong with one operation. The receiving side compares every byte.
  *
- * <p>Messages alternate between two halves of each receive area: while one is being verified the next may already
- * arrive, so that verifying stays out of the measured time.
+ * <p>Messages alternate between two halves of each receive area. The next message may arrive while one is verified, so
+ * the measured time does not include the verification.
  */
 public final class PingPongRoles {
 
@@ -34,7 +34,7 @@ public final class PingPongRoles {
     private static final byte FIRST_MARK = 1;
     private static final int DEPTH = 1;
 
-    /** Longer ones count as this long: a histogram that grows would allocate while it measures. */
+    /** Longer latencies count as this: a growing histogram would allocate during the measurement. */
     private static final long LONGEST_NANOS = TimeUnit.HOURS.toNanos(1);
 
     private PingPongRoles() {}
@@ -45,40 +45,40 @@ public final class PingPongRoles {
         SEND,
         /** SEND with immediate data. */
         SEND_WITH_IMMEDIATE,
-        /** RDMA WRITE; the peer polls the last byte of its memory, and then reads again until all bytes are there. */
+        /** RDMA WRITE; the peer polls the last byte of its memory, and then waits until all bytes are placed. */
         WRITE,
         /** RDMA WRITE with immediate data, which completes a receive at the peer. */
         WRITE_WITH_IMMEDIATE,
-        /** RDMA READ out of the peer's memory; the peer does nothing. */
+        /** RDMA READ from the peer's memory; the peer is passive. */
         READ,
         /** Atomic fetch and add on 8 bytes of the peer. */
         FETCH_AND_ADD,
         /** Atomic compare and swap on 8 bytes of the peer. */
         COMPARE_AND_SWAP;
 
-        /** Whether the client works on the server's memory alone, and nothing comes back from the server. */
+        /** Returns whether only the client is active, on the server's memory. */
         public boolean isOneSided() {
             return compareTo(READ) >= 0;
         }
 
-        /** Whether it needs a device with atomic operations. */
+        /** Returns whether it needs a device with atomic operations. */
         boolean isAtomic() {
             return compareTo(FETCH_AND_ADD) >= 0;
         }
     }
 
     /**
-     * What both sides must agree on.
+     * The parameters that both sides must share.
      *
-     * @param bringUp how the connection is made
+     * @param bringUp how the connection is established
      * @param operation the operation
      * @param size the size of a message in bytes; 8 for atomics
      * @param iterations measured round trips or operations
      * @param inline whether the data is copied into the work request
      * @param sharedReceives whether receives are posted to a shared receive queue
      * @param events whether to sleep on the completion channel instead of polling
-     * @param timeout how long to wait for any one step
-     * @param gid the GID of a raw connection; null for that of the fabric
+     * @param timeout the limit of each step
+     * @param gid the GID of a raw connection; null for the fabric's GID
      */
     public record Plan(
             ConnectionMode bringUp,
@@ -95,10 +95,10 @@ public final class PingPongRoles {
         public Plan {
             if (size < 1 || iterations < 1) {
                 throw new IllegalArgumentException(
-                        "Size and iterations are positive, not %d and %d".formatted(size, iterations));
+                        "Size and iterations must be positive, not %d and %d".formatted(size, iterations));
             }
             if (operation.compareTo(Operation.FETCH_AND_ADD) >= 0 && size != Long.BYTES) {
-                throw new IllegalArgumentException("An atomic works on 8 bytes, not " + size);
+                throw new IllegalArgumentException("An atomic operation has 8 bytes, not " + size);
             }
         }
 
@@ -128,29 +128,29 @@ public final class PingPongRoles {
         }
 
         private RcLink.Spec spec() {
-            // Events are what such a plan is about: none may be spared.
+            // Such a plan tests events, so every wait must use one.
             Waiting waiting = events ? Waiting.EVENTS : Waiting.POLLING;
             return new RcLink.Spec(bringUp, 8, 4, inline ? size : 0, DEPTH, waiting, sharedReceives, timeout);
         }
     }
 
     /**
-     * How far a ping-pong goes. Two-sided operations that complete a receive can do so.
+     * The warm-up and the time limit of a ping-pong. Only for two-sided operations that complete a receive.
      *
-     * @param unmeasured round trips before those that are measured, at least 0: they load classes and fill caches. There are fewer
-     *     if they take half of the time
-     * @param atMost after which time no more round trips begin, once one was measured; null for never
+     * @param unmeasured round trips before the measured ones, at least 0: they load classes and fill caches. They end
+     *     early after half of the time
+     * @param atMost the time after which no more round trips begin, once one was measured; null for no limit
      */
     public record Pace(int unmeasured, @Nullable Duration atMost) {
 
-        /** All round trips, all measured. */
+        /** No warm-up and no time limit. */
         public static final Pace PLAIN = new Pace(0, null);
 
         /** Checks the number. */
         public Pace {
             if (unmeasured < 0) {
                 throw new IllegalArgumentException(
-                        "Round trips before the measured ones are not negative: " + unmeasured);
+                        "The round trips before the measured ones must not be negative: " + unmeasured);
             }
         }
     }
@@ -158,8 +158,8 @@ public final class PingPongRoles {
     /**
      * The results of one side.
      *
-     * @param iterations round trips or operations, with those that were not measured
-     * @param bytesVerified bytes that arrived at this side and were compared
+     * @param iterations round trips or operations, including unmeasured ones
+     * @param bytesVerified the received bytes that were compared
      * @param latencies round trips (for one-sided operations: each operation) in nanoseconds; empty at the server
      */
     public record Result(int iterations, long bytesVerified, Histogram latencies) {}
@@ -194,7 +194,7 @@ public final class PingPongRoles {
         }
     }
 
-    /** The side that begins and measures. */
+    /** The side that sends first and measures. */
     public record Client(Plan plan, Pace pace) implements Role<Result> {
 
         /** Does all round trips and measures each. */
@@ -222,7 +222,7 @@ public final class PingPongRoles {
         }
     }
 
-    /** The memory of one side: two halves to send from, two to receive into, and a word for each side's end. */
+    /** The memory of one side: two halves to send from, two halves to receive into, and a word for each side's end. */
     private static final class Exchange {
 
         private final Plan plan;
@@ -238,7 +238,7 @@ public final class PingPongRoles {
 
         private Exchange(Plan plan, Pace pace, String side) {
             if (!pace.equals(Pace.PLAIN) && (plan.operation().isOneSided() || plan.operation() == Operation.WRITE)) {
-                throw new IllegalArgumentException(plan.operation() + " has no other pace");
+                throw new IllegalArgumentException(plan.operation() + " supports no warm-up and no time limit");
             }
             this.plan = plan;
             this.pace = pace;
@@ -247,11 +247,11 @@ public final class PingPongRoles {
         }
 
         private byte[] prepare(RcLink link) {
-            // Only atomics ask for what some devices do not have.
+            // Some devices lack remote atomic access.
             Access[] access = plan.operation().isAtomic()
                     ? new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC}
                     : link.domain().context().allAccess();
-            // One byte more: the mark that a polled RDMA WRITE ends with, which is no part of the payload.
+            // One byte more: the mark at the end of a polled RDMA WRITE, which is not part of the payload.
             int slot = plan.size() + 1;
             long area = (2L * slot + 7) / 8 * 8;
             MemoryRegion source = link.register(area, access);
@@ -266,7 +266,7 @@ public final class PingPongRoles {
                 }
             }
             if (plan.operation().isOneSided()) {
-                // What the client says at the end must not land in the memory that it worked on.
+                // The client's final message must not overwrite the memory under test.
                 MemoryRegion last = link.register(Long.BYTES, Access.LOCAL_WRITE);
                 control = last;
                 link.postReceive(0, last, 0, Long.BYTES);
@@ -322,8 +322,7 @@ public final class PingPongRoles {
                 awaitPlacement(link, i, number(i, true));
                 verify(i, number(i, true));
                 repost(link, i);
-                // A client that has its last answer says goodbye at once. Whether one that does was through, the next
-                // wait tells.
+                // A client disconnects right after its last answer. The next wait shows whether it had finished.
                 boolean ignored = link.progress().awaitSendsOrEnd(requests);
             }
             return new Result(i, bytesVerified, latencies);
@@ -338,7 +337,7 @@ public final class PingPongRoles {
         }
 
         private static byte mark(int iteration) {
-            // Never what the half held before: two iterations earlier the mark was another one.
+            // It differs from the mark of two iterations earlier, which the half still holds.
             return (byte) (FIRST_MARK + (iteration / 2) % 100);
         }
 
@@ -396,7 +395,7 @@ public final class PingPongRoles {
             check(progress, iteration);
         }
 
-        /** A client that runs out of time says so by ending the connection. */
+        /** Returns false if the client has ended the connection, for example at its time limit. */
         private boolean awaitUnlessOver(RcLink link, int iteration) {
             if (pace.atMost() == null) {
                 await(link, iteration);
@@ -436,11 +435,14 @@ public final class PingPongRoles {
             }
         }
 
-        /** The mark at the end of an RDMA WRITE is a hint: a fabric with several paths may place it before what precedes it. */
+        /**
+         * Waits for all bytes: with several paths the mark at the end of an RDMA WRITE may be placed before earlier
+         * bytes.
+         */
         private void awaitPlacement(RcLink link, int iteration, long number) {
             if (plan.operation() == Operation.WRITE) {
                 MemorySegment data = slice(in, iteration);
-                // The verification finds what is still wrong then.
+                // The verification then finds the wrong byte.
                 boolean ignored = link.progress().awaitPlacement(() -> Payload.isIntact(data, number));
             }
         }
@@ -468,7 +470,7 @@ public final class PingPongRoles {
                     case FETCH_AND_ADD ->
                         link.queuePair().postFetchAndAdd(i, local, 0, remote.address, remote.rkey, i + 1L, SIGNALED);
                     case COMPARE_AND_SWAP ->
-                        // Every fourth one compares with what is not there and must change nothing.
+                        // Every fourth one compares with another value and must not change the word.
                         link.queuePair()
                                 .postCompareAndSwap(
                                         i,
@@ -514,7 +516,7 @@ public final class PingPongRoles {
             return (iteration + 1L) * 0x9e3779b97f4a7c15L;
         }
 
-        /** Waits for the client's last word and verifies the memory that it worked on. */
+        /** Waits for the client's final message and verifies the memory under test. */
         private Result serveOneSided(RcLink link) {
             link.progress().awaitReceive("end of the client's operations");
             MemorySegment target = region(in).bytes().asSlice(0, plan.size());

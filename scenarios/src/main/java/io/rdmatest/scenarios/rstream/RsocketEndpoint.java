@@ -152,8 +152,8 @@ final class RsocketEndpoint implements StreamEndpoint {
     }
 
     /**
-     * Tells whether there was no queue pair for a connection because of its inline size, it seems: the queue pair is made when
-     * the connection is, and librdmacm says no more than EINVAL.
+     * Returns whether the inline size is probably too large for a queue pair. The library creates the queue pair when
+     * it connects, and reports only EINVAL.
      */
     private boolean isTooMuchInline(RdmaException failure, List<StreamRow> rows) {
         return rows.getFirst().kind() == StreamRow.Kind.LATENCY
@@ -164,12 +164,12 @@ final class RsocketEndpoint implements StreamEndpoint {
     private ScenarioException tooMuchInline(RdmaException failure) {
         return new ScenarioException(
                 Reason.UNSUPPORTED,
-                "The device can't send %d bytes inline (-i), it seems: give less, or leave -i out for %d (%s)"
+                "The device probably can't send %d bytes inline (-i): give a smaller size, or leave out -i for %d (%s)"
                         .formatted(options.inlineBytes(), RstreamOptions.DEFAULT_INLINE, failure.getMessage()),
                 failure);
     }
 
-    /** What fails here says nothing about the peer. */
+    /** Binds the socket. A failure here does not concern the peer. */
     private static void bind(String own, Runnable binding) {
         try {
             binding.run();
@@ -184,7 +184,7 @@ final class RsocketEndpoint implements StreamEndpoint {
         inline(socket, rows);
     }
 
-    /** Names the peer; its address may be one of InfiniBand, which has no text of its own here. */
+    /** Returns a text for the peer; a native InfiniBand address has none here. */
     private static String peer(RSocket socket) {
         try {
             return StreamAddresses.text(socket.remoteAddress());

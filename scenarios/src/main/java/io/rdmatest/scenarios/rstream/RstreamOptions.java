@@ -9,37 +9,39 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of rstream(1). Nothing is negotiated: both sides must be given the same suite, counts, sizes and choice of
- * verification.
+ * The options of rstream(1). Nothing is negotiated: both sides need the same suite, counts, sizes and verification.
  *
  * <p>The defaults are those of the program. Where its manual says otherwise (it promises 1000 iterations, the program does
  * 1), the program decides, because that is what the other side runs.
  *
- * @param serverAddress the server's host name, IP address or GID (-s); null for the device's address. Of the client only
- * @param bindAddress the local address (-b); null for any. A client that has one is bound to {@code port} as well, as in
- *     the program
+ * @param serverAddress the server's host name, IP address or GID (-s); null for the device's address. For the client
+ *     only
+ * @param bindAddress the local address (-b); null for any. It also binds a client to {@code port}, as in the program
  * @param onDevice whether a side without {@code bindAddress} is bound to the address of its device, a client to any port
- * @param addressFormat how the addresses are read (-f)
- * @param port the server's port (-p), 0 to 65535; 0 takes a free one and tells the other side
- * @param suite which rows are run; {@link #withIterations}, {@link #withTransfers} and {@link #withSizeBytes} choose
+ * @param addressFormat the format of the addresses (-f)
+ * @param port the server's port (-p), 0 to 65535; with 0 the server chooses one and sends it to the client
+ * @param suite the rows to run; {@link #withIterations}, {@link #withTransfers} and {@link #withSizeBytes} choose
  *     {@link Suite#CUSTOM}, as in the program
  * @param iterations how often the exchange of a custom row is repeated (-I), at least 1
  * @param transfers transfers per direction and iteration of a custom row (-C), at least 1
  * @param sizeBytes the size of a transfer of a custom row (-S), 1 to {@value #LARGEST_TRANSFER} bytes
- * @param scale the share of the program's repetitions in the other suites, above 0 and at most 1; the program knows only 1
+ * @param scale the share of the program's repetitions in the other suites, above 0 and at most 1; the program always
+ *     has 1
  * @param bufferBytes the size of the socket's send and receive buffers (-B), 0 for {@value #DEFAULT_BUFFER} bytes
- * @param inlineBytes up to which size an rsocket sends inline in the latency series (-i), 0 to {@value #LARGEST_INLINE}
- * @param keepAliveIdle after how long without traffic the connection is probed (-k), in whole seconds; zero for never
- * @param transport what carries the stream (-T s)
+ * @param inlineBytes the largest size that an rsocket sends inline in the latency series (-i), 0 to {@value
+ *     #LARGEST_INLINE}
+ * @param keepAliveIdle the time without traffic after which the connection is probed (-k), in whole seconds; zero for
+ *     never
+ * @param transport the transport (-T s)
  * @param async whether to poll before each send and receive (-T a)
- * @param blocking whether to wait in the kernel where a call would block (-T b), instead of trying again (-T n)
- * @param fork whether each connection gets a worker of its own (-T f)
+ * @param blocking whether to wait in the kernel when a call would block (-T b), instead of retrying (-T n)
+ * @param fork whether each connection gets its own worker (-T f)
  * @param resolve whether librdmacm resolves the addresses (-T r)
- * @param verify whether the data carries the running counter and is compared byte by byte (-T v)
+ * @param verify whether the data has the running counter and is compared byte by byte (-T v)
  * @param clients how many clients a server serves at once; 0 serves until it is ended
- * @param firstWait how long a server waits for its first client, and a client without port for the server to tell it
- * @param timeout how long any other single wait may take
- * @param fault what this side does wrong on purpose
+ * @param firstWait the limit of a server's wait for its first client, and of a client's wait for the server's port
+ * @param timeout the limit of each other wait
+ * @param fault the fault that this side injects
  */
 public record RstreamOptions(
         @Nullable String serverAddress,
@@ -72,10 +74,10 @@ public record RstreamOptions(
     /** The largest transfer in bytes, 1 GiB. */
     public static final int LARGEST_TRANSFER = 1 << 30;
 
-    /** The socket buffers in bytes where none are given, 512 KiB. */
+    /** The default socket buffers in bytes, 512 KiB. */
     public static final int DEFAULT_BUFFER = 1 << 19;
 
-    /** The inline size of the latency series in bytes where none is given. */
+    /** The default inline size of the latency series in bytes. */
     public static final int DEFAULT_INLINE = 64;
 
     /** The largest inline size in bytes; a device allows far less. */
@@ -83,7 +85,7 @@ public record RstreamOptions(
 
     private static final int LARGEST_COUNT = 1_000_000_000;
 
-    /** Which rows are run. */
+    /** The suites of rows. */
     public enum Suite {
         /** The latency series and the bandwidth series over the 4 standard sizes, on two consecutive connections. */
         STANDARD,
@@ -93,7 +95,7 @@ public record RstreamOptions(
         CUSTOM
     }
 
-    /** What carries the stream. */
+    /** The transports. */
     public enum Transport {
         /** A stream socket over RDMA, rsocket(7). */
         RSOCKET,
@@ -103,7 +105,7 @@ public record RstreamOptions(
 
     /** Checks the ranges. */
     public RstreamOptions {
-        // Other figures are asked for where they are resolved; for a GID the library would take any.
+        // Other formats are checked when the addresses are resolved; for a GID the library would accept any number.
         AddressInfo.Format checked =
                 addressFormat == AddressInfo.Format.GID ? AddressInfo.Format.GID : AddressInfo.Format.NAME;
         if (serverAddress != null) {
@@ -112,56 +114,56 @@ public record RstreamOptions(
         if (bindAddress != null) {
             AddressTexts.check("The local address (-b)", checked, bindAddress);
         }
-        require(port >= 0 && port <= 65535, "The port (-p) is 0 to 65535, not %s", port);
+        require(port >= 0 && port <= 65535, "The port (-p) must be 0 to 65535, not %s", port);
         require(
                 iterations >= 1 && iterations <= LARGEST_COUNT,
-                "The iterations (-I) are 1 to 1000000000, not %s",
+                "The iterations (-I) must be 1 to 1000000000, not %s",
                 iterations);
         require(
                 transfers >= 1 && transfers <= LARGEST_COUNT,
-                "The transfers (-C) are 1 to 1000000000, not %s",
+                "The transfers (-C) must be 1 to 1000000000, not %s",
                 transfers);
         require(
                 sizeBytes >= 1 && sizeBytes <= LARGEST_TRANSFER,
-                "The size of a transfer (-S) is 1 to 1073741824 bytes, or 'all', not %s",
+                "The size of a transfer (-S) must be 1 to 1073741824 bytes, or 'all', not %s",
                 sizeBytes);
-        require(scale > 0 && scale <= 1, "The scale of the repetitions is above 0 and at most 1, not %s", scale);
+        require(scale > 0 && scale <= 1, "The scale of the repetitions must be above 0 and at most 1, not %s", scale);
         require(
                 bufferBytes >= 0 && bufferBytes <= LARGEST_TRANSFER,
-                "The socket buffers (-B) have 0 to 1073741824 bytes, not %s",
+                "The socket buffers (-B) must have 0 to 1073741824 bytes, not %s",
                 bufferBytes);
         require(
                 inlineBytes >= 0 && inlineBytes <= LARGEST_INLINE,
-                "The inline size (-i) is 0 to 65536 bytes, not %s",
+                "The inline size (-i) must be 0 to 65536 bytes, not %s",
                 inlineBytes);
         require(
                 !keepAliveIdle.isNegative() && keepAliveIdle.getNano() == 0 && keepAliveIdle.toSeconds() <= 32767,
-                "The idle time before a keepalive probe (-k) is 0 to 32767 whole seconds, not %s",
+                "The idle time before a keepalive probe (-k) must be 0 to 32767 whole seconds, not %s",
                 keepAliveIdle.getNano() == 0 ? keepAliveIdle.toSeconds() : keepAliveIdle);
-        require(clients >= 0, "The number of clients is positive, or 0 to serve until the end, not %s", clients);
-        require(firstWait.isPositive(), "The wait for the first client is positive, not %s", firstWait);
-        require(timeout.isPositive(), "The timeout is positive, not %s", timeout);
+        require(clients >= 0, "The number of clients must be positive, or 0 for no limit, not %s", clients);
+        require(firstWait.isPositive(), "The wait for the first client must be positive, not %s", firstWait);
+        require(timeout.isPositive(), "The timeout must be positive, not %s", timeout);
     }
 
     /**
-     * Checks what only the options together can violate; the roles do it when they are made.
+     * Checks combinations of options. The constructors of the roles call it.
      *
      * @throws IllegalArgumentException if options exclude each other
      */
     public void requireConsistent() {
         require(
                 !fork || transport == Transport.TCP,
-                "A worker for each connection with -T f means plain TCP sockets, as in the program; "
-                        + "serve several clients over %s by their number instead",
+                "A worker for each connection (-T f) needs plain TCP sockets, as in the program; to serve several"
+                        + " clients over %s, give their number instead",
                 transport);
         require(
                 addressFormat != AddressInfo.Format.GID || transport == Transport.RSOCKET,
-                "A %s as address needs RDMA: leave -T s and -T f out",
+                "A %s as address needs RDMA: leave out -T s and -T f",
                 addressFormat);
         require(
                 clients == 1 || suite == Suite.CUSTOM || verify,
                 "Serving %s clients at once in the default suite needs verification (-T v): "
-                        + "only the data tells a client's second connection from the first one of another",
+                        + "only the data distinguishes a client's second connection from another client's first one",
                 clients == 0 ? "any number of" : clients);
     }
 
@@ -171,7 +173,7 @@ public record RstreamOptions(
         }
     }
 
-    /** Returns the defaults of the C program; each wait ends after 10 s, that for the first client after a day. */
+    /** Returns the defaults of the C program, with a limit of 10 s for each wait and of a day for the first client. */
     public static RstreamOptions defaults() {
         return new RstreamOptions(
                 null,
@@ -249,7 +251,7 @@ public record RstreamOptions(
         return copy(with -> with.suite = suite);
     }
 
-    /** Returns these options with a custom row of so many iterations. */
+    /** Returns these options with a custom row with a number of iterations. */
     public RstreamOptions withIterations(int iterations) {
         return copy(with -> {
             with.suite = Suite.CUSTOM;
@@ -257,7 +259,7 @@ public record RstreamOptions(
         });
     }
 
-    /** Returns these options with a custom row of so many transfers per iteration. */
+    /** Returns these options with a custom row with a number of transfers per iteration. */
     public RstreamOptions withTransfers(int transfers) {
         return copy(with -> {
             with.suite = Suite.CUSTOM;
@@ -265,7 +267,7 @@ public record RstreamOptions(
         });
     }
 
-    /** Returns these options with a custom row of transfers of so many bytes. */
+    /** Returns these options with a custom row with a transfer size in bytes. */
     public RstreamOptions withSizeBytes(int sizeBytes) {
         return copy(with -> {
             with.suite = Suite.CUSTOM;
@@ -303,7 +305,7 @@ public record RstreamOptions(
         return copy(with -> with.async = async);
     }
 
-    /** Returns these options with waiting in the kernel, or trying again. */
+    /** Returns these options with waits in the kernel, or with retries. */
     public RstreamOptions withBlocking(boolean blocking) {
         return copy(with -> with.blocking = blocking);
     }
@@ -341,7 +343,7 @@ public record RstreamOptions(
         return copy(with -> with.timeout = timeout);
     }
 
-    /** Returns these options with something wrong done on purpose. */
+    /** Returns these options with an injected fault. */
     public RstreamOptions withFault(Fault fault) {
         return copy(with -> with.fault = fault);
     }

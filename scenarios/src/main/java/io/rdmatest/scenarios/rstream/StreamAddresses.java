@@ -18,7 +18,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Where rstream(1) listens and connects, and what is said when that does not work. */
+/** The addresses of rstream(1) for listening and connecting, and the explanations of their failures. */
 final class StreamAddresses {
 
     private static final byte[] ANY_IPV4 = new byte[4];
@@ -32,7 +32,7 @@ final class StreamAddresses {
         this.options = options;
     }
 
-    /** Whether librdmacm is to look the addresses up: on demand, and for a GID, which nothing else understands. */
+    /** Returns whether librdmacm looks the addresses up: on demand, and for GIDs. */
     boolean fromLibrary() {
         return options.resolve() || options.addressFormat() == Format.GID;
     }
@@ -46,7 +46,7 @@ final class StreamAddresses {
                 options.port());
     }
 
-    /** Returns what librdmacm makes of the address to listen at. */
+    /** Returns librdmacm's result for the address to listen at. */
     AddressInfo lookupToListenAt() {
         String bind = options.bindAddress();
         String node = bind != null ? bind : options.onDevice() ? ofDevice() : null;
@@ -58,13 +58,13 @@ final class StreamAddresses {
         return new InetSocketAddress(server == null ? context.peerAddress() : resolve(server), port);
     }
 
-    /** Returns what librdmacm makes of the server's address, with a route if there is an ibacm(8). */
+    /** Returns librdmacm's result for the server's address, with a route if ibacm(8) runs. */
     AddressInfo lookupToConnectTo(int port) {
         String server = options.serverAddress();
         return lookup(server == null ? context.peerAddress().getHostAddress() : server, port, false);
     }
 
-    /** Returns the client's own address and port, or null if it may have any. */
+    /** Returns the client's own address and port; null for any. */
     @Nullable
     InetSocketAddress toConnectFrom(InetSocketAddress target) {
         String bind = options.bindAddress();
@@ -78,7 +78,7 @@ final class StreamAddresses {
                 : null;
     }
 
-    /** Returns what librdmacm makes of the client's own address, or null if it may have any. */
+    /** Returns librdmacm's result for the client's own address; null for any. */
     @Nullable
     AddressInfo lookupToConnectFrom(int port) {
         String bind = options.bindAddress();
@@ -108,7 +108,7 @@ final class StreamAddresses {
         try {
             return InetAddress.getByAddress(options.addressFormat() == Format.IPV6 ? ANY_IPV6 : ANY_IPV4);
         } catch (UnknownHostException e) {
-            throw new IllegalStateException("An address of 4 or 16 bytes was refused", e);
+            throw new IllegalStateException("An address of 4 or 16 bytes is invalid", e);
         }
     }
 
@@ -129,11 +129,11 @@ final class StreamAddresses {
                 return address;
             }
         } catch (IllegalArgumentException e) {
-            // Said below.
+            // Reported below.
         }
         throw new ScenarioException(
                 Reason.NO_ROUTE,
-                "'%s' is no numeric %s address, which -f asks for: leave -f out to look names up"
+                "'%s' is not a numeric %s address, which -f requires: leave out -f to look names up"
                         .formatted(text, options.addressFormat() == Format.IPV6 ? "IPv6" : "IP"));
     }
 
@@ -162,42 +162,43 @@ final class StreamAddresses {
     }
 
     /**
-     * Says why rconnect failed. It knows one refusal only, so that a server that is there and rejects seems absent.
+     * Explains a failure of rconnect. rconnect has only one errno for rejections, so a server that rejects looks
+     * absent.
      *
-     * @param ip whether the target is an IP address, which every link layer has
+     * @param ip whether the target is an IP address, which every link layer supports
      */
     static RuntimeException unreachable(String target, boolean ip, RdmaException failure) {
         if (failure.isUnsupported()) {
-            // What the answer says is of no version that rsockets knows.
+            // The answer has a version that rsockets does not support.
             return ip && failure.call().equals("rconnect")
                     ? new ScenarioException(
                             Reason.REJECTED,
-                            "What listens at %s is no server of rsockets: start the rstream server there, or give its port"
+                            "The listener at %s is not an rsockets server: start the rstream server there, or give its port"
                                     .formatted(target),
                             failure)
                     : failure;
         }
         return switch (failure.errnoName()) {
             case "ECONNREFUSED" -> refused(target, failure);
-            // Of this side's own port, not of the target's.
+            // It concerns this side's own port, not the target's.
             case "EADDRINUSE" -> failure;
             default -> CmFailures.ofAddress(failure, target);
         };
     }
 
-    /** Says why a client can't be bound to its own address. */
+    /** Explains why a client can't bind to its own address. */
     static RuntimeException unbound(String own, RdmaException failure) {
         return switch (failure.errnoName()) {
             case "ENODEV", "EADDRNOTAVAIL" ->
                 new ScenarioException(
                         Reason.NO_ROUTE,
-                        "No RDMA device of this host has the local address %s (%s): give one that does, './rdmatest devices' lists them"
+                        "No RDMA device of this host has the local address %s (%s): give another address, './rdmatest devices' lists them"
                                 .formatted(own, failure.errnoName()),
                         failure);
             case "EADDRINUSE" ->
                 new ScenarioException(
                         Reason.HOST_NOT_READY,
-                        "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave -b out, or use another port"
+                        "The local port of %s is in use on this host: as with the C program, -b binds a client to the port of -p; leave out -b, or use another port"
                                 .formatted(own),
                         failure);
             default -> failure;
@@ -207,7 +208,7 @@ final class StreamAddresses {
     static ScenarioException broken(String peer, Throwable cause) {
         return new ScenarioException(
                 Reason.PEER_LOST,
-                "The connection to %s broke in mid-transfer (%s): look whether the peer still runs and what it says"
+                "The connection to %s broke in mid-transfer (%s): check that the peer still runs, and its messages"
                         .formatted(peer, cause.getMessage()),
                 cause);
     }

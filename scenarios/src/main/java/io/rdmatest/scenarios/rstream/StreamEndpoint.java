@@ -11,15 +11,15 @@ interface StreamEndpoint {
     /** Accepts connections. */
     interface Listener extends AutoCloseable {
 
-        /** The port that it listens at. */
+        /** Returns the port of the listener. */
         int port();
 
         /**
          * Waits for a connection.
          *
-         * @param slice how long at most
-         * @param rows what the connection is for, which decides how its socket is tuned
-         * @return the connection, or null if none came
+         * @param slice the longest wait
+         * @param rows the rows of the connection, which decide the tuning of its socket
+         * @return the connection; null if none arrived
          */
         @Nullable
         StreamLink accept(Duration slice, List<StreamRow> rows);
@@ -34,12 +34,12 @@ interface StreamEndpoint {
     /**
      * Connects to the server.
      *
-     * @param rows what the connection is for
-     * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_ABSENT if nobody listens or answers, or NO_ROUTE
+     * @param rows the rows of the connection * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_ABSENT if
+     *     nobody listens or answers, or NO_ROUTE
      */
     StreamLink connect(int port, List<StreamRow> rows);
 
-    /** Returns what makes the connections that the options ask for. */
+    /** Returns the endpoint for the transport of the options. */
     static StreamEndpoint of(RoleContext context, RstreamOptions options) {
         return switch (options.transport()) {
             case RSOCKET -> new RsocketEndpoint(context, options);

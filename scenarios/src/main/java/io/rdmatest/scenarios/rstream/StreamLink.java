@@ -3,10 +3,10 @@ package io.rdmatest.scenarios.rstream;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
-/** A connected byte stream as rstream(1) uses one, over an rsocket or plain TCP. Of one thread. */
+/** A connected byte stream of rstream(1), over an rsocket or plain TCP. For one thread. */
 interface StreamLink extends AutoCloseable {
 
-    /** What is sent or received at a time, as both kinds of socket want it. */
+    /** A transfer's memory, in the forms for both kinds of socket. */
     record Block(MemorySegment segment, ByteBuffer bytes) {
 
         static Block of(MemorySegment segment) {
@@ -19,17 +19,17 @@ interface StreamLink extends AutoCloseable {
     }
 
     /**
-     * Sends a block from an offset on: as much as there is room for.
+     * Sends a block from an offset on: as many bytes as fit.
      *
-     * @return the bytes taken; 0 if there was no room
+     * @return the accepted bytes; 0 if there is no room
      * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the connection broke
      */
     int send(Block block, int offset);
 
     /**
-     * Receives into a block from an offset on: as much as there is.
+     * Receives into a block from an offset on: the available bytes.
      *
-     * @return the bytes received; 0 if there were none; -1 at the end of the stream
+     * @return the received bytes; 0 if there are none; -1 at the end of the stream
      * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the connection broke
      */
     int receive(Block block, int offset);
@@ -37,14 +37,14 @@ interface StreamLink extends AutoCloseable {
     /**
      * Waits in the kernel for room to send, or for data or the end of the stream, at most a few hundred milliseconds.
      *
-     * @return whether something came; false when the time is over
+     * @return whether the stream is ready; false when the time is over
      */
     boolean poll(boolean toSend);
 
-    /** Tells the peer that nothing more will be sent. */
+    /** Ends the sending direction. */
     void endSending();
 
-    /** Who is at the other end. */
+    /** Returns a text for the peer. */
     String peer();
 
     @Override

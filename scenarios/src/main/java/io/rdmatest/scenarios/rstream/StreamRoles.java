@@ -21,40 +21,40 @@ import org.jspecify.annotations.Nullable;
 /**
  * The two sides of rstream(1), over rsockets or plain TCP.
  *
- * <p>Nothing is negotiated: both sides must be given the same suite and the same choice of verification. Each series of
- * the suite is one connection; the counter that verifies the data runs on from series to series, as in the C program.
- * Other than there, wrong data fails the run in every suite.
+ * <p>Nothing is negotiated: both sides need the same suite and verification. Each series of the suite is one
+ * connection. As in the C program, the verified counter continues from series to series. Unlike there, wrong data fails
+ * the run in every suite.
  *
- * <p>The three ways to wait are those of the program, but each wait ends: without an option a call that would block is tried
- * again for a while before the thread sleeps in rpoll (the program tries for ever); {@code blocking} sleeps at once;
- * {@code async} asks rpoll before every call. The sockets themselves never block, because a thread in a blocking rrecv could
- * be woken by nothing but the peer.
+ * <p>The three ways to wait are those of the program, but with a limit. By default a call that would block is retried
+ * for a while before the thread sleeps in rpoll (the program retries for ever). {@code blocking} sleeps at once. {@code
+ * async} calls rpoll before every call. The sockets themselves never block, because only the peer could wake a thread
+ * in a blocking rrecv.
  */
 public final class StreamRoles {
 
     private static final int SYNC = 16;
 
-    /** How long it is tried before the thread sleeps: the program never does, and waking takes longer than most transfers. */
+    /** The time of retries before the thread sleeps: waking up takes longer than most transfers. */
     private static final long SPIN_NANOS = Duration.ofMillis(10).toNanos();
 
     private static final Duration SLICE = Duration.ofMillis(200);
 
-    /** How long a worker may take to notice that it is to end. */
+    /** The limit for a cancelled worker to end. */
     private static final Duration GRACE = Duration.ofSeconds(12);
 
     private static final int LARGEST_BACKLOG = 128;
 
-    private static final Consumer<Throwable> NOBODY = failure -> {};
+    private static final Consumer<Throwable> IGNORE = failure -> {};
 
     private StreamRoles() {}
 
     /**
-     * What was measured of a row.
+     * The measurements of a row.
      *
      * @param row the row
      * @param nanos the duration of its timed loop in nanoseconds
-     * @param latency the time of one transfer in nanoseconds, a value for each iteration (its time divided by its transfers
-     *     in both directions); null if there was only one iteration
+     * @param latency the time of one transfer in nanoseconds, for each iteration (its time divided by its transfers in
+     *     both directions); null with one iteration
      */
     public record Timing(
             StreamRow row, long nanos, @Nullable Histogram latency) {}
@@ -62,16 +62,16 @@ public final class StreamRoles {
     /**
      * The results of one side.
      *
-     * @param timings one for each row, in order; of several clients, one client's after the other's
-     * @param bytesReceived the bytes that came in, syncs included
+     * @param timings the timings of each row, in order, client by client
+     * @param bytesReceived the received bytes, including syncs
      * @param bytesVerified how many of them were compared
-     * @param connections the connections that were served to their end
-     * @param failures what went wrong with clients of a server that serves any number of them, one sentence each
+     * @param connections the number of completed connections
+     * @param failures the failures of clients of a server without a client limit, one sentence each
      */
     public record Result(
             List<Timing> timings, long bytesReceived, long bytesVerified, int connections, List<String> failures) {
 
-        /** Keeps the lists from changing. */
+        /** Copies the lists. */
         public Result {
             timings = List.copyOf(timings);
             failures = List.copyOf(failures);
@@ -79,9 +79,9 @@ public final class StreamRoles {
     }
 
     /**
-     * Listens, and answers each transfer with one of its own. Tells the other side the port.
+     * Listens, sends its port to the client, and answers each transfer with one of its own.
      *
-     * @param options what to expect
+     * @param options the options
      */
     public record Server(RstreamOptions options) implements Role<Result> {
 
@@ -92,13 +92,13 @@ public final class StreamRoles {
 
         @Override
         public Result run(RoleContext context) {
-            return run(context, NOBODY);
+            return run(context, IGNORE);
         }
 
         /**
-         * Does the same for a caller that needs more of a failure than the sentence in the results.
+         * Runs the server, and passes the exceptions of failed clients to a consumer.
          *
-         * @param failed takes what went wrong with each client of a server that serves any number of them, before this returns
+         * @param failed takes the failure of each client of a server without a client limit, before this method returns
          */
         public Result run(RoleContext context, Consumer<Throwable> failed) {
             boolean workers = options.fork() || options.clients() != 1;
@@ -133,26 +133,26 @@ public final class StreamRoles {
                 }
                 if (Waits.remaining(deadline).isZero()) {
                     throw first
-                            ? nobodyCame(limit)
+                            ? noClient(limit)
                             : new ScenarioException(
                                     Reason.PEER_LOST,
-                                    "The client did not connect again within %d ms for the bandwidth series: look whether it still runs, and with the same options"
+                                    "The client did not connect again within %d ms for the bandwidth series: check that it still runs, with the same options"
                                             .formatted(limit.toMillis()));
                 }
             }
         }
     }
 
-    private static ScenarioException nobodyCame(Duration limit) {
+    private static ScenarioException noClient(Duration limit) {
         return new ScenarioException(
                 Reason.PEER_ABSENT,
                 "No rstream client connected within %d ms: start one, or allow more time".formatted(limit.toMillis()));
     }
 
     /**
-     * Connects, sends each transfer first, and measures. Asks the other side for the port if the options have none.
+     * Connects, sends each transfer first, and measures. Without a port option it gets the port from the server.
      *
-     * @param options what to transfer
+     * @param options the options
      */
     public record Client(RstreamOptions options) implements Role<Result> {
 
@@ -179,7 +179,7 @@ public final class StreamRoles {
         }
     }
 
-    /** The transfers of one direction. */
+    /** Returns the number of transfers of one direction. */
     private static long transfers(List<List<StreamRow>> series) {
         return series.stream()
                 .flatMap(List::stream)
@@ -187,12 +187,12 @@ public final class StreamRoles {
                 .sum();
     }
 
-    /** The bytes of one direction, syncs included. */
+    /** Returns the bytes of one direction, including syncs. */
     private static long bytes(List<StreamRow> rows) {
         return rows.stream().mapToLong(row -> SYNC + row.totalBytes() / 2).sum();
     }
 
-    /** Serves each connection with a thread of its own, so that a client neither waits for another nor fails with it. */
+    /** Serves each connection on its own thread, so that clients do not affect each other. */
     private static final class Workers {
 
         private final RoleContext context;
@@ -254,7 +254,7 @@ public final class StreamRoles {
                     throw combined();
                 }
                 if (failure instanceof RoleCancelledException) {
-                    // The end of the server is how it ends, and no failure of the client that was just there.
+                    // Cancelling is the normal end of this server, not a failure of the current client.
                     continue;
                 }
                 failed.accept(failure);
@@ -272,13 +272,13 @@ public final class StreamRoles {
                 }
                 context.checkCancelled();
                 if (options.clients() != 0 && hasFailed()) {
-                    // No further connection may come because of it.
+                    // This failure may be the reason that no further connection arrives.
                     return;
                 }
                 StreamLink link = listener.accept(SLICE, series.getFirst());
                 if (link == null) {
                     if (accepted == 0 && Waits.remaining(deadline).isZero()) {
-                        throw nobodyCame(options.firstWait());
+                        throw noClient(options.firstWait());
                     }
                     if (accepted > 0
                             && options.clients() != 0
@@ -286,7 +286,7 @@ public final class StreamRoles {
                             && Waits.remaining(deadline).isZero()) {
                         throw new ScenarioException(
                                 Reason.PEER_ABSENT,
-                                "%d of %d connections came, and no further one within %d ms: start the other clients"
+                                "%d of %d connections arrived, and no further one within %d ms: start the other clients"
                                         .formatted(
                                                 accepted,
                                                 expected,
@@ -308,8 +308,8 @@ public final class StreamRoles {
 
         private Result work(StreamLink link, int number) {
             try (link) {
-                // A single client's connections come one after the
-                // other; several clients' differ by their data.
+                // A single client connects for one series after the other; several clients' series differ by their
+                // data.
                 int index = series.size() == 1 ? 0 : options.clients() == 1 ? number : -1;
                 long start = index <= 0 ? 0 : bytes(series.getFirst());
                 List<StreamRow> rows = series.get(Math.max(index, 0));
@@ -336,7 +336,7 @@ public final class StreamRoles {
             return !failures.isEmpty() || workers.stream().anyMatch(worker -> worker.failure != null);
         }
 
-        /** Keeps the results of the workers that ended, in the order of their connections, and forgets the workers. */
+        /** Collects the results of ended workers in the order of their connections, and removes the workers. */
         private void reap() {
             while (!workers.isEmpty() && !workers.getFirst().thread.isAlive()) {
                 Worker worker = workers.removeFirst();
@@ -353,7 +353,7 @@ public final class StreamRoles {
             }
         }
 
-        /** Each wait of a worker has a deadline, and ends early when the scenario is given up: only then has this one. */
+        /** Joins all workers. Their waits have deadlines; after a cancellation this join has one, too. */
         private void joinAll() {
             long deadline = Long.MAX_VALUE;
             boolean interrupted = false;
@@ -383,7 +383,7 @@ public final class StreamRoles {
             }
         }
 
-        /** Returns why no more connections were accepted: a connection that failed before says more than one that did not come. */
+        /** Returns the failure to report: an earlier failed connection explains more than a missing one. */
         private RuntimeException because(Throwable ended) {
             if (options.clients() != 0
                     && failures.stream().anyMatch(each -> !(each instanceof RoleCancelledException))) {
@@ -411,7 +411,7 @@ public final class StreamRoles {
         }
     }
 
-    /** What one side sends and receives, over one connection or several that follow each other. Of one thread. */
+    /** The exchange of one side, over one connection or several consecutive ones. For one thread. */
     private static final class Exchange {
 
         private final RoleContext context;
@@ -455,7 +455,7 @@ public final class StreamRoles {
             end(link);
         }
 
-        /** Serves the series whose first bytes come in: the counter stands elsewhere at the beginning of each. */
+        /** Serves the series that the first bytes identify: each begins at another counter value. */
         void serveAnyOf(StreamLink link, List<List<StreamRow>> series) {
             List<StreamRow> rows = series.getFirst();
             try (Arena arena = Arena.ofConfined()) {
@@ -535,7 +535,7 @@ public final class StreamRoles {
 
         private void verify(Block block) {
             if (options.verify()) {
-                // Both sides verify, or none: a peer that does not sends anything.
+                // Both sides must verify, or none: without verification a peer's data is arbitrary.
                 received.verify(
                         block.segment(),
                         bytesReceived == SYNC
@@ -568,7 +568,7 @@ public final class StreamRoles {
                 }
                 boolean spins = !options.async() && !options.blocking();
                 if (spins && ++tries < yields.tries()) {
-                    // Without PAUSE: a call takes long enough, and an emulated processor leaves its guest for each.
+                    // Without PAUSE: a call takes long enough, and each PAUSE costs an emulated processor an exit.
                     continue;
                 }
                 tries = 0;
@@ -582,7 +582,7 @@ public final class StreamRoles {
                 if (options.blocking() || spins && now - stalledSince >= SPIN_NANOS) {
                     boolean ignored = link.poll(sending);
                 } else if (spins) {
-                    // Where the device is software, the processor that spins may be the one it needs.
+                    // A software device may need the processor that spins.
                     yields.giveWay();
                 }
             }
@@ -594,17 +594,17 @@ public final class StreamRoles {
         private ScenarioException ended(StreamLink link, StreamRow row, int done, int size) {
             return new ScenarioException(
                     Reason.PEER_LOST,
-                    "%s ended the connection in the row %s, %d bytes into a transfer of %d: it failed, was killed, or runs with other options"
+                    "%s ended the connection in the row %s, after %d of %d bytes of a transfer: it failed, was killed, or has other options"
                             .formatted(link.peer(), row.name(), done, size));
         }
 
         private ScenarioException stalled(StreamLink link, boolean sending, StreamRow row, int done, int size) {
             return new ScenarioException(
                     Reason.PEER_LOST,
-                    "%s %s for %d ms in the row %s, %d bytes into a transfer of %d: it hangs, is cut off, or runs with another -S, -C or -I"
+                    "%s %s for %d ms in the row %s, after %d of %d bytes of a transfer: it hangs, is disconnected, or has another -S, -C or -I"
                             .formatted(
                                     link.peer(),
-                                    sending ? "took nothing" : "sent nothing",
+                                    sending ? "received nothing" : "sent nothing",
                                     options.timeout().toMillis(),
                                     row.name(),
                                     done,
@@ -625,20 +625,20 @@ public final class StreamRoles {
                     }
                     if (count > 0) {
                         throw new AssertionError(
-                                "%s sent more than the %d bytes that the options say: give both sides the same -S, -C and -I"
+                                "%s sent more than the expected %d bytes: give both sides the same -S, -C and -I"
                                         .formatted(link.peer(), bytesReceived));
                     }
                     if (Waits.remaining(deadline).isZero()) {
                         throw new ScenarioException(
                                 Reason.PEER_LOST,
-                                "%s did not end the connection within %d ms after the last transfer: look whether it hangs, and give both sides the same -S, -C and -I"
+                                "%s did not end the connection within %d ms after the last transfer: check whether it hangs, and give both sides the same -S, -C and -I"
                                         .formatted(
                                                 link.peer(), options.timeout().toMillis()));
                     }
                     boolean ignored = link.poll(false);
                 }
             } catch (ScenarioException e) {
-                // Who has everything may close at once, and break the half that is still open.
+                // A peer that has received everything may close first, and break the other direction.
                 if (e.reason() != Reason.PEER_LOST || !(e.getCause() instanceof Exception)) {
                     throw e;
                 }

@@ -12,17 +12,17 @@ import java.util.Locale;
  * @param size the size of a transfer in bytes
  * @param transfers transfers in each direction per iteration
  * @param iterations how often the exchange is repeated
- * @param kind what the row is about
+ * @param kind the kind of measurement
  */
 public record StreamRow(String name, int size, int transfers, int iterations, Kind kind) {
 
-    /** What a row measures, and with it how the socket is tuned. */
+    /** The kinds of measurement, which decide the tuning of the socket. */
     public enum Kind {
         /** One transfer per direction and iteration, small data inline. */
         LATENCY,
         /** One iteration of many transfers, no inline data. */
         BANDWIDTH,
-        /** As the caller wishes, the socket not tuned (rstream -I, -C, -S). */
+        /** A custom row without tuning of the socket (rstream -I, -C, -S). */
         CUSTOM
     }
 
@@ -35,7 +35,7 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
     /** Checks that the row transfers something. */
     public StreamRow {
         if (size <= 0 || transfers <= 0 || iterations <= 0) {
-            throw new IllegalArgumentException("Size, transfers and iterations are positive, not %d, %d and %d"
+            throw new IllegalArgumentException("Size, transfers and iterations must be positive, not %d, %d and %d"
                     .formatted(size, transfers, iterations));
         }
     }
@@ -86,19 +86,19 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
         return new StreamRow(label(size) + "_bw", size, scaled(size, scale), 1, Kind.BANDWIDTH);
     }
 
-    /** Returns a row of the caller's own, named {@code custom} as rstream does. */
+    /** Returns a custom row, named {@code custom} as in rstream. */
     public static StreamRow custom(int size, int transfers, int iterations) {
         return new StreamRow("custom", size, transfers, iterations, Kind.CUSTOM);
     }
 
     private static int scaled(int size, double scale) {
         if (!(scale > 0)) {
-            throw new IllegalArgumentException("The scale of the repetitions is positive, not " + scale);
+            throw new IllegalArgumentException("The scale of the repetitions must be positive, not " + scale);
         }
         return (int) Math.max(2, Math.round(repetitions(size) * scale));
     }
 
-    /** The bytes of this row in both directions together, without the two sync messages. */
+    /** Returns the bytes of this row in both directions together, without the two sync messages. */
     public long totalBytes() {
         return 2L * size * transfers * iterations;
     }
@@ -132,7 +132,7 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
     }
 
     /**
-     * Returns the row and what was measured of it, in the columns of rstream.
+     * Returns the row and its measurements, in the columns of rstream.
      *
      * @param nanos the duration of the timed loop in nanoseconds
      */
@@ -150,7 +150,10 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
                 microsPerTransfer(nanos));
     }
 
-    /** Returns a size the way rstream prints it: 64, 4k, 1.5m; powers of 1024, one digit of a fraction below 10, cut off. */
+    /**
+     * Returns a size the way rstream prints it: 64, 4k, 1.5m; powers of 1024, with one digit of the fraction below 10,
+     * rounded down.
+     */
     static String label(long size) {
         int shift = size >= 1 << 30 ? 30 : size >= 1 << 20 ? 20 : size >= 1 << 10 ? 10 : 0;
         String unit = shift == 30 ? "g" : shift == 20 ? "m" : shift == 10 ? "k" : "";
@@ -159,7 +162,7 @@ public record StreamRow(String name, int size, int transfers, int iterations, Ki
         return whole + (fraction == 0 ? "" : "." + fraction) + unit;
     }
 
-    /** Returns a count the way rstream prints it: 100, 10k, 1m, 2b; powers of 1000, cut off. */
+    /** Returns a count the way rstream prints it: 100, 10k, 1m, 2b; powers of 1000, rounded down. */
     static String countLabel(int count) {
         if (count >= 1_000_000_000) {
             return count / 1_000_000_000 + "b";

@@ -45,7 +45,7 @@ final class TcpEndpoint implements StreamEndpoint {
             try {
                 selector = Selector.open();
                 listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-                // The window is agreed on at the connection, so the listener's size is the one that counts.
+                // The window is negotiated when connecting, so the listener's size counts.
                 listener.setOption(StandardSocketOptions.SO_RCVBUF, options.effectiveBufferBytes());
                 listener.bind(local, backlog);
                 listener.configureBlocking(false);
@@ -134,7 +134,7 @@ final class TcpEndpoint implements StreamEndpoint {
         } catch (BindException e) {
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
-                    "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an address of this host and a port that is free, or leave -b out"
+                    "Can't bind to %s (%s): as with the C program, -b binds a client to the port of -p; give an address of this host and a free port, or leave out -b"
                             .formatted(source == null ? "a local port" : StreamAddresses.text(source), e.getMessage()),
                     e);
         } catch (NoRouteToHostException e) {
@@ -151,7 +151,7 @@ final class TcpEndpoint implements StreamEndpoint {
     private static ScenarioException noRoute(InetSocketAddress target, IOException e) {
         return new ScenarioException(
                 Reason.NO_ROUTE,
-                "Can't connect to %s (%s): give an address that this host can reach from the address it is bound to"
+                "Can't connect to %s (%s): give an address that this host can reach from its local address"
                         .formatted(StreamAddresses.text(target), e.getMessage()),
                 e);
     }
@@ -184,7 +184,7 @@ final class TcpEndpoint implements StreamEndpoint {
     private static void close(@Nullable Selector selector, java.nio.channels.Channel channel) {
         try (channel;
                 selector) {
-            // Both, whatever the first one throws.
+            // Close both, even if the first one throws.
         } catch (IOException e) {
             throw new UncheckedIOException("Can't close a TCP socket", e);
         }

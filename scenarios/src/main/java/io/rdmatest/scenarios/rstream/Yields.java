@@ -3,18 +3,18 @@ package io.rdmatest.scenarios.rstream;
 import java.util.function.LongSupplier;
 
 /**
- * How often a thread that polls lets others run: often if there are others. Who has a processor of its own loses tens of
- * microseconds each time, in which most answers come; of many that poll on few processors, each waits for the answer of one that
- * it does not let run.
+ * Decides how often a polling thread yields: often if other threads need the processor. With its own processor a thread
+ * would lose tens of microseconds with each yield. On few processors a polling thread must yield, since its answer
+ * comes from a thread that needs the processor.
  *
- * <p>It is measured, not asked for: how long the processor was away tells whether somebody took it.
+ * <p>It measures the duration of each yield: a long one means that another thread ran.
  */
 final class Yields {
 
     static final int FEWEST_TRIES = 64;
     static final int MOST_TRIES = 4096;
 
-    /** A yield that lasts longer has let another thread poll; what the kernel does in between is shorter. */
+    /** A longer yield means that another thread has polled; work of the kernel is shorter. */
     static final long SHARED_NANOS = 50_000;
 
     private final Runnable yield;
@@ -25,18 +25,18 @@ final class Yields {
         this(Thread::yield, System::nanoTime);
     }
 
-    /** With another processor to give away, and another clock: for tests. */
+    /** Takes another yield and another clock, for tests. */
     Yields(Runnable yield, LongSupplier nanoTime) {
         this.yield = yield;
         this.nanoTime = nanoTime;
     }
 
-    /** Returns how many vain calls to make before the next yield. */
+    /** Returns the number of calls without progress before the next yield. */
     int tries() {
         return tries;
     }
 
-    /** Lets others run, and takes note of how long they did. */
+    /** Yields, and measures the duration. */
     void giveWay() {
         long begin = nanoTime.getAsLong();
         yield.run();

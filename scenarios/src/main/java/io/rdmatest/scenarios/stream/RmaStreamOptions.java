@@ -10,23 +10,23 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a side of a stream over RDMA WRITE does; the letters of the command line are those of rstream(1).
+ * The options of a side of a stream over RDMA WRITE; the option letters are those of rstream(1).
  *
- * <p>Both sides need the same size, transfers, iterations, mode, and choice of verification and of direction; rings and queue
- * may differ.
+ * <p>Both sides need the same size, transfers, iterations, mode, verification and direction. Rings and queues may
+ * differ.
  *
- * @param address the server's address, for a server that to bind to; null for that of the device
- * @param port the port, 0 to 65535; 0 for one that the server chooses and tells
+ * @param address the server's address, to which a server binds; null for the device's address
+ * @param port the port, 0 to 65535; with 0 the server chooses one and sends it to the client
  * @param sizeBytes bytes of a transfer, 1 to 1 GiB
  * @param transfers transfers of an iteration in each direction, at least 1
  * @param iterations how often the exchange is repeated, at least 1
- * @param bothAtOnce whether both sides send at the same time, instead of the client first and then the server
- * @param together whether transfers that follow each other at once may go in one message (FI_MORE), instead of each in its own
+ * @param bothAtOnce whether both sides send at the same time; otherwise the client sends first, then the server
+ * @param together whether consecutive transfers may share a message (FI_MORE)
  * @param stream the rings, the queues and the mode
- * @param verify whether data carries the counter pattern of rstream and is compared byte by byte
- * @param fault what goes wrong on purpose
- * @param timeout how long any one wait may take
- * @param acceptTimeout how long a server waits for its client; null for no limit
+ * @param verify whether data has the counter pattern of rstream and is compared byte by byte
+ * @param fault the injected fault
+ * @param timeout the limit of each wait
+ * @param acceptTimeout the limit of a server's wait for its client; null for none
  */
 public record RmaStreamOptions(
         @Nullable InetAddress address,
@@ -58,19 +58,20 @@ public record RmaStreamOptions(
         Objects.requireNonNull(stream, "stream");
         Objects.requireNonNull(fault, "fault");
         if (!timeout.isPositive()) {
-            throw new IllegalArgumentException("The timeout is positive, not " + timeout);
+            throw new IllegalArgumentException("The timeout must be positive, not " + timeout);
         }
     }
 
     private static void range(String name, int value, int least, int most) {
         if (value < least || value > most) {
-            throw new IllegalArgumentException("The %s is %d to %d, not %d".formatted(name, least, most, value));
+            throw new IllegalArgumentException("The %s must be %d to %d, not %d".formatted(name, least, most, value));
         }
     }
 
     /**
-     * Returns the defaults: those of rstream's custom test (port 7471, 1000 transfers of 1000 bytes, 1 iteration) with the
-     * rings and queues of fi_rstream, small transfers together, 10 s for any one wait, no limit for the client to come.
+     * Returns the defaults: those of rstream's custom test (port 7471, 1000 transfers of 1000 bytes, 1 iteration) with
+     * the rings and queues of fi_rstream, small transfers together, a limit of 10 s for each wait, and no limit for the
+     * first client.
      */
     public static RmaStreamOptions defaults() {
         return new RmaStreamOptions(
@@ -93,7 +94,7 @@ public record RmaStreamOptions(
         return copy(with -> with.address = value);
     }
 
-    /** Returns a copy with another port; 0 for one that the server tells. */
+    /** Returns a copy with another port; with 0 the server chooses one. */
     public RmaStreamOptions withPort(int value) {
         return copy(with -> with.port = value);
     }
@@ -118,7 +119,7 @@ public record RmaStreamOptions(
         return copy(with -> with.bothAtOnce = value);
     }
 
-    /** Returns a copy in which transfers that follow each other at once may go in one message, or not. */
+    /** Returns a copy in which consecutive transfers may share a message, or not. */
     public RmaStreamOptions withTogether(boolean value) {
         return copy(with -> with.together = value);
     }
@@ -146,8 +147,8 @@ public record RmaStreamOptions(
     /**
      * Returns a copy with other limits.
      *
-     * @param any how long any one wait may take
-     * @param accept how long a server waits for its client; null for no limit
+     * @param any the limit of each wait
+     * @param accept the limit of a server's wait for its client; null for none
      */
     public RmaStreamOptions withTimeout(Duration any, @Nullable Duration accept) {
         return copy(with -> {
@@ -156,7 +157,7 @@ public record RmaStreamOptions(
         });
     }
 
-    /** Returns how many bytes go in each direction. */
+    /** Returns the number of bytes in each direction. */
     public long bytesEachWay() {
         return (long) sizeBytes * transfers * iterations;
     }

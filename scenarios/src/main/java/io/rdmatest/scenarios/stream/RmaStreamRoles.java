@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The two sides of a stream over RDMA WRITE with credits: the exchange of rstream(1), or both directions at once.
  *
- * <p>Nothing is negotiated but rings, credits and the protocol's version. At the end the client shuts the stream down, and the
- * server requires its end after exactly the bytes that were to come.
+ * <p>Only rings, credits and the protocol version are negotiated. At the end the client shuts the stream down. The
+ * server requires the end of the stream after exactly the expected bytes.
  */
 public final class RmaStreamRoles {
 
-    /** What one wait takes at most before it looks whether the scenario was given up. */
+    /** The slice of a wait: then it checks whether the scenario was cancelled. */
     private static final Duration SLICE = Duration.ofMillis(200);
 
-    /** How often a side tries in vain before it sleeps: to be woken costs more than most answers take. */
-    private static final int TRIES = 10_000;
+    /** The number of attempts without progress before a side sleeps: waking up costs more than most answers take. */
+    private static final int SPINS = 10_000;
 
     private RmaStreamRoles() {}
 
@@ -42,8 +42,8 @@ public final class RmaStreamRoles {
      * The results of one side.
      *
      * @param nanos the duration of the transfers in nanoseconds, without connecting and ending
-     * @param bytesSent the bytes that went out
-     * @param bytesReceived the bytes that came in
+     * @param bytesSent the sent bytes
+     * @param bytesReceived the received bytes
      * @param bytesVerified how many of them were compared
      */
     public record Result(long nanos, long bytesSent, long bytesReceived, long bytesVerified) {
@@ -57,7 +57,7 @@ public final class RmaStreamRoles {
     /**
      * Listens, and answers each iteration with one of its own.
      *
-     * @param options what to do
+     * @param options the options
      */
     public record Server(RmaStreamOptions options) implements Role<Result> {
 
@@ -103,8 +103,8 @@ public final class RmaStreamRoles {
                     }
                     RuntimeException failure = event.failure();
                     if (failure instanceof StreamException stranger && event.listener() != null) {
-                        // Refused already. Whoever it was, another one is waited for.
-                        context.trace(() -> "refused a client: " + stranger.getMessage());
+                        // The listener has rejected it. Wait for another client.
+                        context.trace(() -> "rejected a client: " + stranger.getMessage());
                     } else if (failure != null) {
                         throw failure;
                     }
@@ -124,7 +124,7 @@ public final class RmaStreamRoles {
     /**
      * Connects, sends first, and ends the stream.
      *
-     * @param options what to do
+     * @param options the options
      */
     public record Client(RmaStreamOptions options) implements Role<Result> {
 
@@ -173,7 +173,7 @@ public final class RmaStreamRoles {
         }
     }
 
-    /** Tells a person what the stream's own exceptions mean for the run. */
+    /** Converts the stream's exceptions to those of scenarios. */
     private static Result explained(Supplier<Result> run) {
         try {
             return run.get();
@@ -235,7 +235,7 @@ public final class RmaStreamRoles {
             nanos = System.nanoTime() - start;
         }
 
-        /** Sends and receives so many transfers, whatever can be done first. */
+        /** Sends and receives a number of transfers, in the order in which it is possible. */
         private void move(int toSend, int toReceive) {
             int sent = 0;
             int received = 0;
@@ -270,7 +270,7 @@ public final class RmaStreamRoles {
                 }
                 if (moved) {
                     tries = 0;
-                } else if (++tries >= TRIES) {
+                } else if (++tries >= SPINS) {
                     tries = 0;
                     await(sent < toSend, received < toReceive);
                 }
@@ -298,9 +298,9 @@ public final class RmaStreamRoles {
                 } catch (RdmaTimeoutException e) {
                     if (Waits.remaining(deadline).isZero()) {
                         throw lost(
-                                "the peer let nothing pass for "
+                                "no progress for "
                                         + options.timeout().toMillis() + " ms after " + bytesReceived
-                                        + " bytes: it hangs, or was given other sizes or counts",
+                                        + " bytes: the peer hangs, or has other sizes or counts",
                                 e);
                     }
                 }
@@ -311,7 +311,7 @@ public final class RmaStreamRoles {
             return new ScenarioException(Reason.PEER_LOST, "at the " + side + ", " + what, cause);
         }
 
-        /** After the last byte comes the end, and nothing else. */
+        /** Requires the end of the stream after the last byte. */
         private void awaitEnd() {
             in.clear();
             int more = endpoint.receive(in);
@@ -320,8 +320,8 @@ public final class RmaStreamRoles {
                 more = endpoint.receive(in);
             }
             if (more > 0) {
-                throw new AssertionError("After the last of " + bytesReceived + " bytes came at least " + more
-                        + " more at the " + side + ": both sides need the same size, transfers and iterations");
+                throw new AssertionError("The " + side + " received at least " + more + " bytes after the last of "
+                        + bytesReceived + ": both sides need the same size, transfers and iterations");
             }
         }
 

@@ -7,10 +7,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
 /**
- * What one side of a stream sends from and receives into, for the thread that made it.
+ * The send and receive buffers of one side of a stream, for the thread that made them.
  *
- * <p>Of an arena: direct buffers are limited by the JVM's -XX:MaxDirectMemorySize, which is as large as its heap, to less than
- * two of the largest transfers.
+ * <p>They come from an arena: -XX:MaxDirectMemorySize, by default the size of the heap, limits direct buffers to less
+ * than two of the largest transfers.
  */
 final class TransferBuffers implements AutoCloseable {
 
@@ -28,7 +28,7 @@ final class TransferBuffers implements AutoCloseable {
      * Allocates both.
      *
      * @param sizeBytes the size of a transfer
-     * @throws ScenarioException if there is not as much memory
+     * @throws ScenarioException if there is too little memory
      */
     static TransferBuffers allocate(int sizeBytes) {
         Arena arena = Arena.ofConfined();
@@ -42,7 +42,7 @@ final class TransferBuffers implements AutoCloseable {
             arena.close();
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
-                    "This host has no memory for two transfers of %d bytes, one to send and one to receive: give both sides a smaller -S, or this host more memory"
+                    "This host has too little memory for two transfers of %d bytes, one to send and one to receive: give both sides a smaller -S, or this host more memory"
                             .formatted(sizeBytes),
                     e);
         }

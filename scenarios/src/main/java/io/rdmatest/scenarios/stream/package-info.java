@@ -1,4 +1,4 @@
-/** The stream of RDMA WRITEs between two rings, which rdmatest has of its own: its options and both of its sides. */
+/** rdmatest's own stream of RDMA WRITEs between two rings: its options and both sides. */
 @NullMarked
 package io.rdmatest.scenarios.stream;
 

@@ -164,7 +164,7 @@ class MckeyIT {
     void aReceiverWithoutSenderEndsAtItsDeadline() throws Exception {
         Ended ended = run("-m 239.77.2.5 --timeout 300ms");
         assertThat(ended.status()).isEqualTo(ExitStatus.PEER_ABSENT.code());
-        assertThat(ended.err()).contains("No message came to the group 239.77.2.5 within 300 ms");
+        assertThat(ended.err()).contains("No message to the group 239.77.2.5 arrived within 300 ms");
     }
 
     @Test
@@ -182,7 +182,7 @@ class MckeyIT {
         assertThat(run("-m 239.77.2.7 -C 4 -s --settle 0").status()).isZero();
         Ended ended = receiver.end();
         assertThat(ended.status()).isEqualTo(ExitStatus.PEER_LOST.code());
-        assertThat(ended.err()).contains("sends 4 messages and this receiver waits for 10");
+        assertThat(ended.err()).contains("sends 4 messages, but this receiver expects 10");
     }
 
     @Test
@@ -222,8 +222,8 @@ class MckeyIT {
             delimiter = '|',
             value = {
                 // What the software device of the test machine, RoCE on Ethernet, can't do.
-                "-m 0.0.0.0 | asks a subnet administrator to choose the group",
-                "-M 0 -b ADDRESS | asks a subnet administrator to choose the group",
+                "-m 0.0.0.0 | lets the subnet administrator choose the group",
+                "-M 0 -b ADDRESS | lets the subnet administrator choose the group",
                 "-m ff0e::77:2 | on RoCE v2 use an IPv4 group",
                 "-M ff0e::77:2 -b ADDRESS | on RoCE v2 use an IPv4 group",
                 "-m 239.77.2.11 -p 0x0002 | can't be joined here",

@@ -225,7 +225,7 @@ class MulticastInboxTests {
         feed(inbox, 100, SENDER, 0, 2);
         assertThatExceptionOfType(ScenarioException.class)
                 .isThrownBy(() -> feed(inbox, 100, SENDER, 1, 2))
-                .withMessageContaining("sends 2 messages and this receiver waits for 10")
+                .withMessageContaining("sends 2 messages, but this receiver expects 10")
                 .matches(e -> e.reason() == Reason.PEER_LOST);
     }
 

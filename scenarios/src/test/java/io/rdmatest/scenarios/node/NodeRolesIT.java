@@ -115,7 +115,7 @@ class NodeRolesIT {
         RemoteOrigin origin = (RemoteOrigin) failure.getSuppressed()[0];
         assertThat(origin.node()).startsWith("other");
         assertThat(origin.diagnosis())
-                .contains("device: " + device.device().name(), "port now", "counters of the port that grew");
+                .contains("device: " + device.device().name(), "port now", "counters of the port that increased");
     }
 
     @Test

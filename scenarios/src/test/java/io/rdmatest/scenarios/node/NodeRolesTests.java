@@ -230,7 +230,7 @@ class NodeRolesTests {
                     .hasMessageContaining("No rstream client connected");
             assertThat(((ScenarioException) failure).reason()).isEqualTo(Reason.PEER_ABSENT);
             assertThat(origin(failure).diagnosis())
-                    .contains("device: the role did not get as far as to use one", "kernel log since the role began");
+                    .contains("device: not used by the role", "kernel log since the role began");
         }
     }
 
