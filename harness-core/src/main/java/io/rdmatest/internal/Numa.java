@@ -60,18 +60,18 @@ public final class Numa {
                         ValueLayout.JAVA_LONG),
                 Linker.Option.firstVariadicArg(1),
                 Linker.Option.captureCallState("errno"));
+    }
 
-        /** The number of mbind, which every architecture counts for itself. */
-        static long mbind() {
-            return switch (System.getProperty("os.arch")) {
-                case "amd64", "x86_64" -> 237;
-                case "aarch64" -> 235;
-                case "riscv64" -> 235;
-                default ->
-                    throw new RdmaException("NUMA nodes can't be chosen on " + System.getProperty("os.arch")
-                            + ": the number of mbind(2) is known for amd64, aarch64 and riscv64");
-            };
-        }
+    /** Returns the number of mbind, which every architecture counts for itself. */
+    static long mbind() {
+        return switch (System.getProperty("os.arch")) {
+            case "amd64", "x86_64" -> 237;
+            case "aarch64" -> 235;
+            case "riscv64" -> 235;
+            default ->
+                throw new RdmaException("NUMA nodes can't be chosen on " + System.getProperty("os.arch")
+                        + ": the number of mbind(2) is known for amd64, aarch64 and riscv64");
+        };
     }
 
     /**
@@ -154,7 +154,7 @@ public final class Numa {
             mask.setAtIndex(ValueLayout.JAVA_LONG, node / Long.SIZE, 1L << node % Long.SIZE);
             long result = (long) Calls.SYSCALL.invokeExact(
                     Native.errnoState(),
-                    Calls.mbind(),
+                    mbind(),
                     address,
                     length,
                     (long) MPOL_BIND,
