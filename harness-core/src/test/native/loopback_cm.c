@@ -4,6 +4,7 @@
  * InfiniBand subnet. It has no connection.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,6 +160,38 @@ EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
         id->route.path_rec[i] = path;
     }
     return tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+/* Native addresses only, as librdmacm makes them of a GID in the notation of IPv6. */
+EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **result)
+{
+    struct sockaddr_ib *native = calloc(1, sizeof *native);
+    struct rdma_addrinfo *info = calloc(1, sizeof *info);
+    uint64_t port = service ? strtoul(service, NULL, 10) : 0;
+    *result = info;
+    info->ai_flags = hints->ai_flags;
+    info->ai_family = AF_IB;
+    info->ai_qp_type = hints->ai_qp_type;
+    info->ai_port_space = hints->ai_port_space;
+    info->ai_dst_addr = (struct sockaddr *)native;
+    info->ai_dst_len = sizeof *native;
+    native->sib_family = AF_IB;
+    native->sib_pkey = htobe16(0xffff);
+    native->sib_sid = htobe64((uint64_t)hints->ai_port_space << 16 | port);
+    native->sib_sid_mask = UINT64_MAX;
+    if (!node || !(hints->ai_flags & RAI_FAMILY) || hints->ai_family != AF_IB
+        || inet_pton(AF_INET6, node, &native->sib_addr) != 1) {
+        rdma_freeaddrinfo(info);
+        errno = EINVAL;
+        return -1;
+    }
+    return 0;
+}
+
+EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *info)
+{
+    free(info->ai_dst_addr);
+    free(info);
 }
 
 /* As librdmacm does it: the kernel looks the P_Key up in the port's table. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
+import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.IbAddress;
@@ -255,6 +256,36 @@ class InfinibandTestCase {
                                     .build())) {
                 assertThat(received(queuePair, "state", "pkey_index"))
                         .isEqualTo(Map.of("state", (long) QpState.INIT.ordinal(), "pkey_index", 2L));
+            }
+        }
+    }
+
+    /** As {@code -f gid} of the programs looks an address up. */
+    @Test
+    void aGidThatIsLookedUpReachesTheQueuePair() throws Exception {
+        AddressInfo info = AddressInfo.lookup(
+                        "fe80::2:c903:0:1",
+                        "7471",
+                        AddressInfo.Hints.active(AddressInfo.Format.GID, PortSpace.TCP),
+                        Standin.SOON)
+                .getFirst();
+        assertThat(info.isNative()).isTrue();
+        try (EventChannel channel = EventChannel.create();
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.resolveAddress(info, Standin.SOON);
+            id.resolveRoute(Standin.SOON);
+            assertThat(id.remoteGid()).isEqualTo(PEER);
+            assertThat(id.remotePort()).isEqualTo(7471);
+            assertThat(id.paths().getFirst().destinationGid()).isEqualTo(PEER);
+            try (ProtectionDomain pd = id.context().allocateProtectionDomain();
+                    CompletionQueue cq = id.context().createCompletionQueue(16);
+                    QueuePair queuePair = id.createQueuePair(
+                            pd,
+                            QueuePairAttributes.builder(QpType.RC)
+                                    .completionQueue(cq)
+                                    .build())) {
+                assertThat(received(queuePair, "state", "pkey_index"))
+                        .isEqualTo(Map.of("state", (long) QpState.INIT.ordinal(), "pkey_index", 0L));
             }
         }
     }
