@@ -55,7 +55,7 @@ work=
 clean_up() { [ -z "$work" ] || rm -rf "$work"; }
 
 make_root() {
-    local cache=$1 root=$2 lock log free package
+    local cache=$1 root=$2 lock log free package link target
     mkdir -p "$cache/arm64" 2>/dev/null
     if ! { exec {lock}>"$cache/arm64/lock"; } 2>/dev/null; then
         give_up "cannot write in the cache $cache; set RDMA_VM_CACHE to a folder that is writable"
@@ -82,6 +82,10 @@ make_root() {
     for package in "$work"/cache/archives/*.deb; do
         log=$(dpkg-deb -x "$package" "$work/root" 2>&1) || give_up "cannot unpack ${package##*/}: $(tail -n 1 <<<"$log")"
     done
+    # The JDK's settings are links to /etc, which the emulator would look for on this host.
+    while read -r link target; do
+        [ ! -e "$work/root$target" ] || ln -sfnr "$work/root$target" "$link" || give_up "cannot write in the cache $cache"
+    done < <(find "$work/root/usr/lib/jvm" -type l -lname '/*' -printf '%p %l\n')
     [ -x "$work/root/$ARM_JAVA" ] || give_up "Debian's packages for arm64 have no $ARM_JAVA"
     # A package gives the folder a date of its own.
     touch "$work/root"
