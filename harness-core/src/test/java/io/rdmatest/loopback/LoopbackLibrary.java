@@ -22,7 +22,10 @@ public final class LoopbackLibrary {
 
     private LoopbackLibrary() {}
 
-    /** Returns the names of all classes of test cases on the libraries. */
+    /**
+     * Returns the names of all classes of test cases on the libraries, in an order in which one JVM can run them: those that count
+     * objects come before those that leave some behind.
+     */
     public static List<String> testCases() {
         return Stream.of(
                         DataPathTestCase.class,
