@@ -34,6 +34,8 @@ program:zstd                zstd              zstd              zstd            
 program:gzip                gzip              gzip              gzip              gzip
 program:lz4                 lz4               lz4               lz4               lz4
 program:debootstrap         debootstrap       debootstrap       debootstrap       debootstrap
+program:qemu-aarch64-static qemu-user-static  qemu-user-static  qemu-linux-user   qemu-user-static
+program:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu cross-aarch64-gcc14 aarch64-linux-gnu-gcc
 program:flock               util-linux        util-linux-core   util-linux        util-linux'
 
 # The name and version of this system, as its users know it.

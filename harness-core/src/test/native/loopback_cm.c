@@ -1,10 +1,14 @@
 /*
  * A library in the place of librdmacm.so.1, beside the libibverbs.so.1 of loopback_verbs.c: event channels, ids that are
- * bound to the device "standin0", and queue pairs of theirs. It has no event and no connection.
+ * bound to the device "standin0", and queue pairs of theirs. Addresses and routes are resolved at once, to two paths of an
+ * InfiniBand subnet. It has no connection.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,38 +67,147 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
     if (failed("destroy_error"))
         return -1;
+    free(id->route.path_rec);
     free(id);
     return 0;
 }
 
+/* An event's address goes through the pipe. */
+static int tell(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+    struct rdma_cm_event *event = calloc(1, sizeof *event);
+    event->id = id;
+    event->event = type;
+    return write(((struct channel *)id->channel)->other, &event, sizeof event) == sizeof event ? 0 : -1;
+}
+
 EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
-    (void)channel;
-    (void)event;
-    errno = EAGAIN;
-    return -1;
+    return read(channel->fd, event, sizeof *event) == sizeof *event ? 0 : -1;
 }
 
 EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
-    (void)event;
+    free(event);
     return 0;
+}
+
+static void take_device(struct rdma_cm_id *id)
+{
+    if (!opened) {
+        struct ibv_device **list = ibv_get_device_list(NULL);
+        opened = ibv_open_device(list[0]);
+        ibv_free_device_list(list);
+    }
+    id->verbs = opened;
+    id->port_num = 1;
+}
+
+static void take_address(struct sockaddr_storage *storage, struct sockaddr *address)
+{
+    memcpy(storage, address,
+           address->sa_family == AF_INET    ? sizeof(struct sockaddr_in)
+           : address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                            : sizeof(struct sockaddr_ib));
 }
 
 EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
 {
     if (failed("call_error"))
         return -1;
-    if (!opened) {
-        struct ibv_device **list = ibv_get_device_list(NULL);
-        opened = ibv_open_device(list[0]);
-        ibv_free_device_list(list);
-    }
-    memcpy(&id->route.addr.src_storage, address,
-           address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
-    id->verbs = opened;
-    id->port_num = 1;
+    take_address(&id->route.addr.src_storage, address);
+    take_device(id);
     return 0;
+}
+
+EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct sockaddr *target, int timeout)
+{
+    struct rdma_ib_addr *ib = &id->route.addr.addr.ibaddr;
+    (void)timeout;
+    if (failed("call_error"))
+        return -1;
+    if (source)
+        take_address(&id->route.addr.src_storage, source);
+    take_address(&id->route.addr.dst_storage, target);
+    take_device(id);
+    ibv_query_gid(id->verbs, id->port_num, 0, &ib->sgid);
+    ib->pkey = htobe16(0xffff);
+    if (target->sa_family == AF_IB) {
+        struct sockaddr_ib *native = (struct sockaddr_ib *)target;
+        memcpy(&ib->dgid, &native->sib_addr, sizeof ib->dgid);
+        ib->pkey = native->sib_pkey;
+    }
+    return tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
+{
+    struct rdma_ib_addr *ib = &id->route.addr.addr.ibaddr;
+    uint16_t lid = (uint16_t)loopback_get("lid");
+    (void)timeout;
+    if (failed("call_error"))
+        return -1;
+    id->route.path_rec = calloc(2, sizeof *id->route.path_rec);
+    id->route.num_paths = 2;
+    for (int i = 0; i < 2; i++) {
+        /* The second path has other LIDs, a lower rate, and leads through a router. */
+        struct ibv_sa_path_rec path = {
+            .dgid = ib->dgid, .sgid = ib->sgid, .dlid = htobe16(0x0777 + i), .slid = htobe16(lid + i), .pkey = ib->pkey,
+            .sl = 5 + i, .mtu_selector = 2, .mtu = IBV_MTU_2048, .rate_selector = 2,
+            .rate = i ? IBV_RATE_25_GBPS : IBV_RATE_100_GBPS, .packet_life_time = 18, .reversible = !i, .numb_path = 1,
+            .hop_limit = i ? 64 : 0, .traffic_class = i ? 0x12 : 0, .flow_label = htobe32(i ? 0xabcde : 0),
+        };
+        id->route.path_rec[i] = path;
+    }
+    return tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+/* Native addresses only, as librdmacm makes them of a GID in the notation of IPv6. */
+EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **result)
+{
+    struct sockaddr_ib *native = calloc(1, sizeof *native);
+    struct rdma_addrinfo *info = calloc(1, sizeof *info);
+    uint64_t port = service ? strtoul(service, NULL, 10) : 0;
+    *result = info;
+    info->ai_flags = hints->ai_flags;
+    info->ai_family = AF_IB;
+    info->ai_qp_type = hints->ai_qp_type;
+    info->ai_port_space = hints->ai_port_space;
+    info->ai_dst_addr = (struct sockaddr *)native;
+    info->ai_dst_len = sizeof *native;
+    native->sib_family = AF_IB;
+    native->sib_pkey = htobe16(0xffff);
+    native->sib_sid = htobe64((uint64_t)hints->ai_port_space << 16 | port);
+    native->sib_sid_mask = UINT64_MAX;
+    if (!node || !(hints->ai_flags & RAI_FAMILY) || hints->ai_family != AF_IB
+        || inet_pton(AF_INET6, node, &native->sib_addr) != 1) {
+        rdma_freeaddrinfo(info);
+        errno = EINVAL;
+        return -1;
+    }
+    return 0;
+}
+
+EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *info)
+{
+    free(info->ai_dst_addr);
+    free(info);
+}
+
+/* As librdmacm does it: the kernel looks the P_Key up in the port's table. */
+static int to_init(struct rdma_cm_id *id)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = id->port_num};
+    uint16_t wanted = id->route.addr.addr.ibaddr.pkey;
+    uint16_t found = 0;
+    for (int index = 0; wanted && !ibv_query_pkey(id->verbs, id->port_num, index, &found); index++)
+        if ((be16toh(found) & 0x7fff) == (be16toh(wanted) & 0x7fff)) {
+            attr.pkey_index = (uint16_t)index;
+            break;
+        }
+    if (wanted && (be16toh(found) & 0x7fff) != (be16toh(wanted) & 0x7fff))
+        return EINVAL;
+    return ibv_modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
@@ -105,5 +218,13 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *
     };
     id->qp = ibv_create_qp(attr->pd, &init);
     attr->cap = init.cap;
-    return id->qp ? 0 : -1;
+    if (!id->qp)
+        return -1;
+    errno = attr->qp_type == IBV_QPT_RC ? to_init(id) : 0;
+    if (errno) {
+        ibv_destroy_qp(id->qp);
+        id->qp = NULL;
+        return -1;
+    }
+    return 0;
 }

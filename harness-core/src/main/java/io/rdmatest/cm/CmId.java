@@ -16,6 +16,7 @@ import io.rdmatest.ffi.rdma_ib_addr;
 import io.rdmatest.ffi.rdma_route;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.PathRecordLayout;
 import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
@@ -36,7 +37,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -199,6 +202,29 @@ public final class CmId extends NativeResource {
         return locked(() -> {
             long ignored = requireDevice("its GID");
             return Gid.of(CmAddresses.bytes(rdma_ib_addr.dgid(infiniband()), 0, 16));
+        });
+    }
+
+    /**
+     * Returns the paths of the resolved route, the primary one first (rdma_cm_id.route). The passive side has those of the request.
+     *
+     * @return the paths; empty before the route is resolved, and on devices of iWARP
+     */
+    public List<PathRecord> paths() {
+        return locked(() -> {
+            MemorySegment route = rdma_cm_id.route(id);
+            int count = rdma_route.num_paths(route);
+            MemorySegment records = rdma_route.path_rec(route);
+            if (count <= 0 || records.address() == 0) {
+                return List.of();
+            }
+            long size = PathRecordLayout.LAYOUT.byteSize();
+            MemorySegment all = records.reinterpret(count * size);
+            List<PathRecord> paths = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                paths.add(PathRecord.read(all.asSlice(i * size, size)));
+            }
+            return List.copyOf(paths);
         });
     }
 

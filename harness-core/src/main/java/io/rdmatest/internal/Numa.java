@@ -60,18 +60,18 @@ public final class Numa {
                         ValueLayout.JAVA_LONG),
                 Linker.Option.firstVariadicArg(1),
                 Linker.Option.captureCallState("errno"));
+    }
 
-        /** The system call number of mbind, which depends on the architecture. */
-        static long mbind() {
-            return switch (System.getProperty("os.arch")) {
-                case "amd64", "x86_64" -> 237;
-                case "aarch64" -> 235;
-                case "riscv64" -> 235;
-                default ->
-                    throw new RdmaException("can't choose a NUMA node on " + System.getProperty("os.arch")
-                            + ": mbind(2) is supported on amd64, aarch64 and riscv64");
-            };
-        }
+    /** Returns the system call number of mbind, which depends on the architecture. */
+    static long mbind() {
+        return switch (System.getProperty("os.arch")) {
+            case "amd64", "x86_64" -> 237;
+            case "aarch64" -> 235;
+            case "riscv64" -> 235;
+            default ->
+                throw new RdmaException("can't choose a NUMA node on " + System.getProperty("os.arch")
+                        + ": mbind(2) is supported on amd64, aarch64 and riscv64");
+        };
     }
 
     /**
@@ -154,7 +154,7 @@ public final class Numa {
             mask.setAtIndex(ValueLayout.JAVA_LONG, node / Long.SIZE, 1L << node % Long.SIZE);
             long result = (long) Calls.SYSCALL.invokeExact(
                     Native.errnoState(),
-                    Calls.mbind(),
+                    mbind(),
                     address,
                     length,
                     (long) MPOL_BIND,

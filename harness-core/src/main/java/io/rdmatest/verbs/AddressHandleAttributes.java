@@ -104,6 +104,47 @@ public record AddressHandleAttributes(
                 port, gid, gidIndex, value, serviceLevel, pathBits, staticRate, flowLabel, hopLimit, trafficClass);
     }
 
+    /**
+     * Returns a copy whose packets carry a global route header.
+     *
+     * @param value the destination's GID
+     * @param index the index of the source GID in the local port's table, 0 to 255
+     */
+    public AddressHandleAttributes withGid(Gid value, int index) {
+        return new AddressHandleAttributes(
+                port, value, index, lid, serviceLevel, pathBits, staticRate, flowLabel, hopLimit, trafficClass);
+    }
+
+    /**
+     * Returns a copy with another flow label. Without a global route header it is of no effect.
+     *
+     * @param value 20 bits
+     */
+    public AddressHandleAttributes withFlowLabel(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, serviceLevel, pathBits, staticRate, value, hopLimit, trafficClass);
+    }
+
+    /**
+     * Returns a copy with another static rate.
+     *
+     * @param value the largest rate, as enum ibv_rate, 0 to 255; 0 for the port's own
+     */
+    public AddressHandleAttributes withStaticRate(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, serviceLevel, pathBits, value, flowLabel, hopLimit, trafficClass);
+    }
+
+    /**
+     * Returns a copy with other path bits.
+     *
+     * @param value the low bits of the source LID, 0 to 127; no more of them than the port's LMC
+     */
+    public AddressHandleAttributes withPathBits(int value) {
+        return new AddressHandleAttributes(
+                port, gid, gidIndex, lid, serviceLevel, value, staticRate, flowLabel, hopLimit, trafficClass);
+    }
+
     static void range(String name, int value, int max) {
         if (value < 0 || value > max) {
             throw new IllegalArgumentException(name + " is 0 to " + max + ", not " + value);

@@ -12,13 +12,13 @@ import io.rdmatest.ffi.ibv_gid_entry;
 import io.rdmatest.ffi.ibv_port_attr;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.ContextLayout;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.ExtendedDeviceLayout;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -39,8 +39,7 @@ public final class DeviceContext extends VerbsObject {
         VerbsBridge.install(new Bridge());
     }
 
-    private static final long CONTEXT_OFFSET =
-            verbs_context.layout().byteOffset(MemoryLayout.PathElement.groupElement("context"));
+    private static final long CONTEXT_OFFSET = verbs_context.context$offset();
 
     /**
      * Where struct ibv_port_attr has active_speed_ex, which is younger than the bindings (ibv_query_port(3)). active_speed has 8
@@ -81,12 +80,12 @@ public final class DeviceContext extends VerbsObject {
     }
 
     static DeviceContext own(MemorySegment handle, String name) {
-        return new DeviceContext(handle.reinterpret(ibv_context.sizeof()), name, true);
+        return new DeviceContext(handle.reinterpret(ContextLayout.SIZE), name, true);
     }
 
     /** Wraps a context that librdmacm opened and will close. */
     static DeviceContext borrow(MemorySegment handle, @Nullable NativeResource... parents) {
-        MemorySegment context = handle.reinterpret(ibv_context.sizeof());
+        MemorySegment context = handle.reinterpret(ContextLayout.SIZE);
         MemorySegment device = ibv_context.device(context).reinterpret(ibv_device.sizeof());
         String name = Native.string(ibv_device.name(device), rdma_h.IBV_SYSFS_NAME_MAX());
         return new DeviceContext(context, name, false, parents);
@@ -284,7 +283,7 @@ public final class DeviceContext extends VerbsObject {
      * the provider has none.
      */
     Optional<MemorySegment> extended(UnaryOperator<MemorySegment> field) {
-        if (ibv_context.abi_compat(handle).address() != -1L) {
+        if (!ContextLayout.isExtended(handle)) {
             return Optional.empty();
         }
         MemorySegment outer = MemorySegment.ofAddress(address - CONTEXT_OFFSET).reinterpret(verbs_context.sizeof());

@@ -46,7 +46,13 @@ public enum Mtu {
         throw new IllegalArgumentException("an MTU is 256, 512, 1024, 2048 or 4096 bytes, not " + bytes);
     }
 
-    static Mtu of(int code) {
+    /**
+     * Finds the MTU of a code.
+     *
+     * @param code enum ibv_mtu: 1 for 256 bytes to 5 for 4096
+     * @return the MTU; {@link #UNKNOWN} for any other code
+     */
+    public static Mtu of(int code) {
         return code >= 1 && code <= 5 ? values()[code - 1] : UNKNOWN;
     }
 }

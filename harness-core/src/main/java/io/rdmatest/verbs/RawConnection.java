@@ -3,6 +3,7 @@ package io.rdmatest.verbs;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Connects RC queue pairs through addresses that the sides exchanged by themselves, with an explicit GID index and
@@ -11,6 +12,24 @@ import java.util.Set;
 public final class RawConnection {
 
     private RawConnection() {}
+
+    /**
+     * A path within an InfiniBand subnet.
+     *
+     * @param pathBits the low bits of this side's LID that packets come from, 0 to 127; no more of them than the port's LMC
+     * @param staticRate the largest rate, as enum ibv_rate, 0 to 255; 0 for the port's own
+     */
+    public record LidPath(int pathBits, int staticRate) {
+
+        /** The port's first LID, at the port's own rate. */
+        public static final LidPath DEFAULT = new LidPath(0, 0);
+
+        /** Checks the ranges. */
+        public LidPath {
+            AddressHandleAttributes.range("pathBits", pathBits, 127);
+            AddressHandleAttributes.range("staticRate", staticRate, 255);
+        }
+    }
 
     /**
      * How a raw connection behaves. Both sides may differ.
@@ -28,6 +47,8 @@ public final class RawConnection {
      * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations
      * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; of one partition it may differ
      *     between the sides
+     * @param lidPath how the peer's LID is reached without a global route header, on an InfiniBand subnet; null for packets with
+     *     one, which RoCE needs and routers of InfiniBand as well
      */
     public record Parameters(
             Mtu mtu,
@@ -41,7 +62,8 @@ public final class RawConnection {
             int trafficClass,
             int serviceLevel,
             Set<Access> access,
-            int pkeyIndex) {
+            int pkeyIndex,
+            @Nullable LidPath lidPath) {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
@@ -59,7 +81,8 @@ public final class RawConnection {
                 0,
                 0,
                 EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC),
-                0);
+                0,
+                null);
 
         /** Copies the set, and checks the index. */
         public Parameters {
@@ -85,7 +108,8 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     access,
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -107,7 +131,8 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     access,
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -129,7 +154,8 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     access,
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -151,7 +177,8 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     access,
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -174,7 +201,8 @@ public final class RawConnection {
                     traffic,
                     service,
                     access,
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -195,7 +223,8 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     Set.copyOf(Arrays.asList(value)),
-                    pkeyIndex);
+                    pkeyIndex,
+                    lidPath);
         }
 
         /**
@@ -216,7 +245,31 @@ public final class RawConnection {
                     trafficClass,
                     serviceLevel,
                     access,
-                    index);
+                    index,
+                    lidPath);
+        }
+
+        /**
+         * Returns a copy whose packets go to the peer's LID without a global route header: hop limit, traffic class and GID are
+         * of no effect then.
+         *
+         * @param path which of the LIDs that the port answers to, and how fast
+         */
+        public Parameters withLidPath(LidPath path) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access,
+                    pkeyIndex,
+                    path);
         }
     }
 
@@ -249,25 +302,15 @@ public final class RawConnection {
      * @param local its own address, as it was given to the peer
      * @param remote the peer's address
      * @param parameters how the connection behaves
+     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         Mtu mtu = parameters.mtu();
         if (mtu == Mtu.UNKNOWN) {
             mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
         }
-        AddressHandleAttributes destination = new AddressHandleAttributes(
-                local.port(),
-                remote.gid(),
-                local.gidIndex(),
-                remote.lid(),
-                parameters.serviceLevel(),
-                0,
-                0,
-                0,
-                parameters.hopLimit(),
-                parameters.trafficClass());
         queuePair.toReadyToReceive(QueuePairModification.builder()
-                .addressVector(destination)
+                .addressVector(destination(local, remote, parameters))
                 .pathMtu(mtu)
                 .destinationQp(remote.qpNumber())
                 .receivePsn(remote.psn())
@@ -279,6 +322,22 @@ public final class RawConnection {
                 .retryCount(parameters.retryCount())
                 .rnrRetry(parameters.rnrRetry())
                 .maxReadAtomic(parameters.maxReadAtomic()));
+    }
+
+    private static AddressHandleAttributes destination(RawAddress local, RawAddress remote, Parameters parameters) {
+        AddressHandleAttributes byLid =
+                AddressHandleAttributes.toLid(local.port(), remote.lid()).withServiceLevel(parameters.serviceLevel());
+        LidPath path = parameters.lidPath();
+        if (path == null) {
+            return byLid.withGid(remote.gid(), local.gidIndex())
+                    .withHopLimit(parameters.hopLimit())
+                    .withTrafficClass(parameters.trafficClass());
+        }
+        if (remote.lid() == 0) {
+            throw new IllegalArgumentException(
+                    "the peer's port has no LID, so it is reached with a global route header only: leave lidPath out");
+        }
+        return byLid.withPathBits(path.pathBits()).withStaticRate(path.staticRate());
     }
 
     /**

@@ -28,7 +28,7 @@ final class PcapngReader {
     private static final int SIMPLE_PACKET = 3;
     private static final int STATISTICS = 5;
     private static final int PACKET = 6;
-    private static final int BYTE_ORDER = 0x1a2b_3c4d;
+    private static final int BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
     private static final int BLOCK_HEADER = 8;
     private static final int LEAST_BLOCK = 12;
     private static final int LARGEST_BLOCK = 1 << 24;
@@ -130,7 +130,7 @@ final class PcapngReader {
             return false;
         }
         List<ByteOrder> right = Stream.of(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN)
-                .filter(each -> ByteBuffer.wrap(magic).order(each).getInt() == BYTE_ORDER)
+                .filter(each -> ByteBuffer.wrap(magic).order(each).getInt() == BYTE_ORDER_MAGIC)
                 .toList();
         if (right.isEmpty()) {
             throw new IOException(file + " is damaged: a section has no byte order");

@@ -13,6 +13,8 @@ import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.verbs.Gid;
+import io.rdmatest.verbs.LinkLayer;
+import io.rdmatest.verbs.PortAttributes;
 import io.rdmatest.verbs.QpState;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -201,6 +203,24 @@ class CmIdIT {
             id.resolveRoute(TIMEOUT);
             assertThatIllegalArgumentException().isThrownBy(() -> id.setTypeOfService(256));
             assertThatIllegalArgumentException().isThrownBy(() -> id.setAckTimeout(32));
+        }
+    }
+
+    @Test
+    void thePathOfAResolvedRouteIsRead() {
+        try (EventChannel channel = EventChannel.create();
+                CmId listener = listener(channel, PortSpace.TCP, IP4);
+                CmId id = channel.createId(PortSpace.TCP)) {
+            id.resolveAddress(null, listener.localAddress(), TIMEOUT);
+            assertThat(id.paths()).as("before the route is resolved").isEmpty();
+            id.resolveRoute(TIMEOUT);
+            PortAttributes port = id.context().port(id.port());
+            PathRecord path = id.paths().getFirst();
+            assertThat(path.sourceGid()).isEqualTo(id.localGid());
+            assertThat(path.destinationGid()).isEqualTo(id.remoteGid());
+            assertThat(path.mtu().bytes()).isBetween(256, port.activeMtu().bytes());
+            assertThat(path.destinationLid() == 0).isEqualTo(port.linkLayer() == LinkLayer.ETHERNET);
+            assertThat(path.toString()).contains("MTU " + path.mtu().bytes()).contains("SL " + path.serviceLevel());
         }
     }
 

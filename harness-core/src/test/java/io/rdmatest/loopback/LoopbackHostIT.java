@@ -1,19 +1,8 @@
 package io.rdmatest.loopback;
 
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assertions.fail;
-import static org.junit.jupiter.api.Assumptions.abort;
-
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
@@ -37,7 +26,7 @@ class LoopbackHostIT {
 
     @BeforeAll
     static void compile() throws Exception {
-        LoopbackLibrary.compileInto(libraries);
+        LoopbackLibrary.compileInto(List.of("cc"), libraries);
     }
 
     @TestFactory
@@ -61,61 +50,21 @@ class LoopbackHostIT {
     }
 
     @TestFactory
+    Stream<DynamicTest> pathsOfInfiniband() throws Exception {
+        return run(InfinibandTestCase.class);
+    }
+
+    @TestFactory
     Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
         return run(CompletionChannelTestCase.class);
     }
 
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
-        Path results = folder.resolve("results");
-        Path output = folder.resolve("output");
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-Xshare:auto",
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-XX:ErrorFile=target/hs_err_pid%p.log",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        LoopbackRun.class.getName(),
-                        results.toString(),
-                        cases.getName())
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile());
-        builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"));
-        builder.environment().put("LD_LIBRARY_PATH", libraries.toString());
-        Process process = builder.start();
-        String end;
-        try {
-            end = process.waitFor(120, TimeUnit.SECONDS)
-                    ? "the JVM ended with " + process.exitValue()
-                    : "the JVM did not end within 120 s";
-        } finally {
-            process.destroyForcibly().waitFor();
-        }
-        String said = Files.readString(output, StandardCharsets.UTF_8);
-        assertThat(results).as(end + ": " + said).exists();
-        Map<String, JsonNode> byTest = new LinkedHashMap<>();
-        for (String line : Files.readAllLines(results, StandardCharsets.UTF_8)) {
-            JsonNode result = new ObjectMapper().readTree(line);
-            byTest.put(result.path("id").asText(), result);
-        }
-        Files.delete(results);
-        assertThat(byTest).as(end + ": " + said).isNotEmpty();
-        return byTest.values().stream()
-                .map(result -> DynamicTest.dynamicTest(
-                        result.path("name").asText(),
-                        () -> judge(
-                                result.path("outcome").asText(),
-                                result.path("text").asText(),
-                                end + ": " + said)));
-    }
-
-    private static void judge(String outcome, String text, String end) {
-        switch (outcome) {
-            case "passed" -> {}
-            case "aborted" -> abort(text);
-            case "failed" -> fail(text);
-            default -> fail("the test began and did not end: " + end);
-        }
+        return TestProcess.run(
+                folder,
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()),
+                libraries,
+                120,
+                List.of(cases.getName()));
     }
 }

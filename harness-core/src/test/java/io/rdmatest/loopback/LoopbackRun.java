@@ -21,7 +21,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs test classes in this JVM, and writes a line of JSON to a file for each test that began or ended. */
+/** Runs test classes in this JVM for {@link TestProcess}, and writes a line of JSON to a file for each test that began or ended. */
 final class LoopbackRun implements TestExecutionListener {
 
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -38,6 +38,7 @@ final class Standin implements AutoCloseable {
     private static final MethodHandle GET = handle("loopback_get", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
     private static final MethodHandle EVENT =
             handle("loopback_event", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT));
+    private static final MethodHandle QP = handle("loopback_qp", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS));
     private static final MethodHandle USUAL = handle("loopback_usual", FunctionDescriptor.ofVoid());
 
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -70,6 +71,19 @@ final class Standin implements AutoCloseable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(setting);
             return (long) GET.invokeExact(name);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Returns a field of what a queue pair was set to, as C has it; loopback_record.c has their names. */
+    static long received(QueuePair queuePair, String field) {
+        MemorySegment pointer = VerbsBridge.get().pointer(queuePair);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(field);
+            return (long) QP.invokeExact(pointer, name);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {

@@ -108,6 +108,19 @@ class MeasurementsTests {
     }
 
     @Test
+    void aRunOnAStandInIsNoEvidence() throws Exception {
+        String driver = ReportKeys.ENVIRONMENT_PREFIX + "driver";
+        assertThat(summary(run(List.of(Map.of(driver, "stand-in"))))
+                        .at("/environment/evidence")
+                        .asText())
+                .startsWith("none: another library is in the place of libibverbs");
+        assertThat(summary(run(List.of(Map.of(driver, "mlx5_core"))))
+                        .at("/environment")
+                        .has("evidence"))
+                .isFalse();
+    }
+
+    @Test
     void nothingThatIsPublishedLosesTheRun() throws Exception {
         long seed = System.nanoTime();
         Random random = new Random(seed);

@@ -348,6 +348,10 @@ public class ConnectionScenarios {
             }
             report.bytesVerified(side.bytesVerified());
         }
+        if (!results.client().paths().isEmpty()) {
+            report.attachment(
+                    "paths", "text/plain", String.join("\n", results.client().paths()));
+        }
         step(report, "resolve address", results.client(), UcmatoseRoles.Times::resolve);
         step(report, "resolve route", results.client(), UcmatoseRoles.Times::route);
         step(report, "connect", results.client(), UcmatoseRoles.Times::connect);

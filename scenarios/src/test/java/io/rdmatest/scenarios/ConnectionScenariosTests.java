@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class ConnectionScenariosTests {
 
     private static Result with(Attributes... attributes) {
-        return new Result(List.of(), 0, 0, 0, 0, "", List.of(attributes), 0, 0, 0, 0);
+        return new Result(List.of(), 0, 0, 0, 0, "", List.of(attributes), List.of(), 0, 0, 0, 0);
     }
 
     @Test

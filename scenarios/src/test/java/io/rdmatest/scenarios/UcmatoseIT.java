@@ -106,6 +106,10 @@ class UcmatoseIT {
             assertThat(attributes.trafficClass()).isEqualTo(bringUp == ConnectionMode.RAW ? 0 : 0x48);
         });
         assertThat(results.server().attributes()).hasSize(2).allMatch(attributes -> attributes.ackTimeout() == 19);
+        // rdma_cm resolves the same path for both connections.
+        assertThat(results.client().paths())
+                .hasSize(bringUp == BringUp.RAW ? 0 : 1)
+                .allMatch(path -> path.contains(", SL ") && path.contains(", MTU "));
     }
 
     @Test

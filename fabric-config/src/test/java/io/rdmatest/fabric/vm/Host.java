@@ -27,7 +27,7 @@ final class Host implements AutoCloseable {
     private static final String PROGRAMS =
             "awk basename bash busybox cat chmod cp cpio cut date depmod df dirname dpkg-deb env find flock grep gzip"
                     + " head id kmod ldconfig ldd ln locale ls lz4 mkdir mktemp modprobe mount mv perl printf rdma"
-                    + " readlink rm rmdir sed setsid sh sha256sum sleep sort stat strip sync tail tar touch tr true type"
+                    + " readlink rm rmdir sed setsid sh sha256sum sleep sort stat strip sync tail tar timeout touch tr true type"
                     + " uname uniq unshare xz zstd";
 
     /** What the machine needs of a kernel. These kernels have it built in. */

@@ -135,6 +135,52 @@ class SetupTests {
                         Result::err);
     }
 
+    /** The full build's tests run code for 64-bit Arm; no other build and no run does. */
+    @Test
+    void rootGetsWhatRunsCodeForArmWhereItIsAskedFor() throws Exception {
+        Path keys = host.root.resolve("usr/share/keyrings/debian-archive-keyring.gpg");
+        host.without("qemu-aarch64-static", "aarch64-linux-gnu-gcc").program("id", "echo 0");
+        String bin = work.resolve("bin").toString();
+        host.program(
+                "apt-get",
+                "case \"$*\" in",
+                "  *arm64*) echo 'E: no network'; exit 100 ;;",
+                "  *update) ;;",
+                "  *) for name in qemu-aarch64-static aarch64-linux-gnu-gcc; do ln -s /bin/true '" + bin
+                        + "'/$name; done ;;",
+                "esac");
+
+        assertThat(setup()).returns("", Result::err).returns(0, Result::status);
+        Result result = setup("--arm64");
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.err())
+                .isEqualTo("rdma-vm: installing qemu-user-static gcc-aarch64-linux-gnu\nrdma-vm: " + keys
+                        + " is missing; run as root: apt-get update && apt-get install -y --no-install-recommends"
+                        + " debian-archive-keyring\nrdma-vm: tests of 64-bit Arm are skipped\n");
+
+        Files.createDirectories(keys.getParent());
+        Files.createFile(keys);
+        assertThat(setup("--arm64"))
+                .returns(0, Result::status)
+                .returns(
+                        "rdma-vm: fetching Debian's JDK and libraries for arm64\n"
+                                + "rdma-vm: cannot fetch Debian's package lists for arm64; check the network (E: no network)\n"
+                                + "rdma-vm: tests of 64-bit Arm are skipped\n",
+                        Result::err);
+        assertThat(host.cached("arm64")).as("no half of anything").containsExactly("lock");
+    }
+
+    @Test
+    void whatRunsCodeForArmMayBeMissing() throws Exception {
+        host.without("qemu-aarch64-static", "aarch64-linux-gnu-gcc");
+        Result result = setup("--arm64");
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.err())
+                .contains(
+                        "Debian GNU/Linux 13 (trixie) lacks qemu-user-static gcc-aarch64-linux-gnu; run as root: apt-get update && apt-get install -y")
+                .endsWith("rdma-vm: tests of 64-bit Arm are skipped\n");
+    }
+
     @Test
     void missingProgramIsNamedByItsPackage() throws Exception {
         host.without("rping");

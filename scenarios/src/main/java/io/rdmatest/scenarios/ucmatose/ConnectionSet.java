@@ -9,6 +9,7 @@ import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
+import io.rdmatest.cm.PathRecord;
 import io.rdmatest.scenarios.engine.AddressTexts;
 import io.rdmatest.scenarios.engine.Closing;
 import io.rdmatest.scenarios.engine.CmFailures;
@@ -41,9 +42,11 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +80,9 @@ final class ConnectionSet implements AutoCloseable {
 
     private static final int SPINS = 32;
     private static final int LOOK = 256;
+    /** So many different paths are reported. */
+    private static final int MOST_PATHS = 8;
+
     private static final String SAME_COUNTS = "start both sides with the same -c, -C and -S";
 
     private final RoleContext context;
@@ -88,6 +94,7 @@ final class ConnectionSet implements AutoCloseable {
     private final Map<CmId, Connection> byId = new IdentityHashMap<>();
     private final Map<DeviceContext, ConnectionPool> pools = new IdentityHashMap<>();
     private final List<UcmatoseRoles.Attributes> attributes = new ArrayList<>();
+    private final Set<String> paths = new LinkedHashSet<>();
     private final Deque<AutoCloseable> last = new ArrayDeque<>();
     private @Nullable EventChannel channel;
     private @Nullable CmId listener;
@@ -349,6 +356,10 @@ final class ConnectionSet implements AutoCloseable {
 
     private void routeResolved(Connection connection) {
         connection.route = connection.lap();
+        connection.id().paths().stream()
+                .map(PathRecord::toString)
+                .limit(MOST_PATHS - paths.size())
+                .forEach(paths::add);
         createQueuePair(connection);
         // As the C program, but for the plan and for the RNR retries:
         // the peer's receives are all posted before it answers.
@@ -924,6 +935,7 @@ final class ConnectionSet implements AutoCloseable {
                 bytesVerified,
                 unverified,
                 attributes,
+                List.copyOf(paths),
                 surplus,
                 setUp,
                 transfer,

@@ -55,6 +55,7 @@ public final class UcmatoseRoles {
      * @param unverified why payload that arrived was not compared; empty if all was, or there was none
      * @param attributes what the device says of each queue pair once it is connected; empty unless the options set the type of
      *     service or the ACK timeout
+     * @param paths the different paths that rdma_cm resolved, in words, of the active side; eight at most
      * @param surplus connection requests beyond the number of connections, which the server rejected
      * @param setUpNanos until all connections stood, at the server from the first request
      * @param transferNanos for all messages of both directions
@@ -68,6 +69,7 @@ public final class UcmatoseRoles {
             long bytesVerified,
             String unverified,
             List<Attributes> attributes,
+            List<String> paths,
             int surplus,
             long setUpNanos,
             long transferNanos,
@@ -77,6 +79,7 @@ public final class UcmatoseRoles {
         public Result {
             times = List.copyOf(times);
             attributes = List.copyOf(attributes);
+            paths = List.copyOf(paths);
         }
 
         private Result tornDown(long nanos) {
@@ -88,6 +91,7 @@ public final class UcmatoseRoles {
                     bytesVerified,
                     unverified,
                     attributes,
+                    paths,
                     surplus,
                     setUpNanos,
                     transferNanos,
