@@ -26,7 +26,7 @@ public final class DatagramPortSpace implements ITypeConverter<PortSpace> {
             }
         }
         throw new TypeConversionException("'" + text
-                + "' is not a port space of datagrams: use 0x0111 (UDP) or 0x0002 (IPoIB), it is not a port number");
+                + "' is not a datagram port space: use 0x0111 (UDP) or 0x0002 (IPoIB); it is not a port number");
     }
 
     private static int number(String text) {
