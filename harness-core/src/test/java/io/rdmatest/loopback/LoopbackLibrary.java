@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** Compiles the libraries that take the place of libibverbs and librdmacm. */
-final class LoopbackLibrary {
+public final class LoopbackLibrary {
 
     private static final Path SOURCES = Path.of("src/test/native");
     private static final String PACKAGES =
@@ -26,7 +26,7 @@ final class LoopbackLibrary {
      *
      * @param folder where they are put, under the names that the JVM loads
      */
-    static void compileInto(Path folder) throws IOException, InterruptedException {
+    public static void compileInto(Path folder) throws IOException, InterruptedException {
         Path verbs = folder.resolve("libibverbs.so.1");
         compile(verbs, List.of(SOURCES.resolve("loopback_verbs.c").toString(), "-lpthread"));
         compile(
@@ -34,7 +34,13 @@ final class LoopbackLibrary {
                 List.of(SOURCES.resolve("loopback_cm.c").toString(), verbs.toString()));
     }
 
-    private static void compile(Path library, List<String> inputs) throws IOException, InterruptedException {
+    /**
+     * Compiles a library. Where that can't be, the test is skipped.
+     *
+     * @param library its file, the name of which it has for the loader too
+     * @param inputs its sources, and what it is linked with
+     */
+    public static void compile(Path library, List<String> inputs) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 "cc",
                 "-std=gnu11",
