@@ -27,7 +27,6 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
-import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -541,7 +540,7 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id is not bound to a device yet
      */
     public boolean isConnectedByKernel() {
-        return RdmaDevice.byName(context().deviceName()).transport() == Transport.IWARP;
+        return context().transport() == Transport.IWARP;
     }
 
     /** Before the peer's answer the kernel reports success with the attributes of INIT, whatever state was asked for. */

@@ -65,12 +65,21 @@ class LoopbackHostIT {
         return run(CompletionChannelTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> noMessageCostsAByteOfTheHeap() throws Exception {
+        // The last compiler alone, which is waited for: the errno of a call costs the others an object.
+        return run(AllocationTestCase.class, "-XX:-TieredCompilation", "-XX:-BackgroundCompilation");
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
+        return run(cases, "-XX:TieredStopAtLevel=1");
+    }
+
+    private Stream<DynamicTest> run(Class<?> cases, String... options) throws IOException, InterruptedException {
         Path results = folder.resolve("results");
         Path output = folder.resolve("output");
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
                         "-Xshare:auto",
                         "--enable-native-access=ALL-UNNAMED",
                         "-XX:ErrorFile=target/hs_err_pid%p.log",
@@ -81,6 +90,7 @@ class LoopbackHostIT {
                         cases.getName())
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
+        builder.command().addAll(1, List.of(options));
         builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"));
         builder.environment().put("LD_LIBRARY_PATH", libraries.toString());
         Process process = builder.start();
