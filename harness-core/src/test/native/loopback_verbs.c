@@ -40,7 +40,7 @@ enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, SETTINGS
+    NODE_TYPE, TRANSPORT, SINK, SETTINGS
 };
 
 static struct {
@@ -83,6 +83,8 @@ static struct {
     [REFUSED_ACCESS] = {"refused_access", 0, 0},
     [NODE_TYPE] = {"node_type", IBV_NODE_CA, 0},
     [TRANSPORT] = {"transport", IBV_TRANSPORT_IB, 0},
+    /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
+    [SINK] = {"sink", 0, 0},
 };
 
 static inline long get(enum setting setting)
@@ -149,6 +151,7 @@ struct lb_qp {
     struct receives receives;
     struct send *sends;
     unsigned int sends_head, sends_count;
+    struct sink_queue *sink;
 };
 
 struct lb_srq {
@@ -165,6 +168,7 @@ struct lb_cq {
     int armed;
     /* Events that ibv_get_cq_event has handed out. */
     unsigned int reported;
+    struct sink_completions *sink;
 };
 
 struct lb_mr {
@@ -463,6 +467,185 @@ static int req_notify_cq(struct ibv_cq *queue, int solicited_only)
     return 0;
 }
 
+/*
+ * ---- a sink ----
+ *
+ * What a provider for hardware does in user space for a post and a poll, and nothing else: one spin lock for each, a ring of
+ * requests of 128 bytes, a doorbell with its fence, a ring of completions of 64 bytes. What the device does is only that a completion
+ * appears. For measuring what a caller costs beside it. Queue pairs with the same completion queue are for one thread.
+ */
+
+static int sink_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+struct sink_request {
+    uint32_t opcode, qpn, flags, immediate;
+    uint64_t remote_address;
+    uint32_t rkey, segments;
+    union {
+        struct ibv_sge sge[6];
+        uint8_t inlined[96];
+    } data;
+};
+
+struct sink_queue {
+    pthread_spinlock_t lock;
+    unsigned int mask, most, head;
+    /* Moved by polls: room is made by completions, as with hardware. */
+    _Atomic unsigned int tail;
+    _Atomic unsigned int doorbell;
+    uint64_t *wr_ids;
+    struct sink_request requests[];
+};
+
+struct sink_completion {
+    uint32_t qpn, request, opcode, length, status;
+    _Atomic uint32_t turn;
+    uint8_t unused[40];
+};
+
+struct sink_completions {
+    pthread_spinlock_t lock;
+    unsigned int mask, size, polled, produced;
+    struct sink_completion ring[];
+};
+
+static unsigned int power_of_two(unsigned int least)
+{
+    unsigned int size = 1;
+    while (size < least)
+        size *= 2;
+    return size;
+}
+
+static struct sink_queue *sink_queue(struct ibv_context *context, unsigned int most)
+{
+    if (context->ops.post_send != sink_post_send)
+        return NULL;
+    unsigned int size = power_of_two(most);
+    struct sink_queue *queue = calloc(1, sizeof *queue + size * (sizeof *queue->requests + sizeof *queue->wr_ids));
+    pthread_spin_init(&queue->lock, PTHREAD_PROCESS_PRIVATE);
+    queue->mask = size - 1;
+    queue->most = most;
+    queue->wr_ids = (uint64_t *)(queue->requests + size);
+    return queue;
+}
+
+static struct sink_completions *sink_completions(struct ibv_context *context, unsigned int least)
+{
+    if (context->ops.post_send != sink_post_send)
+        return NULL;
+    unsigned int size = power_of_two(least);
+    struct sink_completions *completions = calloc(1, sizeof *completions + size * sizeof *completions->ring);
+    pthread_spin_init(&completions->lock, PTHREAD_PROCESS_PRIVATE);
+    completions->mask = size - 1;
+    completions->size = size;
+    return completions;
+}
+
+/* What the device does. A queue of completions that is full loses them. */
+static void sink_complete(struct lb_cq *cq, uint32_t qpn, uint32_t request, uint32_t opcode, uint32_t length)
+{
+    struct sink_completions *completions = cq->sink;
+    struct sink_completion *completion = &completions->ring[completions->produced & completions->mask];
+    completion->qpn = qpn;
+    completion->request = request;
+    completion->opcode = opcode;
+    completion->length = length;
+    completion->status = IBV_WC_SUCCESS;
+    /* It changes with each turn around the ring. A new ring has 0. */
+    atomic_store_explicit(&completion->turn, !(completions->produced++ & completions->size), memory_order_release);
+    if (cq->armed) {
+        pthread_mutex_lock(&lock);
+        if (cq->armed == 2)
+            tell(cq);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+static int sink_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    static const uint32_t opcodes[] = {
+        [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE, [IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
+        [IBV_WR_SEND] = IBV_WC_SEND, [IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND, [IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+    };
+    struct lb_qp *qp = (struct lb_qp *)base;
+    struct sink_queue *queue = qp->sink;
+    int error = 0;
+    pthread_spin_lock(&queue->lock);
+    for (; wr; wr = wr->next) {
+        bool inlined = wr->send_flags & IBV_SEND_INLINE;
+        if (base->state != IBV_QPS_RTS || wr->opcode > IBV_WR_RDMA_READ || wr->num_sge > 6)
+            error = EINVAL;
+        else if (queue->head - atomic_load_explicit(&queue->tail, memory_order_acquire) >= queue->most)
+            error = ENOMEM;
+        if (error) {
+            *bad = wr;
+            break;
+        }
+        unsigned int at = queue->head & queue->mask;
+        struct sink_request *request = &queue->requests[at];
+        request->opcode = wr->opcode;
+        request->qpn = base->qp_num;
+        request->flags = wr->send_flags;
+        request->immediate = wr->imm_data;
+        if (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM) {
+            request->remote_address = wr->wr.rdma.remote_addr;
+            request->rkey = wr->wr.rdma.rkey;
+        }
+        request->segments = (uint32_t)wr->num_sge;
+        uint32_t length = 0;
+        for (int i = 0; i < wr->num_sge; i++) {
+            const struct ibv_sge *sge = &wr->sg_list[i];
+            if (!inlined) {
+                request->data.sge[i] = *sge;
+            } else if (length + sge->length <= sizeof request->data.inlined) {
+                memcpy(request->data.inlined + length, (void *)(uintptr_t)sge->addr, sge->length);
+            } else {
+                error = EINVAL;
+                break;
+            }
+            length += sge->length;
+        }
+        if (error) {
+            *bad = wr;
+            break;
+        }
+        queue->wr_ids[at] = wr->wr_id;
+        if (qp->signal_all || (wr->send_flags & IBV_SEND_SIGNALED))
+            sink_complete((struct lb_cq *)base->send_cq, base->qp_num, queue->head, opcodes[wr->opcode], length);
+        queue->head++;
+    }
+    atomic_store_explicit(&queue->doorbell, queue->head, memory_order_release);
+    /* As a doorbell in the device's memory has one before it or behind it. */
+    atomic_thread_fence(memory_order_seq_cst);
+    pthread_spin_unlock(&queue->lock);
+    return error;
+}
+
+static int sink_poll_cq(struct ibv_cq *base, int most, struct ibv_wc *wc)
+{
+    struct sink_completions *completions = ((struct lb_cq *)base)->sink;
+    int polled = 0;
+    pthread_spin_lock(&completions->lock);
+    for (; polled < most; polled++, wc++) {
+        struct sink_completion *completion = &completions->ring[completions->polled & completions->mask];
+        uint32_t turn = !(completions->polled & completions->size);
+        if (atomic_load_explicit(&completion->turn, memory_order_acquire) != turn)
+            break;
+        struct sink_queue *queue = qps[completion->qpn % MOST_QPS]->sink;
+        wc->wr_id = queue->wr_ids[completion->request & queue->mask];
+        wc->status = (enum ibv_wc_status)completion->status;
+        wc->opcode = (enum ibv_wc_opcode)completion->opcode;
+        wc->byte_len = completion->length;
+        wc->qp_num = completion->qpn;
+        wc->wc_flags = 0;
+        atomic_store_explicit(&queue->tail, completion->request + 1, memory_order_release);
+        completions->polled++;
+    }
+    pthread_spin_unlock(&completions->lock);
+    return polled;
+}
+
 EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
     struct lb_channel *channel = made(sizeof *channel);
@@ -527,6 +710,7 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
     cq->base.cq_context = cq_context;
     cq->base.cqe = cqe;
     cq->base.handle = ++last_handle;
+    cq->sink = sink_completions(context, cq->size);
     return &cq->base;
 }
 
@@ -570,6 +754,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *base)
     while (base->comp_events_completed != cq->reported)
         pthread_cond_wait(&acknowledged, &lock);
     pthread_mutex_unlock(&lock);
+    free(cq->sink);
     free(cq->entries);
     free(cq);
     return 0;
@@ -993,6 +1178,7 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, void *context, struct ibv_cq 
     qp->base.handle = ++last_handle;
     qp->base.state = IBV_QPS_RESET;
     qp->base.qp_type = type;
+    qp->sink = sink_queue(pd->context, cap->max_send_wr);
     return &qp->base;
 }
 
@@ -1083,6 +1269,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *base)
         free(qp->sends[qp->sends_head].inlined);
         qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
     }
+    free(qp->sink);
     free(qp->sends);
     free(qp->receives.entries);
     free(qp);
@@ -1198,9 +1385,9 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
     context->base.create_qp_ex = create_qp_ex;
     struct ibv_context *inner = &context->base.context;
     inner->device = one;
-    inner->ops.poll_cq = poll_cq;
+    inner->ops.poll_cq = get(SINK) ? sink_poll_cq : poll_cq;
     inner->ops.req_notify_cq = req_notify_cq;
-    inner->ops.post_send = post_send;
+    inner->ops.post_send = get(SINK) ? sink_post_send : post_send;
     inner->ops.post_recv = post_recv;
     inner->ops.post_srq_recv = post_srq_recv;
     inner->cmd_fd = -1;

@@ -1,5 +1,6 @@
 package io.rdmatest;
 
+import io.rdmatest.internal.Threads;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -24,12 +25,17 @@ import org.jspecify.annotations.Nullable;
 public abstract class NativeResource implements AutoCloseable {
 
     private static final VarHandle USES;
+    private static final VarHandle USER;
+    private static final VarHandle USER_CALLS;
     private static final int CLOSING = Integer.MIN_VALUE;
     private static final Duration LONGEST_CALL = Duration.ofSeconds(10);
 
     static {
         try {
-            USES = MethodHandles.lookup().findVarHandle(NativeResource.class, "uses", int.class);
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            USES = lookup.findVarHandle(NativeResource.class, "uses", int.class);
+            USER = lookup.findVarHandle(NativeResource.class, "user", Thread.class);
+            USER_CALLS = lookup.findVarHandle(NativeResource.class, "userCalls", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -46,9 +52,15 @@ public abstract class NativeResource implements AutoCloseable {
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
 
-    /** The number of calls in progress. The sign bit is set as soon as closing begins. */
+    /** The number of calls in progress, without those of the thread that owns it. The sign bit is set as soon as closing begins. */
     @SuppressWarnings("unused") // through USES
     private volatile int uses;
+
+    /** The first thread that called {@link #enterOften()}; it stays that. */
+    private @Nullable Thread user;
+
+    /** The number of its calls under way. Written by the user only. */
+    private int userCalls;
 
     private volatile boolean closed;
 
@@ -209,6 +221,39 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     /**
+     * Begins a native call on this object as {@link #enter()} does, for calls that one thread makes again and again: the first
+     * thread that comes here pays no locked instruction for it from then on. A close on another thread stops it for a moment. To be
+     * paired with {@link #exitOften()} in a finally block.
+     *
+     * @return whether the calling thread is that first one, always the same for a thread
+     * @throws IllegalStateException if the object is closed or being closed
+     */
+    protected final boolean enterOften() {
+        Thread me = Thread.currentThread();
+        Thread first = user;
+        if (first != me && (first != null || !USER.compareAndSet(this, (Thread) null, me))) {
+            enter();
+            return false;
+        }
+        int before = userCalls;
+        USER_CALLS.setOpaque(this, before + 1);
+        if (uses < 0) {
+            USER_CALLS.setRelease(this, before);
+            throw new IllegalStateException(describe() + " is closed");
+        }
+        return true;
+    }
+
+    /** Ends what {@link #enterOften()} began. */
+    protected final void exitOften() {
+        if (user == Thread.currentThread()) {
+            USER_CALLS.setRelease(this, userCalls - 1);
+        } else {
+            exit();
+        }
+    }
+
+    /**
      * Destroys the native object; does nothing the second time.
      *
      * @throws IllegalStateException if objects built on this one are live, or another thread's native call does not
@@ -249,10 +294,14 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     private void awaitLastCall() {
+        Thread often = (Thread) USER.getVolatile(this);
+        if (often != null) {
+            Threads.agreeWith(often);
+        }
         long deadline = System.nanoTime() + LONGEST_CALL.toNanos();
-        for (int turn = 0; uses != CLOSING; turn++) {
+        for (int turn = 0; calls() != 0; turn++) {
             if (System.nanoTime() - deadline > 0) {
-                throw new IllegalStateException(describe() + " can't be closed: " + (uses & ~CLOSING)
+                throw new IllegalStateException(describe() + " can't be closed: " + calls()
                         + " native call(s) on it did not return within " + LONGEST_CALL.toSeconds() + " s");
             }
             if (turn < 1000) {
@@ -261,6 +310,10 @@ public abstract class NativeResource implements AutoCloseable {
                 LockSupport.parkNanos(100_000);
             }
         }
+    }
+
+    private int calls() {
+        return (uses & ~CLOSING) + (int) USER_CALLS.getAcquire(this);
     }
 
     @Override

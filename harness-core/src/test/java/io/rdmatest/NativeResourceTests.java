@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -135,6 +136,76 @@ class NativeResourceTests {
         assertThat(released).containsExactly("cq");
     }
 
+    @Test
+    void closingWaitsForTheOftenMadeCallOfAnotherThread() throws InterruptedException {
+        Recorded cq = new Recorded("cq");
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        Thread poller = Thread.ofPlatform()
+                .start(() -> cq.useOften(() -> {
+                    inside.countDown();
+                    awaitOrFail(leave);
+                }));
+        awaitOrFail(inside);
+        Thread closer = Thread.ofPlatform().start(cq::close);
+        while (!refuses(cq)) {
+            Thread.onSpinWait();
+        }
+        assertThat(released).isEmpty();
+        leave.countDown();
+        closer.join(TimeUnit.SECONDS.toMillis(20));
+        poller.join(TimeUnit.SECONDS.toMillis(20));
+        assertThat(released).containsExactly("cq");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> cq.useOften(() -> {}))
+                .withMessage("cq is closed");
+    }
+
+    @Test
+    void theFirstThreadThatCallsOftenStaysTheOne() throws InterruptedException {
+        Recorded cq = new Recorded("cq");
+        List<Boolean> first = new ArrayList<>();
+        first.add(cq.isOfCaller());
+        Thread other = Thread.ofPlatform().start(() -> first.add(cq.isOfCaller()));
+        other.join(TimeUnit.SECONDS.toMillis(20));
+        first.add(cq.isOfCaller());
+        assertThat(first).containsExactly(true, false, true);
+        cq.close();
+    }
+
+    /** The thread that calls often has no fence: closing has to see its call, or it has to see the close. */
+    @Test
+    void noOftenMadeCallIsUnderWayWhenTheObjectIsReleased() throws InterruptedException {
+        for (int round = 0; round < 300; round++) {
+            Recorded cq = new Recorded("cq");
+            AtomicBoolean wrong = new AtomicBoolean();
+            CountDownLatch began = new CountDownLatch(1);
+            Thread poller = Thread.ofPlatform().start(() -> {
+                try {
+                    while (true) {
+                        cq.useOften(() -> {
+                            began.countDown();
+                            boolean gone = cq.gone;
+                            Thread.onSpinWait();
+                            if (gone || cq.gone) {
+                                wrong.set(true);
+                            }
+                        });
+                    }
+                } catch (IllegalStateException e) {
+                    assertThat(e).hasMessage("cq is closed");
+                }
+            });
+            awaitOrFail(began);
+            // A second thread counts its calls apart from those of the first.
+            cq.useOften(() -> {});
+            cq.close();
+            poller.join(TimeUnit.SECONDS.toMillis(20));
+            assertThat(poller.isAlive()).isFalse();
+            assertThat(wrong).isFalse();
+        }
+    }
+
     private static boolean refuses(Recorded resource) {
         try {
             resource.use();
@@ -157,6 +228,7 @@ class NativeResourceTests {
     private final class Recorded extends NativeResource {
         private final String name;
         private @Nullable RuntimeException refusal;
+        private volatile boolean gone;
 
         Recorded(String name, NativeResource... parents) {
             super(name, parents);
@@ -176,11 +248,27 @@ class NativeResourceTests {
             }
         }
 
+        boolean isOfCaller() {
+            boolean first = enterOften();
+            exitOften();
+            return first;
+        }
+
+        void useOften(Runnable call) {
+            boolean ignored = enterOften();
+            try {
+                call.run();
+            } finally {
+                exitOften();
+            }
+        }
+
         @Override
         protected void release() {
             if (refusal != null) {
                 throw refusal;
             }
+            gone = true;
             released.add(name);
         }
 

@@ -28,7 +28,6 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
-import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -568,7 +567,7 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id is not bound to a device yet
      */
     public boolean isConnectedByKernel() {
-        return RdmaDevice.byName(context().deviceName()).transport() == Transport.IWARP;
+        return context().transport() == Transport.IWARP;
     }
 
     /** Before the peer's answer the kernel returns the attributes of INIT for every state, and reports success. */

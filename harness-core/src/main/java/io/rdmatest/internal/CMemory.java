@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Memory of the C library, calloc(3). The owner must make sure that nobody uses it after it is freed.
+ * Memory of the C library, calloc(3) and aligned_alloc(3). The owner must make sure that nobody uses it after it is freed.
  *
  * <p>A shared arena checks this, but closing it stops every thread of the JVM for a moment. That is too much for the
  * memory of each queue pair: four stops for a connection with both ends in one JVM.
@@ -19,8 +19,16 @@ public final class CMemory {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final MethodHandle CALLOC = LINKER.downcallHandle(
             LINKER.defaultLookup().findOrThrow("calloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle ALIGNED_ALLOC = LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow("aligned_alloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FREE =
             LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(ADDRESS));
+
+    /**
+     * All memory of the process, for data paths: an access by its address is one instruction, in code so small that the JIT compiler
+     * puts it into its callers. Nothing is checked: the one who asks has checked that the address is inside of what it owns.
+     */
+    public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private CMemory() {}
 
@@ -42,6 +50,28 @@ public final class CMemory {
             throw new OutOfMemoryError("calloc(3) can't allocate " + bytes + " bytes");
         }
         return memory.reinterpret(bytes);
+    }
+
+    /**
+     * Allocates zeroed memory on a boundary.
+     *
+     * @param bytes how many, from 1
+     * @param alignment a power of two, at least the size of a pointer
+     * @return the memory, which nothing but {@link #free} ever frees
+     * @throws OutOfMemoryError if there is not so much
+     */
+    public static MemorySegment allocate(long bytes, long alignment) {
+        MemorySegment memory;
+        try {
+            memory = (MemorySegment)
+                    ALIGNED_ALLOC.invokeExact(alignment, (bytes + alignment - 1) / alignment * alignment);
+        } catch (Throwable e) {
+            throw Native.unchecked("aligned_alloc", e);
+        }
+        if (memory.address() == 0) {
+            throw new OutOfMemoryError("the C library has no " + bytes + " bytes (aligned_alloc)");
+        }
+        return memory.reinterpret(bytes).fill((byte) 0);
     }
 
     /**

@@ -13,7 +13,6 @@ import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.QueuePair;
-import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -184,8 +183,7 @@ public final class StreamEndpoint implements AutoCloseable {
     }
 
     private static void requireImmediate(DeviceContext context, StreamOptions options) {
-        if (options.mode() != StreamMode.IWARP
-                && RdmaDevice.byName(context.deviceName()).transport() == Transport.IWARP) {
+        if (options.mode() != StreamMode.IWARP && context.transport() == Transport.IWARP) {
             throw new StreamException(
                     Reason.UNSUPPORTED,
                     context.deviceName() + " is an iWARP device, whose writes have no immediate data: use "

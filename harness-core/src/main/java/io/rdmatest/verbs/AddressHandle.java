@@ -32,7 +32,7 @@ public final class AddressHandle extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.destroy(Verbs.DESTROY_AH, describe(), handle);
+        Verbs.destroy(Verbs.DESTROY_AH, this::describe, handle);
     }
 
     @Override

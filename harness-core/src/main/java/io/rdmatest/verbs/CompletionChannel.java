@@ -1,5 +1,7 @@
 package io.rdmatest.verbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_comp_channel;
 import io.rdmatest.ffi.rdma_h;
@@ -8,9 +10,12 @@ import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Map;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -19,20 +24,31 @@ import org.jspecify.annotations.Nullable;
 /**
  * Brings the events of completion queues (ibv_create_comp_channel(3), ibv_get_cq_event(3)).
  *
- * <p>Events are acknowledged as they are read. Those of several queues on one channel, awaited by several threads, each
- * reach the thread that waits for its queue.
+ * <p>Events are acknowledged in batches, as the man page advises, and at the latest before their queue is destroyed. Those of several
+ * queues on one channel, awaited by several threads, each reach the thread that waits for its queue.
  */
 public final class CompletionChannel extends VerbsObject {
 
-    /** Where ibv_get_cq_event(3) tells the queue and its context to the thread that calls it. */
-    private static final ThreadLocal<MemorySegment> TOLD =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(rdma_h.C_POINTER, 2));
+    /** How many events of a queue are acknowledged at a time: each time takes a mutex. */
+    private static final int ACKNOWLEDGED_AT_ONCE = 16;
 
     private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(Verbs.SLICE_MILLIS);
 
     private final DeviceContext context;
     private final int fd;
-    private final Map<Long, CompletionQueue> queues;
+    /** By the number that the library has for each as its context; guarded by the lock. */
+    private @Nullable CompletionQueue[] queues;
+
+    /** Which numbers have a queue, or one that is being created or destroyed. Guarded by the lock. */
+    private final BitSet reserved;
+
+    /** Queues with events that nobody has taken, each once, among them some whose events were taken since. Guarded by the lock. */
+    private final ArrayDeque<CompletionQueue> ready;
+
+    /** Where ibv_get_cq_event(3) tells the queue, and its context. Guarded by the lock. */
+    private final MemorySegment toldQueue;
+
+    private final MemorySegment toldContext;
     private final ReentrantLock lock;
     /** Is signalled when the thread that polls has come back. */
     private final Condition polled;
@@ -42,7 +58,11 @@ public final class CompletionChannel extends VerbsObject {
     private CompletionChannel(DeviceContext context, MemorySegment handle) {
         this.context = context;
         this.fd = ibv_comp_channel.fd(handle);
-        this.queues = new ConcurrentHashMap<>();
+        this.queues = new CompletionQueue[4];
+        this.reserved = new BitSet();
+        this.ready = new ArrayDeque<>();
+        this.toldQueue = Arena.ofAuto().allocate(rdma_h.C_POINTER);
+        this.toldContext = Arena.ofAuto().allocate(rdma_h.C_POINTER);
         ReentrantLock ofPolling = new ReentrantLock();
         this.lock = ofPolling;
         this.polled = ofPolling.newCondition();
@@ -79,22 +99,66 @@ public final class CompletionChannel extends VerbsObject {
         return fd;
     }
 
-    void add(CompletionQueue queue) {
-        queues.put(queue.address, queue);
+    /**
+     * Returns a number for a queue that is going to be created. Events bring it: to look a queue up by its address would cost an
+     * object for each event.
+     */
+    int reserve() {
+        lock.lock();
+        try {
+            int number = reserved.nextClearBit(0);
+            reserved.set(number);
+            if (number >= queues.length) {
+                queues = Arrays.copyOf(queues, queues.length * 2);
+            }
+            return number;
+        } finally {
+            lock.unlock();
+        }
     }
 
+    /** Gives back the number of a queue that could not be created, or is destroyed. */
+    void unreserve(int number) {
+        lock.lock();
+        try {
+            reserved.clear(number);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void add(CompletionQueue queue) {
+        lock.lock();
+        try {
+            queues[queue.numberInChannel()] = queue;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Forgets a queue before it is destroyed, which waits until each event that was read is acknowledged. */
     void remove(CompletionQueue queue) {
-        queues.remove(queue.address, queue);
+        lock.lock();
+        try {
+            queues[queue.numberInChannel()] = null;
+            ready.remove(queue);
+            queue.isReady = false;
+            acknowledge(queue.handle, queue.unacknowledged);
+            queue.unacknowledged = 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void acknowledge(MemorySegment queue, int events) {
+        if (events > 0) {
+            rdma_h.ibv_ack_cq_events(queue, events);
+        }
     }
 
     /** Takes the next event, if there is one now. */
     public Optional<CompletionQueue> pollEvent() {
-        Optional<CompletionQueue> pending = takePending();
-        if (pending.isPresent()) {
-            return pending;
-        }
-        boolean ignored = readEvent(null, System.nanoTime());
-        return takePending();
+        return Optional.ofNullable(takeNow());
     }
 
     /**
@@ -102,23 +166,38 @@ public final class CompletionChannel extends VerbsObject {
      * {@link CompletionQueue#requestNotify}.
      *
      * @param timeout the longest time to wait
-     * @return the queue; its event is acknowledged
+     * @return the queue
      * @throws RdmaTimeoutException if none came
      */
     public CompletionQueue awaitEvent(Duration timeout) {
+        // Most often there is one already: then the clock is not read.
+        CompletionQueue now = timeout.isNegative() ? null : takeNow();
+        if (now != null) {
+            return now;
+        }
         long deadline = Verbs.deadline(timeout);
         while (true) {
-            Optional<CompletionQueue> queue = takePending();
-            if (queue.isPresent()) {
-                return queue.get();
-            }
             if (Thread.currentThread().isInterrupted()) {
                 Verbs.failIfInterrupted(awaited());
             }
             boolean last = System.nanoTime() - deadline >= 0;
-            if (!readEvent(null, deadline) && last) {
-                throw new RdmaTimeoutException(awaited(), timeout, "queues on it: " + queues.values());
+            boolean read = readEvent(null, deadline);
+            CompletionQueue queue = takeNow();
+            if (queue != null) {
+                return queue;
             }
+            if (!read && last) {
+                throw new RdmaTimeoutException(awaited(), timeout, "queues on it: " + present());
+            }
+        }
+    }
+
+    private List<CompletionQueue> present() {
+        lock.lock();
+        try {
+            return Arrays.stream(queues).filter(Objects::nonNull).toList();
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -126,13 +205,33 @@ public final class CompletionChannel extends VerbsObject {
         return "completion event on " + describe();
     }
 
-    private Optional<CompletionQueue> takePending() {
-        for (CompletionQueue queue : queues.values()) {
+    private @Nullable CompletionQueue takeNow() {
+        beginOften();
+        try {
+            lock.lock();
+            try {
+                CompletionQueue queue = takePending();
+                return queue == null && !polling && handOver() ? takePending() : queue;
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            endOften();
+        }
+    }
+
+    /** The lock is held. */
+    private @Nullable CompletionQueue takePending() {
+        for (CompletionQueue queue = ready.poll(); queue != null; queue = ready.poll()) {
+            queue.isReady = false;
             if (queue.takeEvent()) {
-                return Optional.of(queue);
+                if (queue.eventsNotTaken() > 0) {
+                    addReady(queue);
+                }
+                return queue;
             }
         }
-        return Optional.empty();
+        return null;
     }
 
     /**
@@ -144,7 +243,7 @@ public final class CompletionChannel extends VerbsObject {
      * @return whether the queue may have an event now
      */
     boolean readEvent(@Nullable CompletionQueue queue, long deadline) {
-        begin();
+        beginOften();
         try {
             lock.lock();
             try {
@@ -156,23 +255,36 @@ public final class CompletionChannel extends VerbsObject {
                     awaitPoller(deadline);
                     return hasPending(queue);
                 }
+                if (handOver()) {
+                    return true;
+                }
                 polling = true;
             } finally {
                 lock.unlock();
             }
+            boolean readable = false;
             try {
-                return Verbs.awaitReadable(fd, deadline) && handOver();
+                readable = Verbs.awaitReadable(fd, deadline);
             } finally {
                 lock.lock();
                 try {
                     polling = false;
                     polled.signalAll();
+                    readable = readable && handOver();
                 } finally {
                     lock.unlock();
                 }
             }
+            return readable;
         } finally {
-            end();
+            endOften();
+        }
+    }
+
+    private void addReady(CompletionQueue queue) {
+        if (!queue.isReady) {
+            queue.isReady = true;
+            ready.add(queue);
         }
     }
 
@@ -180,7 +292,7 @@ public final class CompletionChannel extends VerbsObject {
         if (queue != null) {
             return queue.eventsNotTaken() > 0;
         }
-        for (CompletionQueue each : queues.values()) {
+        for (CompletionQueue each : ready) {
             if (each.eventsNotTaken() > 0) {
                 return true;
             }
@@ -198,26 +310,29 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** Reads one event and acknowledges it; tells whether there was one. Done by one thread at a time. */
+    /** Reads one event, if there is one, and hands it to its queue. The lock is held. */
     private boolean handOver() {
         try {
-            MemorySegment told = TOLD.get();
-            int result = (int) Verbs.Waiting.GET_CQ_EVENT.invokeExact(
-                    Native.errnoState(), handle, told, told.asSlice(rdma_h.C_POINTER.byteSize()));
+            int result =
+                    (int) Verbs.Waiting.GET_CQ_EVENT.invokeExact(Native.errnoState(), handle, toldQueue, toldContext);
             if (result != 0) {
                 if (Native.errno() == rdma_h.EAGAIN()) {
-                    // The queue that it was of is destroyed.
                     return false;
                 }
                 throw Native.failure("ibv_get_cq_event", describe());
             }
-            MemorySegment cq = told.get(rdma_h.C_POINTER, 0);
-            CompletionQueue queue = queues.get(cq.address());
-            if (queue != null) {
-                queue.addEvent();
+            CompletionQueue queue = queues[(int) toldContext.get(JAVA_LONG, 0)];
+            if (queue == null) {
+                // It is about to be destroyed.
+                acknowledge(toldQueue.get(rdma_h.C_POINTER, 0), 1);
+                return true;
             }
-            // The queue can't be destroyed before this: the destroying thread waits for it.
-            rdma_h.ibv_ack_cq_events(cq, 1);
+            if (++queue.unacknowledged == ACKNOWLEDGED_AT_ONCE) {
+                acknowledge(queue.handle, ACKNOWLEDGED_AT_ONCE);
+                queue.unacknowledged = 0;
+            }
+            queue.addEvent();
+            addReady(queue);
             return true;
         } catch (Throwable e) {
             throw Native.unchecked("ibv_get_cq_event", e);

@@ -21,6 +21,10 @@ import org.jspecify.annotations.Nullable;
 public final class CompletionQueue extends VerbsObject {
 
     private static final int BATCH = 16;
+
+    /** What the waits of a thread poll into: they copy out of it before they return. */
+    private static final ThreadLocal<Completions> SCRATCH = ThreadLocal.withInitial(() -> new Completions(BATCH));
+
     private static final int SPINS = 256;
     /** IBV_WC_RECV: the bit that all operations of receives have. */
     private static final int RECEIVED = 128;
@@ -29,6 +33,15 @@ public final class CompletionQueue extends VerbsObject {
     private final @Nullable CompletionChannel channel;
     private final int number;
     private final AtomicInteger pendingEvents;
+    /** The number by which the channel knows the queue; 0 without a channel. */
+    private final int numberInChannel;
+
+    /** Events that were read and are not acknowledged. Guarded by the lock of the channel. */
+    int unacknowledged;
+
+    /** Whether the channel lists the queue among those that have events. Guarded by the lock of the channel. */
+    boolean isReady;
+
     /** The queue pairs whose work completes here, by number with open addressing, among them some that are gone. */
     private volatile @Nullable QueuePair[] counted;
 
@@ -38,11 +51,13 @@ public final class CompletionQueue extends VerbsObject {
     /** Those of them whose completions are still counted. Guarded by this. */
     private int countedLive;
 
-    private CompletionQueue(DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel) {
+    private CompletionQueue(
+            DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel, int numberInChannel) {
         this.context = context;
         this.channel = channel;
         this.number = ibv_cq.handle(handle);
         this.pendingEvents = new AtomicInteger();
+        this.numberInChannel = numberInChannel;
         this.counted = new QueuePair[0];
         super("cq", handle, context.deviceName(), context, channel);
         reportEventsAs();
@@ -61,33 +76,64 @@ public final class CompletionQueue extends VerbsObject {
         String operands = context.deviceName() + ", " + entries + " entries";
         context.begin();
         try {
-            if (channel != null) {
-                channel.begin();
+            if (channel == null) {
+                return create(context, entries, null, 0, operands);
             }
+            channel.begin();
             try {
-                // In a variable: as an argument of invokeExact the conditional would have the type Object.
-                MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
-                MemorySegment handle = (MemorySegment) Verbs.CREATE_CQ
-                        .handle()
-                        .invokeExact(
-                                Native.errnoState(), context.handle, entries, MemorySegment.NULL, channelHandle, 0);
-                MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
-                try {
-                    return new CompletionQueue(context, cq, channel);
-                } catch (IllegalStateException e) {
-                    Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
-                    throw e;
-                }
+                return createOn(channel, context, entries, operands);
             } finally {
-                if (channel != null) {
-                    channel.end();
-                }
+                channel.end();
             }
-        } catch (Throwable e) {
-            throw Native.unchecked("ibv_create_cq", e);
         } finally {
             context.end();
         }
+    }
+
+    private static CompletionQueue createOn(
+            CompletionChannel channel, DeviceContext context, int entries, String operands) {
+        int number = channel.reserve();
+        boolean created = false;
+        try {
+            CompletionQueue queue = create(context, entries, channel, number, operands);
+            created = true;
+            return queue;
+        } finally {
+            if (!created) {
+                channel.unreserve(number);
+            }
+        }
+    }
+
+    private static CompletionQueue create(
+            DeviceContext context, int entries, @Nullable CompletionChannel channel, int number, String operands) {
+        // In a variable: as an argument of invokeExact the conditional would have the type Object.
+        MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
+        MemorySegment handle;
+        try {
+            handle = (MemorySegment) Verbs.CREATE_CQ
+                    .handle()
+                    .invokeExact(
+                            Native.errnoState(),
+                            context.handle,
+                            entries,
+                            MemorySegment.ofAddress(number),
+                            channelHandle,
+                            0);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_create_cq", e);
+        }
+        MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
+        try {
+            return new CompletionQueue(context, cq, channel, number);
+        } catch (IllegalStateException e) {
+            Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
+            throw e;
+        }
+    }
+
+    int numberInChannel() {
+        return numberInChannel;
     }
 
     /** Returns the device. */
@@ -127,25 +173,31 @@ public final class CompletionQueue extends VerbsObject {
      * @return how many there were; 0 if none
      */
     public int poll(Completions into) {
-        int polled;
-        begin();
+        return poll(into, into.capacity());
+    }
+
+    private int poll(Completions into, int most) {
+        boolean alone = beginOften();
         try {
-            polled = (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, into.capacity(), into.address());
+            int polled = context.pollsInUserSpace
+                    ? (int) Verbs.POLL_CQ_IN_USER_SPACE.invokeExact(context.pollCq, address, most, into.address())
+                    : (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, most, into.address());
+            if (polled <= 0) {
+                into.count(0);
+                if (polled < 0) {
+                    throw pollFailure(polled);
+                }
+                return 0;
+            }
+            into.count(polled);
+            countCompletions(into, polled, alone);
+            return polled;
         } catch (Throwable e) {
             throw Native.unchecked("ibv_poll_cq", e);
         } finally {
             Reference.reachabilityFence(into);
-            end();
+            endOften();
         }
-        if (polled < 0) {
-            into.count(0);
-            throw pollFailure(polled);
-        }
-        into.count(polled);
-        if (polled > 0) {
-            countCompletions(into, polled);
-        }
-        return polled;
     }
 
     private RdmaException pollFailure(int result) {
@@ -162,27 +214,57 @@ public final class CompletionQueue extends VerbsObject {
                 "ibv_poll_cq", describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
     }
 
-    private void countCompletions(Completions completions, int polled) {
+    private void countCompletions(Completions completions, int polled, boolean alone) {
         @Nullable QueuePair[] table = counted;
         int mask = table.length - 1;
         if (mask < 0) {
             return;
         }
+        QueuePair queuePair = null;
+        int sends = 0;
+        int receives = 0;
+        int undecided = 0;
         for (int i = 0; i < polled; i++) {
             int number = completions.qpNumber(i);
-            for (int at = number & mask; ; at = (at + 1) & mask) {
-                QueuePair queuePair = table[at];
-                if (queuePair == null) {
-                    break;
+            if (queuePair == null || queuePair.number() != number) {
+                if (queuePair != null) {
+                    queuePair.completed(alone, sends, receives, undecided);
                 }
-                if (queuePair.number() == number) {
-                    boolean both = queuePair.sendQueue() == queuePair.receiveQueue();
-                    boolean receive = both ? completions.opcodeCode(i) >= RECEIVED : queuePair.receiveQueue() == this;
-                    queuePair.completed(receive, !both || completions.isSuccess(i));
-                    break;
+                sends = 0;
+                receives = 0;
+                undecided = 0;
+                queuePair = find(table, mask, number);
+                if (queuePair == null) {
+                    continue;
                 }
             }
+            if (!queuePair.sharesQueue()) {
+                if (queuePair.receiveQueue() == this) {
+                    receives++;
+                } else {
+                    sends++;
+                }
+            } else if (!completions.isSuccess(i)) {
+                undecided++;
+            } else if (completions.opcodeCode(i) >= RECEIVED) {
+                receives++;
+            } else {
+                sends++;
+            }
         }
+        if (queuePair != null) {
+            queuePair.completed(alone, sends, receives, undecided);
+        }
+    }
+
+    private static @Nullable QueuePair find(@Nullable QueuePair[] table, int mask, int number) {
+        int at = number & mask;
+        QueuePair there = table[at];
+        while (there != null && there.number() != number) {
+            at = (at + 1) & mask;
+            there = table[at];
+        }
+        return there;
     }
 
     /** Counts the completions of a queue pair for it from now on. */
@@ -247,8 +329,8 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Returns how many events of this queue arrived that nobody waited for. They are acknowledged; a queue that is polled
-     * after {@link #requestNotify} may well have one.
+     * Returns how many events of this queue arrived that nobody waited for. A queue that is polled after {@link #requestNotify}
+     * may well have one.
      */
     public int eventsNotTaken() {
         return pendingEvents.get();
@@ -257,8 +339,8 @@ public final class CompletionQueue extends VerbsObject {
     /** Takes completions that are there now, at most {@code max} of them. */
     List<WorkCompletion> take(int max) {
         List<WorkCompletion> taken = new ArrayList<>();
-        Completions batch = new Completions(Math.min(BATCH, max));
-        int polled = poll(batch);
+        Completions batch = SCRATCH.get();
+        int polled = poll(batch, Math.min(BATCH, max));
         for (int i = 0; i < polled; i++) {
             taken.add(batch.get(i));
         }
@@ -303,31 +385,86 @@ public final class CompletionQueue extends VerbsObject {
      * @throws RdmaTimeoutException if none came
      */
     public WorkCompletion awaitSuccess(Duration timeout) {
-        return await(1, timeout).get(0).requireSuccess();
+        Completions one = SCRATCH.get();
+        int ignored = await(one, 1, timeout);
+        return one.get(0).requireSuccess();
+    }
+
+    /**
+     * Polls until at least one completion came, and checks all that did. Allocates nothing.
+     *
+     * @param into the array to fill from its beginning
+     * @param timeout the longest time to wait
+     * @return how many there are, from 1 to the capacity of the array; the status of each is success
+     * @throws io.rdmatest.WorkCompletionException if the status of one is another; the array has them all
+     * @throws RdmaTimeoutException if none came
+     */
+    public int awaitSuccess(Completions into, Duration timeout) {
+        int came = await(into, into.capacity(), timeout);
+        for (int i = 0; i < came; i++) {
+            if (!into.isSuccess(i)) {
+                throw into.get(i).exception();
+            }
+        }
+        return came;
+    }
+
+    private int await(Completions into, int most, Duration timeout) {
+        // Most often there is one already: then the clock is not read.
+        int polled = timeout.isNegative() ? 0 : poll(into, most);
+        return polled > 0 ? polled : pollUntil(into, most, timeout);
+    }
+
+    private int pollUntil(Completions into, int most, Duration timeout) {
+        Waiting waiting = new Waiting(1, timeout, false);
+        while (true) {
+            int polled = poll(into, most);
+            if (polled > 0) {
+                return polled;
+            }
+            waiting.turn(List.of());
+        }
     }
 
     private List<WorkCompletion> await(int count, Duration timeout, boolean byEvent) {
         if (count < 1) {
             throw new IllegalArgumentException("the count is at least 1, not " + count);
         }
-        long deadline = Verbs.deadline(timeout);
-        List<WorkCompletion> came = new ArrayList<>();
-        Completions batch = new Completions(Math.min(BATCH, count));
-        Completions single = count == 1 ? batch : new Completions(1);
-        boolean armed = false;
-        for (int turn = 0; ; turn++) {
-            // A whole batch could bring more than was asked for.
-            Completions into = count - came.size() >= batch.capacity() ? batch : single;
-            int polled = poll(into);
+        Waiting waiting = new Waiting(count, timeout, byEvent);
+        List<WorkCompletion> came = new ArrayList<>(Math.min(count, 1024));
+        Completions batch = SCRATCH.get();
+        while (true) {
+            // No more than was asked for.
+            int polled = poll(batch, Math.min(BATCH, count - came.size()));
             for (int i = 0; i < polled; i++) {
-                came.add(into.get(i));
+                came.add(batch.get(i));
             }
-            if (came.size() >= count) {
+            if (came.size() == count) {
                 return came;
             }
-            if (polled > 0) {
-                continue;
+            if (polled == 0) {
+                waiting.turn(came);
             }
+        }
+    }
+
+    /** What a wait does between polls that brought nothing. */
+    private final class Waiting {
+        private final int count;
+        private final Duration timeout;
+        private final boolean byEvent;
+        private final long deadline;
+        private boolean armed;
+        private int turn;
+
+        Waiting(int count, Duration timeout, boolean byEvent) {
+            this.count = count;
+            this.timeout = timeout;
+            this.byEvent = byEvent;
+            this.deadline = Verbs.deadline(timeout);
+        }
+
+        void turn(List<WorkCompletion> came) {
             if (System.nanoTime() - deadline >= 0) {
                 throw new RdmaTimeoutException(
                         (count == 1 ? "completion" : count + " completions") + " on " + describe(),
@@ -351,6 +488,7 @@ public final class CompletionQueue extends VerbsObject {
                 // guest for each.
                 Thread.yield();
             }
+            turn++;
         }
     }
 
@@ -380,13 +518,16 @@ public final class CompletionQueue extends VerbsObject {
      */
     public void requestNotify(boolean solicitedOnly) {
         int result;
-        begin();
+        int flag = solicitedOnly ? 1 : 0;
+        beginOften();
         try {
-            result = (int) Verbs.REQ_NOTIFY.invokeExact(context.requestNotify, address, solicitedOnly ? 1 : 0);
+            result = context.postsInUserSpace
+                    ? (int) Verbs.REQ_NOTIFY_IN_USER_SPACE.invokeExact(context.requestNotify, address, flag)
+                    : (int) Verbs.REQ_NOTIFY.invokeExact(context.requestNotify, address, flag);
         } catch (Throwable e) {
             throw Native.unchecked("ibv_req_notify_cq", e);
         } finally {
-            end();
+            endOften();
         }
         if (result != 0) {
             throw Verbs.isErrno(result)
@@ -438,13 +579,16 @@ public final class CompletionQueue extends VerbsObject {
             channel.remove(this);
         }
         try {
-            Verbs.destroy(Verbs.DESTROY_CQ, describe(), handle);
+            Verbs.destroy(Verbs.DESTROY_CQ, this::describe, handle);
         } catch (RdmaException e) {
             reportEventsAs();
             if (channel != null) {
                 channel.add(this);
             }
             throw e;
+        }
+        if (channel != null) {
+            channel.unreserve(numberInChannel);
         }
     }
 

@@ -1,10 +1,11 @@
 package io.rdmatest.verbs;
 
 import io.rdmatest.ffi.ibv_wc;
+import io.rdmatest.internal.CMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
+import java.lang.ref.Reference;
 import java.util.Objects;
 
 /**
@@ -23,12 +24,18 @@ public final class Completions {
     private static final long QP_NUMBER = ibv_wc.qp_num$offset();
     private static final long SOURCE_QP = ibv_wc.src_qp$offset();
     private static final long FLAGS = ibv_wc.wc_flags$offset();
-    private static final ValueLayout.OfInt NETWORK_INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final long SOURCE_LID = ibv_wc.slid$offset();
+    private static final long SERVICE_LEVEL = ibv_wc.sl$offset();
+    private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
+    private static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
     private static final int WITH_GRH = 1;
     private static final int WITH_IMMEDIATE = 1 << 1;
 
     private final int capacity;
+    /** Keeps the memory, as long as this object is reachable. */
     private final MemorySegment array;
+
+    private final long address;
     private int count;
 
     Completions(int capacity) {
@@ -38,11 +45,12 @@ public final class Completions {
         this.capacity = capacity;
         // The device never writes here: ibv_poll_cq copies on the calling thread, so the collector may own it.
         this.array = Arena.ofAuto().allocate(SIZE * capacity, 8);
+        this.address = array.address();
     }
 
     /** Returns where the array is, as long as this object is reachable. */
     long address() {
-        return array.address();
+        return address;
     }
 
     void count(int polled) {
@@ -59,8 +67,10 @@ public final class Completions {
         return count;
     }
 
-    private long at(int index, long field) {
-        return Objects.checkIndex(index, count) * SIZE + field;
+    private int number(int index, long field) {
+        int number = CMemory.ALL.get(ValueLayout.JAVA_INT, address + Objects.checkIndex(index, count) * SIZE + field);
+        Reference.reachabilityFence(this);
+        return number;
     }
 
     /**
@@ -69,7 +79,9 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public long wrId(int index) {
-        return array.get(ValueLayout.JAVA_LONG, at(index, WR_ID));
+        long id = CMemory.ALL.get(ValueLayout.JAVA_LONG, address + Objects.checkIndex(index, count) * SIZE + WR_ID);
+        Reference.reachabilityFence(this);
+        return id;
     }
 
     /**
@@ -87,7 +99,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int statusCode(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, STATUS));
+        return number(index, STATUS);
     }
 
     /**
@@ -114,7 +126,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int opcodeCode(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, OPCODE));
+        return number(index, OPCODE);
     }
 
     /**
@@ -123,7 +135,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int vendorError(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, VENDOR_ERROR));
+        return number(index, VENDOR_ERROR);
     }
 
     /**
@@ -132,7 +144,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int byteLength(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, BYTE_LENGTH));
+        return number(index, BYTE_LENGTH);
     }
 
     /**
@@ -141,7 +153,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int immediate(int index) {
-        return array.get(NETWORK_INT, at(index, IMMEDIATE));
+        return Verbs.network(number(index, IMMEDIATE));
     }
 
     /**
@@ -150,7 +162,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int qpNumber(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, QP_NUMBER));
+        return number(index, QP_NUMBER);
     }
 
     /**
@@ -159,7 +171,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int sourceQp(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, SOURCE_QP));
+        return number(index, SOURCE_QP);
     }
 
     /**
@@ -168,7 +180,7 @@ public final class Completions {
      * @param index from 0 to {@link #count()} - 1
      */
     public int flags(int index) {
-        return array.get(ValueLayout.JAVA_INT, at(index, FLAGS));
+        return number(index, FLAGS);
     }
 
     /**
@@ -196,24 +208,31 @@ public final class Completions {
      * @return a record that outlives the next poll
      */
     public WorkCompletion get(int index) {
-        boolean immediate = hasImmediate(index);
-        return new WorkCompletion(
-                wrId(index),
-                status(index),
-                opcode(index),
-                vendorError(index),
-                byteLength(index),
-                immediate ? immediate(index) : 0,
-                qpNumber(index),
-                sourceQp(index),
-                hasGrh(index),
+        long at = address + Objects.checkIndex(index, count) * SIZE;
+        MemorySegment all = CMemory.ALL;
+        int status = all.get(ValueLayout.JAVA_INT, at + STATUS);
+        int opcode = all.get(ValueLayout.JAVA_INT, at + OPCODE);
+        int flags = all.get(ValueLayout.JAVA_INT, at + FLAGS);
+        boolean immediate = (flags & WITH_IMMEDIATE) != 0;
+        WorkCompletion completion = new WorkCompletion(
+                all.get(ValueLayout.JAVA_LONG, at + WR_ID),
+                WorkCompletion.Status.of(status),
+                WorkCompletion.Opcode.of(opcode),
+                all.get(ValueLayout.JAVA_INT, at + VENDOR_ERROR),
+                all.get(ValueLayout.JAVA_INT, at + BYTE_LENGTH),
+                immediate ? Verbs.network(all.get(ValueLayout.JAVA_INT, at + IMMEDIATE)) : 0,
+                all.get(ValueLayout.JAVA_INT, at + QP_NUMBER),
+                all.get(ValueLayout.JAVA_INT, at + SOURCE_QP),
+                (flags & WITH_GRH) != 0,
                 immediate,
-                statusCode(index),
-                opcodeCode(index),
-                flags(index),
-                array.get(ValueLayout.JAVA_SHORT, at(index, ibv_wc.slid$offset())) & 0xffff,
-                array.get(ValueLayout.JAVA_BYTE, at(index, ibv_wc.sl$offset())) & 0xff,
-                array.get(ValueLayout.JAVA_BYTE, at(index, ibv_wc.dlid_path_bits$offset())) & 0xff,
-                array.get(ValueLayout.JAVA_SHORT, at(index, ibv_wc.pkey_index$offset())) & 0xffff);
+                status,
+                opcode,
+                flags,
+                all.get(ValueLayout.JAVA_SHORT, at + SOURCE_LID) & 0xffff,
+                all.get(ValueLayout.JAVA_BYTE, at + SERVICE_LEVEL) & 0xff,
+                all.get(ValueLayout.JAVA_BYTE, at + PATH_BITS) & 0xff,
+                all.get(ValueLayout.JAVA_SHORT, at + PKEY_INDEX) & 0xffff);
+        Reference.reachabilityFence(this);
+        return completion;
     }
 }

@@ -62,6 +62,9 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postSend;
     final MemorySegment postReceive;
     final MemorySegment postSrqReceive;
+    final boolean postsInUserSpace;
+    final boolean pollsInUserSpace;
+    private final Transport transport;
     private final int asyncFd;
     /** Null until somebody has asked. */
     private volatile @Nullable Boolean atomics;
@@ -74,6 +77,10 @@ public final class DeviceContext extends VerbsObject {
         this.postSend = ibv_context_ops.post_send(ops);
         this.postReceive = ibv_context_ops.post_recv(ops);
         this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
+        this.postsInUserSpace = Provider.postsInUserSpace(ibv_context_ops.post_send(ops));
+        this.pollsInUserSpace = Provider.pollsInUserSpace(ibv_context_ops.poll_cq(ops));
+        this.transport = Transport.of(
+                ibv_device.transport_type(ibv_context.device(handle).reinterpret(ibv_device.sizeof())));
         this.asyncFd = ibv_context.async_fd(handle);
         super("context", handle, name, parents);
         Descriptors.makeNonBlocking(asyncFd);
@@ -97,6 +104,11 @@ public final class DeviceContext extends VerbsObject {
      */
     public boolean isShared() {
         return !owned;
+    }
+
+    /** Returns the transport that the device speaks. */
+    public Transport transport() {
+        return transport;
     }
 
     /** Returns what the device can do. */

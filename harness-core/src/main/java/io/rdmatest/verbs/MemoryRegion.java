@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Registered memory that the device reads and writes (ibv_reg_mr(3); IBTA volume 1, section 10.6).
@@ -30,17 +31,18 @@ public final class MemoryRegion extends VerbsObject {
     private static final System.Logger LOG = System.getLogger(MemoryRegion.class.getName());
 
     private final ProtectionDomain protectionDomain;
-    private final Arena arena;
-    private final MemorySegment memory;
+    private final RegionMemory memory;
+    private final long address;
+    private final long size;
     private final Set<Access> access;
     private final int lkey;
     private final int rkey;
 
-    private MemoryRegion(
-            ProtectionDomain protectionDomain, MemorySegment handle, Arena arena, MemorySegment memory, int access) {
+    private MemoryRegion(ProtectionDomain protectionDomain, MemorySegment handle, RegionMemory memory, int access) {
         this.protectionDomain = protectionDomain;
-        this.arena = arena;
         this.memory = memory;
+        this.address = memory.address();
+        this.size = memory.size();
         this.access = Collections.unmodifiableSet(Access.ofMask(access));
         this.lkey = ibv_mr.lkey(handle);
         this.rkey = ibv_mr.rkey(handle);
@@ -52,58 +54,90 @@ public final class MemoryRegion extends VerbsObject {
             throw new IllegalArgumentException("a memory region has at least 1 byte, not " + size);
         }
         int mask = Access.mask(Arrays.asList(access));
-        String operands = pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access)
+        Supplier<String> operands = () -> pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access)
                 + (placement.equals(MemoryPlacement.ANYWHERE) ? "" : ", " + placement);
         placement.check();
-        Arena arena = Arena.ofShared();
-        boolean registered = false;
         pd.begin();
         try {
-            MemorySegment memory = allocate(arena, size, placement, operands);
-            MemorySegment handle = (MemorySegment) Verbs.REG_MR
-                    .handle()
-                    .invokeExact(Native.errnoState(), pd.handle, memory, size, memory.address(), mask);
-            if (handle.address() == 0) {
-                throw failure(operands, Native.errno());
-            }
-            MemorySegment mr = handle.reinterpret(ibv_mr.sizeof());
+            RegionMemory memory = allocate(size, placement, operands);
+            boolean registered = false;
             try {
-                MemoryRegion region = new MemoryRegion(pd, mr, arena, memory, mask);
+                MemoryRegion region = register(pd, memory, mask, operands);
                 registered = true;
                 return region;
-            } catch (IllegalStateException e) {
-                Verbs.destroy(Verbs.DEREG_MR, operands, mr);
-                throw e;
+            } finally {
+                if (!registered) {
+                    memory.free();
+                }
             }
-        } catch (Throwable e) {
-            throw Native.unchecked("ibv_reg_mr", e);
         } finally {
             pd.end();
-            if (!registered) {
-                arena.close();
-            }
         }
     }
 
-    private static MemorySegment allocate(Arena arena, long size, MemoryPlacement placement, String operands) {
-        long alignment = placement.alignment() == 0 ? Verbs.PAGE_SIZE : placement.alignment();
-        if (placement.numaNode().isPresent()) {
-            return Numa.allocate(
-                    arena,
-                    size,
-                    alignment,
-                    Verbs.PAGE_SIZE,
-                    placement.numaNode().getAsInt());
-        }
+    private static MemoryRegion register(
+            ProtectionDomain pd, RegionMemory memory, int mask, Supplier<String> operands) {
+        MemorySegment handle;
         try {
-            return arena.allocate(size, alignment);
+            handle = (MemorySegment) Verbs.REG_MR
+                    .handle()
+                    .invokeExact(Native.errnoState(), pd.handle, memory.whole(), memory.size(), memory.address(), mask);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_reg_mr", e);
+        }
+        if (handle.address() == 0) {
+            int errno = Native.errno();
+            throw failure(operands.get(), errno);
+        }
+        MemorySegment mr = handle.reinterpret(ibv_mr.sizeof());
+        try {
+            return new MemoryRegion(pd, mr, memory, mask);
+        } catch (IllegalStateException e) {
+            Verbs.destroy(Verbs.DEREG_MR, operands, mr);
+            throw e;
+        }
+    }
+
+    private static RegionMemory allocate(long size, MemoryPlacement placement, Supplier<String> operands) {
+        long alignment = placement.alignment() == 0 ? Verbs.PAGE_SIZE : placement.alignment();
+        boolean ofC = placement.numaNode().isEmpty()
+                && size <= RegionMemory.MOST_OF_C
+                && alignment <= RegionMemory.MOST_OF_C;
+        try {
+            return ofC
+                    ? RegionMemory.ofC(size, Math.max(alignment, Long.BYTES))
+                    : ofArena(size, alignment, placement);
         } catch (OutOfMemoryError e) {
+            String cure = ofC ? "free memory of the host" : "raise -XX:MaxDirectMemorySize of the JVM";
             RdmaException failure = new RdmaException(
                     Cause.OUT_OF_MEMORY,
-                    "there is no memory for ibv_reg_mr(" + operands + "): raise -XX:MaxDirectMemorySize of the JVM ("
-                            + e.getMessage() + ")");
+                    "there is no memory for ibv_reg_mr(" + operands.get() + "): " + cure + " (" + e.getMessage()
+                            + ")");
             failure.initCause(e);
             throw failure;
+        }
+    }
+
+    private static RegionMemory ofArena(long size, long alignment, MemoryPlacement placement) {
+        Arena arena = Arena.ofShared();
+        boolean allocated = false;
+        try {
+            RegionMemory memory = RegionMemory.of(
+                    arena,
+                    placement.numaNode().isEmpty()
+                            ? arena.allocate(size, alignment)
+                            : Numa.allocate(
+                                    arena,
+                                    size,
+                                    alignment,
+                                    Verbs.PAGE_SIZE,
+                                    placement.numaNode().getAsInt()));
+            allocated = true;
+            return memory;
+        } finally {
+            if (!allocated) {
+                arena.close();
+            }
         }
     }
 
@@ -139,7 +173,7 @@ public final class MemoryRegion extends VerbsObject {
 
     /** Returns the address of the first byte, as a peer names it. */
     public long address() {
-        return memory.address();
+        return address;
     }
 
     /**
@@ -149,12 +183,12 @@ public final class MemoryRegion extends VerbsObject {
      * @throws IndexOutOfBoundsException outside of the region
      */
     public long address(long offset) {
-        return memory.address() + Objects.checkIndex(offset, memory.byteSize() + 1);
+        return address + Objects.checkIndex(offset, size + 1);
     }
 
     /** Returns the size in bytes. */
     public long size() {
-        return memory.byteSize();
+        return size;
     }
 
     /** Returns what may be done to the region. */
@@ -169,7 +203,7 @@ public final class MemoryRegion extends VerbsObject {
 
     /** Returns the memory; access throws once the region is closed. */
     public MemorySegment bytes() {
-        return memory;
+        return memory.bytes();
     }
 
     /**
@@ -181,7 +215,7 @@ public final class MemoryRegion extends VerbsObject {
      * @throws IndexOutOfBoundsException outside of the region
      */
     public ByteBuffer buffer(long offset, int length) {
-        return memory.asSlice(offset, length).asByteBuffer().order(ByteOrder.nativeOrder());
+        return memory.bytes().asSlice(offset, length).asByteBuffer().order(ByteOrder.nativeOrder());
     }
 
     /**
@@ -190,14 +224,19 @@ public final class MemoryRegion extends VerbsObject {
      * @param value the value
      */
     public void fill(byte value) {
-        memory.fill(value);
+        begin();
+        try {
+            MemorySegment ignored = memory.whole().fill(value);
+        } finally {
+            end();
+        }
     }
 
     @Override
     protected void release() {
-        Verbs.destroy(Verbs.DEREG_MR, describe(), handle);
+        Verbs.destroy(Verbs.DEREG_MR, this::describe, handle);
         try {
-            arena.close();
+            memory.free();
         } catch (IllegalStateException e) {
             // Somebody holds the memory in a native call of their own: better lost than torn away.
             LOG.log(System.Logger.Level.WARNING, "the memory of " + describe() + " stays allocated: it is in use", e);

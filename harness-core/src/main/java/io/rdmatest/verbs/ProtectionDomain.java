@@ -152,7 +152,7 @@ public final class ProtectionDomain extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.destroy(Verbs.DEALLOC_PD, describe(), handle);
+        Verbs.destroy(Verbs.DEALLOC_PD, this::describe, handle);
     }
 
     @Override

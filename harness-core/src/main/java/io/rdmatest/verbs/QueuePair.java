@@ -39,6 +39,9 @@ public final class QueuePair extends VerbsObject {
 
     private final ProtectionDomain protectionDomain;
     private final QueuePairAttributes attributes;
+    private final DeviceContext context;
+    private final boolean datagram;
+    private final boolean sharesQueue;
     private final Consumer<MemorySegment> destroy;
     private final int number;
     private volatile boolean counted;
@@ -65,6 +68,9 @@ public final class QueuePair extends VerbsObject {
             @Nullable NativeResource... parents) {
         this.protectionDomain = protectionDomain;
         this.attributes = attributes;
+        this.context = protectionDomain.context();
+        this.datagram = attributes.type() == QpType.UD;
+        this.sharesQueue = attributes.sendQueue() == attributes.receiveQueue();
         this.destroy = destroy;
         this.number = ibv_qp.qp_num(handle);
         this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
@@ -86,14 +92,14 @@ public final class QueuePair extends VerbsObject {
     static QueuePair create(ProtectionDomain pd, QueuePairAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = ibv_qp_init_attr_ex.allocate(arena);
-            String operands = pd.describe() + ", " + attributes;
+            Supplier<String> operands = () -> pd.describe() + ", " + attributes;
             return create(
                     pd,
                     attributes,
                     () -> {
                         Structs.queuePairEx(init, pd.handle, attributes);
                         return attributes.blockSelfMulticastLoopback()
-                                ? createExtended(pd.context(), init, operands)
+                                ? createExtended(pd.context(), init, operands.get())
                                 : Verbs.create(Verbs.CREATE_QP, operands, pd.handle, init);
                     },
                     handle -> Verbs.destroy(Verbs.DESTROY_QP, operands, handle),
@@ -141,8 +147,8 @@ public final class QueuePair extends VerbsObject {
             try {
                 return new QueuePair(pd, attributes, handle, destroy, capabilities, singleSend, singleReceive, above);
             } catch (IllegalStateException e) {
-                singleSend.close();
-                singleReceive.close();
+                singleSend.free();
+                singleReceive.free();
                 destroy.accept(handle);
                 throw e;
             }
@@ -225,13 +231,26 @@ public final class QueuePair extends VerbsObject {
         return counts.get();
     }
 
-    /** Counts a completion that was polled; allocates nothing. */
-    void completed(boolean receive, boolean sure) {
-        counts.completed(receive, sure);
+    /**
+     * Counts completions that were polled; allocates nothing.
+     *
+     * @param alone whether the calling thread is the one that polls the completion queue alone
+     */
+    void completed(boolean alone, int sends, int receives, int undecided) {
+        counts.completed(alone, sends, receives, undecided);
         SharedReceiveQueue srq = attributes.srq();
-        if (srq != null && receive) {
-            srq.completed();
+        if (srq != null && receives > 0) {
+            srq.completed(receives);
         }
+    }
+
+    boolean isDatagram() {
+        return datagram;
+    }
+
+    /** Tells whether sends and receives complete on one queue. */
+    boolean sharesQueue() {
+        return sharesQueue;
     }
 
     /** Asks the device for the state (ibv_query_qp(3)). */
@@ -384,17 +403,28 @@ public final class QueuePair extends VerbsObject {
      * @throws IllegalStateException if a request is not set, or memory or a destination is closed
      */
     public void post(SendRequests requests, int from, int count) {
+        boolean alone = beginOften();
+        try {
+            postHeld(requests, from, count, alone);
+        } finally {
+            endOften();
+        }
+    }
+
+    private void postHeld(SendRequests requests, int from, int count, boolean alone) {
         // Before the call: the completion can be polled before it returns.
-        counts.postSends(count);
+        counts.postSends(alone, count);
         int posted = 0;
         try {
-            requests.post(this, protectionDomain.context().postSend, from, count);
+            requests.post(this, context, from, count);
             posted = count;
         } catch (PostException e) {
             posted = Math.max(0, e.badIndex());
             throw e;
         } finally {
-            counts.postSends(posted - count);
+            if (posted != count) {
+                counts.postSends(alone, posted - count);
+            }
         }
     }
 
@@ -423,17 +453,36 @@ public final class QueuePair extends VerbsObject {
         if (srq != null) {
             throw new IllegalStateException(describe() + " receives from " + srq.describe() + ": post there");
         }
-        counts.postReceives(count);
-        int posted = 0;
+        boolean alone = beginOften();
         try {
-            requests.post("ibv_post_recv", this, protectionDomain.context().postReceive, from, count);
-            posted = count;
-        } catch (PostException e) {
-            posted = Math.max(0, e.badIndex());
-            throw e;
+            counts.postReceives(alone, count);
+            int posted = 0;
+            try {
+                requests.post("ibv_post_recv", this, context.postReceive, context.postsInUserSpace, from, count);
+                posted = count;
+            } catch (PostException e) {
+                posted = Math.max(0, e.badIndex());
+                throw e;
+            } finally {
+                if (posted != count) {
+                    counts.postReceives(alone, posted - count);
+                }
+            }
         } finally {
-            counts.postReceives(posted - count);
+            endOften();
         }
+    }
+
+    /** Holds the queue pair and its one request; the request is gone when the queue pair is closed. */
+    private boolean beginSingle() {
+        boolean alone = beginOften();
+        singleSend.lock();
+        return alone;
+    }
+
+    private void endSingle() {
+        singleSend.unlock();
+        endOften();
     }
 
     /**
@@ -446,8 +495,11 @@ public final class QueuePair extends VerbsObject {
      * @param flags how it is carried out
      */
     public void postSend(long wrId, MemoryRegion region, long offset, int length, SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.send(0, wrId, region, offset, length, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.send(0, wrId, region, offset, length, flags), 0, 1, alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -463,8 +515,11 @@ public final class QueuePair extends VerbsObject {
      */
     public void postSendWithImmediate(
             long wrId, MemoryRegion region, long offset, int length, int immediate, SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.sendWithImmediate(0, wrId, region, offset, length, immediate, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.sendWithImmediate(0, wrId, region, offset, length, immediate, flags), 0, 1, alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -481,8 +536,11 @@ public final class QueuePair extends VerbsObject {
      */
     public void postWrite(
             long wrId, MemoryRegion region, long offset, int length, long remoteAddress, int rkey, SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.write(0, wrId, region, offset, length, remoteAddress, rkey, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.write(0, wrId, region, offset, length, remoteAddress, rkey, flags), 0, 1, alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -507,8 +565,16 @@ public final class QueuePair extends VerbsObject {
             int rkey,
             int immediate,
             SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.writeWithImmediate(0, wrId, region, offset, length, remoteAddress, rkey, immediate, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(
+                    singleSend.writeWithImmediate(
+                            0, wrId, region, offset, length, remoteAddress, rkey, immediate, flags),
+                    0,
+                    1,
+                    alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -525,8 +591,11 @@ public final class QueuePair extends VerbsObject {
      */
     public void postRead(
             long wrId, MemoryRegion region, long offset, int length, long remoteAddress, int rkey, SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.read(0, wrId, region, offset, length, remoteAddress, rkey, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.read(0, wrId, region, offset, length, remoteAddress, rkey, flags), 0, 1, alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -543,8 +612,11 @@ public final class QueuePair extends VerbsObject {
      */
     public void postFetchAndAdd(
             long wrId, MemoryRegion region, long offset, long remoteAddress, int rkey, long add, SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.fetchAndAdd(0, wrId, region, offset, remoteAddress, rkey, add, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.fetchAndAdd(0, wrId, region, offset, remoteAddress, rkey, add, flags), 0, 1, alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -569,8 +641,15 @@ public final class QueuePair extends VerbsObject {
             long expected,
             long swap,
             SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.compareAndSwap(0, wrId, region, offset, remoteAddress, rkey, expected, swap, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(
+                    singleSend.compareAndSwap(0, wrId, region, offset, remoteAddress, rkey, expected, swap, flags),
+                    0,
+                    1,
+                    alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -595,8 +674,15 @@ public final class QueuePair extends VerbsObject {
             int remoteQp,
             int qkey,
             SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.sendTo(0, wrId, region, offset, length, destination, remoteQp, qkey, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(
+                    singleSend.sendTo(0, wrId, region, offset, length, destination, remoteQp, qkey, flags),
+                    0,
+                    1,
+                    alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -623,9 +709,16 @@ public final class QueuePair extends VerbsObject {
             int qkey,
             int immediate,
             SendFlag... flags) {
-        synchronized (singleSend) {
-            post(singleSend.sendToWithImmediate(
-                    0, wrId, region, offset, length, destination, remoteQp, qkey, immediate, flags));
+        boolean alone = beginSingle();
+        try {
+            postHeld(
+                    singleSend.sendToWithImmediate(
+                            0, wrId, region, offset, length, destination, remoteQp, qkey, immediate, flags),
+                    0,
+                    1,
+                    alone);
+        } finally {
+            endSingle();
         }
     }
 
@@ -638,8 +731,16 @@ public final class QueuePair extends VerbsObject {
      * @param length bytes; UD needs 40 more than the payload
      */
     public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
-        synchronized (singleReceive) {
-            post(singleReceive.receive(0, wrId, region, offset, length));
+        beginOften();
+        try {
+            singleReceive.lock();
+            try {
+                post(singleReceive.receive(0, wrId, region, offset, length));
+            } finally {
+                singleReceive.unlock();
+            }
+        } finally {
+            endOften();
         }
     }
 
@@ -769,32 +870,40 @@ public final class QueuePair extends VerbsObject {
     }
 
     private boolean markReceive(long mark, List<WorkCompletion> taken) {
-        synchronized (singleReceive) {
-            singleReceive.empty(0, mark | 1L);
-            try {
-                post(singleReceive);
-            } catch (PostException e) {
-                // Full: one more try, when what has completed is taken.
-                taken.addAll(receiveQueue().take(16));
-                try {
-                    post(singleReceive);
-                } catch (PostException again) {
-                    return false;
-                }
-            }
+        if (tryToMarkReceive(mark)) {
             return true;
+        }
+        // Full: one more try, when what has completed is taken.
+        taken.addAll(receiveQueue().take(16));
+        return tryToMarkReceive(mark);
+    }
+
+    private boolean tryToMarkReceive(long mark) {
+        beginOften();
+        try {
+            singleReceive.lock();
+            try {
+                post(singleReceive.empty(0, mark | 1L));
+                return true;
+            } catch (PostException full) {
+                return false;
+            } finally {
+                singleReceive.unlock();
+            }
+        } finally {
+            endOften();
         }
     }
 
     private boolean markSend(long mark) {
-        synchronized (singleSend) {
-            singleSend.sendEmpty(0, mark & ~1L, SendFlag.SIGNALED);
-            try {
-                post(singleSend);
-                return true;
-            } catch (PostException full) {
-                return false;
-            }
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.sendEmpty(0, mark & ~1L, SendFlag.SIGNALED), 0, 1, alone);
+            return true;
+        } catch (PostException full) {
+            return false;
+        } finally {
+            endSingle();
         }
     }
 
@@ -816,8 +925,8 @@ public final class QueuePair extends VerbsObject {
         if (attributes.receiveQueue() != attributes.sendQueue()) {
             attributes.receiveQueue().countNoMore(this);
         }
-        singleSend.close();
-        singleReceive.close();
+        singleSend.free();
+        singleReceive.free();
     }
 
     @Override

@@ -52,15 +52,25 @@ public final class ReceiveRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
-    public synchronized ReceiveRequests receive(int index, long wrId, MemoryRegion region, long offset, int length) {
-        begin(index, wrId, requireMemory(region), offset, length);
-        return this;
+    public ReceiveRequests receive(int index, long wrId, MemoryRegion region, long offset, int length) {
+        lock();
+        try {
+            begin(index, wrId, requireMemory(region), offset, length);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /** Sets a request without memory: for immediate data, or as a mark in the queue. */
-    synchronized ReceiveRequests empty(int index, long wrId) {
-        begin(index, wrId, null, 0, 0);
-        return this;
+    ReceiveRequests empty(int index, long wrId) {
+        lock();
+        try {
+            begin(index, wrId, null, 0, 0);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -72,9 +82,14 @@ public final class ReceiveRequests extends WorkRequests {
      * @param length bytes
      * @return this
      */
-    public synchronized ReceiveRequests add(int index, MemoryRegion region, long offset, int length) {
-        addSegment(index, region, offset, length);
-        return this;
+    public ReceiveRequests add(int index, MemoryRegion region, long offset, int length) {
+        lock();
+        try {
+            addSegment(index, region, offset, length);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -83,8 +98,13 @@ public final class ReceiveRequests extends WorkRequests {
      * @param index the request
      * @param wrId comes back in the completion
      */
-    public synchronized void wrId(int index, long wrId) {
-        setWrId(index, wrId);
+    public void wrId(int index, long wrId) {
+        lock();
+        try {
+            setWrId(index, wrId);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -94,15 +114,24 @@ public final class ReceiveRequests extends WorkRequests {
      * @param offset where it begins in the region
      * @param length bytes
      */
-    public synchronized void segment(int index, long offset, int length) {
-        moveSegment(index, offset, length);
+    public void segment(int index, long offset, int length) {
+        lock();
+        try {
+            moveSegment(index, offset, length);
+        } finally {
+            unlock();
+        }
     }
 
-    synchronized void post(String call, VerbsObject queue, MemorySegment function, int from, int count) {
-        checkRange(from, count);
-        for (int i = from; i < from + count; i++) {
-            checkRegions(checkSet(i));
+    /** Posts requests to a queue that the caller holds. */
+    void post(String call, VerbsObject queue, MemorySegment function, boolean inUserSpace, int from, int count) {
+        lock();
+        try {
+            checkRange(from, count);
+            checkRequests(from, count);
+            downcall(call, queue, function, inUserSpace, from, count);
+        } finally {
+            unlock();
         }
-        downcall(call, queue, function, from, count);
     }
 }

@@ -22,6 +22,10 @@ public enum SendFlag {
     }
 
     static int mask(SendFlag... flags) {
+        // Without a loop the compiler sees that the array of a call with one flag is not needed.
+        if (flags.length == 1) {
+            return flags[0].bit;
+        }
         int mask = 0;
         for (SendFlag flag : flags) {
             mask |= flag.bit;

@@ -1,11 +1,11 @@
 package io.rdmatest.verbs;
 
+import static io.rdmatest.internal.CMemory.ALL;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.ffi.ibv_send_wr;
 import java.lang.foreign.MemoryLayout.PathElement;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.Objects;
@@ -35,6 +35,8 @@ public final class SendRequests extends WorkRequests {
     private static final long UD_KEY = in("ud", "remote_qkey");
     private static final ValueLayout.OfInt NETWORK_INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
 
+    private static final String CALL = "ibv_post_send";
+
     private static final int WRITE = 0;
     private static final int WRITE_WITH_IMMEDIATE = 1;
     private static final int SEND = 2;
@@ -44,6 +46,11 @@ public final class SendRequests extends WorkRequests {
     private static final int FETCH_AND_ADD = 6;
 
     private final @Nullable AddressHandle[] addressHandles;
+    private final boolean[] inlined;
+    /** How many requests have a destination, and how many are inline. */
+    private int destinations;
+
+    private int inlines;
 
     private SendRequests(int capacity, int maxSegments) {
         super(
@@ -55,6 +62,7 @@ public final class SendRequests extends WorkRequests {
                 ibv_send_wr.sg_list$offset(),
                 ibv_send_wr.num_sge$offset());
         this.addressHandles = new AddressHandle[capacity];
+        this.inlined = new boolean[capacity];
     }
 
     private static long in(String member, String field) {
@@ -98,27 +106,38 @@ public final class SendRequests extends WorkRequests {
         // Before anything is written: a request that was refused must not look like one that is set.
         int mask = SendFlag.mask(flags);
         begin(index, wrId, region, offset, length);
-        addressHandles[index] = null;
-        long at = index * SIZE;
-        requests.set(JAVA_INT, at + OPCODE, opcode);
-        requests.set(JAVA_INT, at + FLAGS, mask);
-        requests.set(JAVA_INT, at + IMMEDIATE, 0);
-        requests.asSlice(at + RDMA_ADDRESS, SIZE - RDMA_ADDRESS).fill((byte) 0);
+        if (addressHandles[index] != null) {
+            addressHandles[index] = null;
+            destinations--;
+        }
+        long at = requests + index * SIZE;
+        ALL.set(JAVA_INT, at + OPCODE, opcode);
+        setFlags(index, mask);
+        ALL.set(JAVA_INT, at + IMMEDIATE, 0);
         return this;
     }
 
+    private void setFlags(int index, int mask) {
+        ALL.set(JAVA_INT, requests + index * SIZE + FLAGS, mask);
+        boolean inline = (mask & SendFlag.INLINE.bit()) != 0;
+        if (inlined[index] != inline) {
+            inlined[index] = inline;
+            inlines += inline ? 1 : -1;
+        }
+    }
+
     private SendRequests remote(int index, long remoteAddress, int rkey) {
-        requests.set(JAVA_LONG, index * SIZE + RDMA_ADDRESS, remoteAddress);
-        requests.set(JAVA_INT, index * SIZE + RDMA_KEY, rkey);
+        ALL.set(JAVA_LONG, requests + index * SIZE + RDMA_ADDRESS, remoteAddress);
+        ALL.set(JAVA_INT, requests + index * SIZE + RDMA_KEY, rkey);
         return this;
     }
 
     private SendRequests atomic(int index, long remoteAddress, int rkey, long compareAdd, long swap) {
-        long at = index * SIZE;
-        requests.set(JAVA_LONG, at + ATOMIC_ADDRESS, remoteAddress);
-        requests.set(JAVA_LONG, at + ATOMIC_COMPARE_ADD, compareAdd);
-        requests.set(JAVA_LONG, at + ATOMIC_SWAP, swap);
-        requests.set(JAVA_INT, at + ATOMIC_KEY, rkey);
+        long at = requests + index * SIZE;
+        ALL.set(JAVA_LONG, at + ATOMIC_ADDRESS, remoteAddress);
+        ALL.set(JAVA_LONG, at + ATOMIC_COMPARE_ADD, compareAdd);
+        ALL.set(JAVA_LONG, at + ATOMIC_SWAP, swap);
+        ALL.set(JAVA_INT, at + ATOMIC_KEY, rkey);
         return this;
     }
 
@@ -134,13 +153,22 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
-    public synchronized SendRequests send(
-            int index, long wrId, MemoryRegion region, long offset, int length, SendFlag... flags) {
-        return request(index, SEND, wrId, requireMemory(region), offset, length, flags);
+    public SendRequests send(int index, long wrId, MemoryRegion region, long offset, int length, SendFlag... flags) {
+        lock();
+        try {
+            return request(index, SEND, wrId, requireMemory(region), offset, length, flags);
+        } finally {
+            unlock();
+        }
     }
 
-    synchronized SendRequests sendEmpty(int index, long wrId, SendFlag... flags) {
-        return request(index, SEND, wrId, null, 0, 0, flags);
+    SendRequests sendEmpty(int index, long wrId, SendFlag... flags) {
+        lock();
+        try {
+            return request(index, SEND, wrId, null, 0, 0, flags);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -156,11 +184,16 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
-    public synchronized SendRequests sendWithImmediate(
+    public SendRequests sendWithImmediate(
             int index, long wrId, MemoryRegion region, long offset, int length, int immediate, SendFlag... flags) {
-        request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags);
-        requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
-        return this;
+        lock();
+        try {
+            request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags);
+            ALL.set(NETWORK_INT, requests + index * SIZE + IMMEDIATE, immediate);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -177,7 +210,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the local region
      */
-    public synchronized SendRequests write(
+    public SendRequests write(
             int index,
             long wrId,
             MemoryRegion region,
@@ -186,8 +219,13 @@ public final class SendRequests extends WorkRequests {
             long remoteAddress,
             int rkey,
             SendFlag... flags) {
-        return request(index, WRITE, wrId, requireMemory(region), offset, length, flags)
-                .remote(index, remoteAddress, rkey);
+        lock();
+        try {
+            return request(index, WRITE, wrId, requireMemory(region), offset, length, flags)
+                    .remote(index, remoteAddress, rkey);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -205,7 +243,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the local region
      */
-    public synchronized SendRequests writeWithImmediate(
+    public SendRequests writeWithImmediate(
             int index,
             long wrId,
             MemoryRegion region,
@@ -215,10 +253,15 @@ public final class SendRequests extends WorkRequests {
             int rkey,
             int immediate,
             SendFlag... flags) {
-        request(index, WRITE_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
-                .remote(index, remoteAddress, rkey);
-        requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
-        return this;
+        lock();
+        try {
+            request(index, WRITE_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
+                    .remote(index, remoteAddress, rkey);
+            ALL.set(NETWORK_INT, requests + index * SIZE + IMMEDIATE, immediate);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -235,7 +278,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the local region
      */
-    public synchronized SendRequests read(
+    public SendRequests read(
             int index,
             long wrId,
             MemoryRegion region,
@@ -244,8 +287,13 @@ public final class SendRequests extends WorkRequests {
             long remoteAddress,
             int rkey,
             SendFlag... flags) {
-        return request(index, READ, wrId, requireMemory(region), offset, length, flags)
-                .remote(index, remoteAddress, rkey);
+        lock();
+        try {
+            return request(index, READ, wrId, requireMemory(region), offset, length, flags)
+                    .remote(index, remoteAddress, rkey);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -262,7 +310,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the local region
      */
-    public synchronized SendRequests fetchAndAdd(
+    public SendRequests fetchAndAdd(
             int index,
             long wrId,
             MemoryRegion region,
@@ -271,8 +319,13 @@ public final class SendRequests extends WorkRequests {
             int rkey,
             long add,
             SendFlag... flags) {
-        return request(index, FETCH_AND_ADD, wrId, requireMemory(region), offset, 8, flags)
-                .atomic(index, remoteAddress, rkey, add, 0);
+        lock();
+        try {
+            return request(index, FETCH_AND_ADD, wrId, requireMemory(region), offset, 8, flags)
+                    .atomic(index, remoteAddress, rkey, add, 0);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -290,7 +343,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the local region
      */
-    public synchronized SendRequests compareAndSwap(
+    public SendRequests compareAndSwap(
             int index,
             long wrId,
             MemoryRegion region,
@@ -300,8 +353,13 @@ public final class SendRequests extends WorkRequests {
             long expected,
             long swap,
             SendFlag... flags) {
-        return request(index, COMPARE_AND_SWAP, wrId, requireMemory(region), offset, 8, flags)
-                .atomic(index, remoteAddress, rkey, expected, swap);
+        lock();
+        try {
+            return request(index, COMPARE_AND_SWAP, wrId, requireMemory(region), offset, 8, flags)
+                    .atomic(index, remoteAddress, rkey, expected, swap);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -319,7 +377,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
-    public synchronized SendRequests sendTo(
+    public SendRequests sendTo(
             int index,
             long wrId,
             MemoryRegion region,
@@ -329,9 +387,14 @@ public final class SendRequests extends WorkRequests {
             int remoteQp,
             int qkey,
             SendFlag... flags) {
-        Objects.requireNonNull(destination, "destination");
-        return request(index, SEND, wrId, requireMemory(region), offset, length, flags)
-                .to(index, destination, remoteQp, qkey);
+        lock();
+        try {
+            Objects.requireNonNull(destination, "destination");
+            return request(index, SEND, wrId, requireMemory(region), offset, length, flags)
+                    .to(index, destination, remoteQp, qkey);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -350,7 +413,7 @@ public final class SendRequests extends WorkRequests {
      * @return this
      * @throws IndexOutOfBoundsException outside of the list or the region
      */
-    public synchronized SendRequests sendToWithImmediate(
+    public SendRequests sendToWithImmediate(
             int index,
             long wrId,
             MemoryRegion region,
@@ -361,18 +424,24 @@ public final class SendRequests extends WorkRequests {
             int qkey,
             int immediate,
             SendFlag... flags) {
-        Objects.requireNonNull(destination, "destination");
-        request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
-                .to(index, destination, remoteQp, qkey);
-        requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
-        return this;
+        lock();
+        try {
+            Objects.requireNonNull(destination, "destination");
+            request(index, SEND_WITH_IMMEDIATE, wrId, requireMemory(region), offset, length, flags)
+                    .to(index, destination, remoteQp, qkey);
+            ALL.set(NETWORK_INT, requests + index * SIZE + IMMEDIATE, immediate);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     private SendRequests to(int index, AddressHandle destination, int remoteQp, int qkey) {
         addressHandles[index] = destination;
-        requests.set(JAVA_LONG, index * SIZE + UD_AH, destination.address);
-        requests.set(JAVA_INT, index * SIZE + UD_QP, remoteQp);
-        requests.set(JAVA_INT, index * SIZE + UD_KEY, qkey);
+        destinations++;
+        ALL.set(JAVA_LONG, requests + index * SIZE + UD_AH, destination.address);
+        ALL.set(JAVA_INT, requests + index * SIZE + UD_QP, remoteQp);
+        ALL.set(JAVA_INT, requests + index * SIZE + UD_KEY, qkey);
         return this;
     }
 
@@ -385,9 +454,14 @@ public final class SendRequests extends WorkRequests {
      * @param length bytes
      * @return this
      */
-    public synchronized SendRequests add(int index, MemoryRegion region, long offset, int length) {
-        addSegment(index, region, offset, length);
-        return this;
+    public SendRequests add(int index, MemoryRegion region, long offset, int length) {
+        lock();
+        try {
+            addSegment(index, region, offset, length);
+            return this;
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -396,8 +470,13 @@ public final class SendRequests extends WorkRequests {
      * @param index the request
      * @param wrId comes back in the completion
      */
-    public synchronized void wrId(int index, long wrId) {
-        setWrId(index, wrId);
+    public void wrId(int index, long wrId) {
+        lock();
+        try {
+            setWrId(index, wrId);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -407,8 +486,13 @@ public final class SendRequests extends WorkRequests {
      * @param offset where it begins in the region
      * @param length bytes
      */
-    public synchronized void segment(int index, long offset, int length) {
-        moveSegment(index, offset, length);
+    public void segment(int index, long offset, int length) {
+        lock();
+        try {
+            moveSegment(index, offset, length);
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -417,13 +501,18 @@ public final class SendRequests extends WorkRequests {
      * @param index the request
      * @param remoteAddress where the peer's memory is
      */
-    public synchronized void remoteAddress(int index, long remoteAddress) {
-        switch (opcode(index)) {
-            case WRITE, WRITE_WITH_IMMEDIATE, READ ->
-                requests.set(JAVA_LONG, index * SIZE + RDMA_ADDRESS, remoteAddress);
-            case FETCH_AND_ADD, COMPARE_AND_SWAP ->
-                requests.set(JAVA_LONG, index * SIZE + ATOMIC_ADDRESS, remoteAddress);
-            default -> throw new IllegalStateException("request " + index + " is a send: it has no remote address");
+    public void remoteAddress(int index, long remoteAddress) {
+        lock();
+        try {
+            switch (opcode(index)) {
+                case WRITE, WRITE_WITH_IMMEDIATE, READ ->
+                    ALL.set(JAVA_LONG, requests + index * SIZE + RDMA_ADDRESS, remoteAddress);
+                case FETCH_AND_ADD, COMPARE_AND_SWAP ->
+                    ALL.set(JAVA_LONG, requests + index * SIZE + ATOMIC_ADDRESS, remoteAddress);
+                default -> throw new IllegalStateException("request " + index + " is a send: it has no remote address");
+            }
+        } finally {
+            unlock();
         }
     }
 
@@ -433,12 +522,17 @@ public final class SendRequests extends WorkRequests {
      * @param index the request
      * @param immediate host order
      */
-    public synchronized void immediate(int index, int immediate) {
-        int opcode = opcode(index);
-        if (opcode != SEND_WITH_IMMEDIATE && opcode != WRITE_WITH_IMMEDIATE) {
-            throw new IllegalStateException("request " + index + " has no immediate data");
+    public void immediate(int index, int immediate) {
+        lock();
+        try {
+            int opcode = opcode(index);
+            if (opcode != SEND_WITH_IMMEDIATE && opcode != WRITE_WITH_IMMEDIATE) {
+                throw new IllegalStateException("request " + index + " has no immediate data");
+            }
+            ALL.set(NETWORK_INT, requests + index * SIZE + IMMEDIATE, immediate);
+        } finally {
+            unlock();
         }
-        requests.set(NETWORK_INT, index * SIZE + IMMEDIATE, immediate);
     }
 
     /**
@@ -447,8 +541,13 @@ public final class SendRequests extends WorkRequests {
      * @param index the request
      * @param flags how it is carried out
      */
-    public synchronized void flags(int index, SendFlag... flags) {
-        requests.set(JAVA_INT, checkSet(index) * SIZE + FLAGS, SendFlag.mask(flags));
+    public void flags(int index, SendFlag... flags) {
+        lock();
+        try {
+            setFlags(checkSet(index), SendFlag.mask(flags));
+        } finally {
+            unlock();
+        }
     }
 
     /**
@@ -457,38 +556,41 @@ public final class SendRequests extends WorkRequests {
      * @param index the request
      * @param signaled whether it does
      */
-    public synchronized void signaled(int index, boolean signaled) {
-        long at = checkSet(index) * SIZE + FLAGS;
-        int flags = requests.get(JAVA_INT, at);
-        int bit = SendFlag.SIGNALED.bit();
-        requests.set(JAVA_INT, at, signaled ? flags | bit : flags & ~bit);
+    public void signaled(int index, boolean signaled) {
+        lock();
+        try {
+            long at = requests + checkSet(index) * SIZE + FLAGS;
+            int flags = ALL.get(JAVA_INT, at);
+            int bit = SendFlag.SIGNALED.bit();
+            ALL.set(JAVA_INT, at, signaled ? flags | bit : flags & ~bit);
+        } finally {
+            unlock();
+        }
     }
 
     private int opcode(int index) {
-        return requests.get(JAVA_INT, checkSet(index) * SIZE + OPCODE);
-    }
-
-    private boolean isInline(int index) {
-        return (requests.get(JAVA_INT, index * SIZE + FLAGS) & SendFlag.INLINE.bit()) != 0;
+        return ALL.get(JAVA_INT, requests + checkSet(index) * SIZE + OPCODE);
     }
 
     /**
-     * Posts requests. The provider reads address handles and inline data while it posts: they are held open meanwhile. A
-     * request of the wrong service would make it follow a pointer that is none: that is refused here.
+     * Posts requests to a queue pair that the caller holds. The provider reads address handles and inline data while it posts: they
+     * are held open meanwhile. A request of the wrong service would make it follow a pointer that is none: that is refused here.
      */
-    synchronized void post(QueuePair queuePair, MemorySegment function, int from, int count) {
-        checkRange(from, count);
-        boolean datagrams = queuePair.type() == QpType.UD;
-        boolean holding = datagrams;
-        for (int i = from; i < from + count; i++) {
-            checkRegions(checkSet(i));
-            checkDestination(i, queuePair, datagrams);
-            holding |= isInline(i);
-        }
-        if (holding) {
-            holdAndPost(queuePair, function, from, count);
-        } else {
-            downcall("ibv_post_send", queuePair, function, from, count);
+    void post(QueuePair queuePair, DeviceContext context, int from, int count) {
+        lock();
+        try {
+            checkRange(from, count);
+            checkRequests(from, count);
+            if (inlines == 0 && destinations == 0 && !queuePair.isDatagram()) {
+                downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+            } else {
+                for (int i = from; i < from + count; i++) {
+                    checkDestination(i, queuePair, queuePair.isDatagram());
+                }
+                holdAndPost(queuePair, context, from, count);
+            }
+        } finally {
+            unlock();
         }
     }
 
@@ -507,17 +609,16 @@ public final class SendRequests extends WorkRequests {
         }
     }
 
-    /** A method of its own: its loops, with nothing to hold, made each post slower. */
-    private void holdAndPost(QueuePair queuePair, MemorySegment function, int from, int count) {
+    private void holdAndPost(QueuePair queuePair, DeviceContext context, int from, int count) {
         int held = 0;
         try {
             for (int i = from; i < from + count; i++) {
                 AddressHandle destination = addressHandles[i];
                 if (destination != null) {
-                    destination.begin();
+                    destination.beginOften();
                 }
                 held++;
-                if (isInline(i)) {
+                if (inlined[i]) {
                     int regionsHeld = 0;
                     try {
                         for (; regionsHeld < maxSegments; regionsHeld++) {
@@ -525,24 +626,24 @@ public final class SendRequests extends WorkRequests {
                         }
                     } finally {
                         if (regionsHeld < maxSegments) {
-                            letGo(i, regionsHeld);
+                            release(i, regionsHeld);
                             if (destination != null) {
-                                destination.end();
+                                destination.endOften();
                             }
                             held--;
                         }
                     }
                 }
             }
-            downcall("ibv_post_send", queuePair, function, from, count);
+            downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
         } finally {
             for (int i = from; i < from + held; i++) {
                 AddressHandle destination = addressHandles[i];
-                if (isInline(i)) {
-                    letGo(i, maxSegments);
+                if (inlined[i]) {
+                    release(i, maxSegments);
                 }
                 if (destination != null) {
-                    destination.end();
+                    destination.endOften();
                 }
             }
         }
@@ -551,15 +652,15 @@ public final class SendRequests extends WorkRequests {
     private void hold(int index, int place) {
         MemoryRegion region = regions[index * maxSegments + place];
         if (region != null) {
-            region.begin();
+            region.beginOften();
         }
     }
 
-    private void letGo(int index, int places) {
+    private void release(int index, int places) {
         for (int i = 0; i < places; i++) {
             MemoryRegion region = regions[index * maxSegments + i];
             if (region != null) {
-                region.end();
+                region.endOften();
             }
         }
     }

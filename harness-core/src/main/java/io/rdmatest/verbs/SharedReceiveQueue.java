@@ -53,7 +53,7 @@ public final class SharedReceiveQueue extends VerbsObject {
             try {
                 return new SharedReceiveQueue(pd, srq, single);
             } catch (IllegalStateException e) {
-                single.close();
+                single.free();
                 Verbs.destroy(Verbs.DESTROY_SRQ, operands, srq);
                 throw e;
             }
@@ -78,9 +78,16 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @throws PostException if the queue is full
      */
     public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
-        synchronized (single) {
-            single.receive(0, wrId, region, offset, length);
-            post(single);
+        beginOften();
+        try {
+            single.lock();
+            try {
+                post(single.receive(0, wrId, region, offset, length));
+            } finally {
+                single.unlock();
+            }
+        } finally {
+            endOften();
         }
     }
 
@@ -103,16 +110,24 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @throws PostException if not all were posted
      */
     public void post(ReceiveRequests requests, int from, int count) {
-        counts.postReceives(count);
-        int posted = 0;
+        boolean alone = beginOften();
         try {
-            requests.post("ibv_post_srq_recv", this, protectionDomain.context().postSrqReceive, from, count);
-            posted = count;
-        } catch (PostException e) {
-            posted = Math.max(0, e.badIndex());
-            throw e;
+            counts.postReceives(alone, count);
+            int posted = 0;
+            try {
+                DeviceContext context = protectionDomain.context();
+                requests.post("ibv_post_srq_recv", this, context.postSrqReceive, context.postsInUserSpace, from, count);
+                posted = count;
+            } catch (PostException e) {
+                posted = Math.max(0, e.badIndex());
+                throw e;
+            } finally {
+                if (posted != count) {
+                    counts.postReceives(alone, posted - count);
+                }
+            }
         } finally {
-            counts.postReceives(posted - count);
+            endOften();
         }
     }
 
@@ -121,8 +136,9 @@ public final class SharedReceiveQueue extends VerbsObject {
         return counts.get();
     }
 
-    void completed() {
-        counts.completed(true, true);
+    void completed(int receives) {
+        // Queue pairs with completion queues of their own may share it.
+        counts.completed(false, 0, receives, 0);
     }
 
     /**
@@ -157,12 +173,12 @@ public final class SharedReceiveQueue extends VerbsObject {
     protected void release() {
         reportEventsNoMore();
         try {
-            Verbs.destroy(Verbs.DESTROY_SRQ, describe(), handle);
+            Verbs.destroy(Verbs.DESTROY_SRQ, this::describe, handle);
         } catch (RdmaException e) {
             reportEventsAs();
             throw e;
         }
-        single.close();
+        single.free();
     }
 
     @Override

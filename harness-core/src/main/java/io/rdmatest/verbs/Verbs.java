@@ -21,6 +21,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /**
  * The downcalls of this package. To be touched only after {@link Native#requireLibraries()}.
@@ -75,13 +76,25 @@ final class Verbs {
     static final MethodHandle POST =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
-    /** ibv_poll_cq: it neither blocks nor calls back. */
-    static final MethodHandle POLL_CQ = Linker.nativeLinker()
+    /** The same for providers that neither block nor enter the kernel: {@link Provider} has the rule. */
+    static final MethodHandle POST_IN_USER_SPACE = Linker.nativeLinker()
+            .downcallHandle(
+                    FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), Linker.Option.critical(false));
+
+    /** ibv_poll_cq of a provider that enters the kernel for it. */
+    static final MethodHandle POLL_CQ =
+            Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));
+
+    /** ibv_poll_cq of all others. */
+    static final MethodHandle POLL_CQ_IN_USER_SPACE = Linker.nativeLinker()
             .downcallHandle(
                     FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
 
     static final MethodHandle REQ_NOTIFY =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
+
+    static final MethodHandle REQ_NOTIFY_IN_USER_SPACE = Linker.nativeLinker()
+            .downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT), Linker.Option.critical(false));
 
     private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
     private static final Downcall GETRLIMIT = Downcall.of("getrlimit", JAVA_INT, JAVA_INT, C_POINTER);
@@ -138,6 +151,17 @@ final class Verbs {
         return made;
     }
 
+    /** The same with operands that only a failure needs: to put them together costs as much as some verbs. */
+    static MemorySegment create(Downcall verb, Supplier<String> operands, MemorySegment a, MemorySegment b) {
+        MemorySegment made;
+        try {
+            made = (MemorySegment) verb.handle().invokeExact(Native.errnoState(), a, b);
+        } catch (Throwable e) {
+            throw Native.unchecked(verb.function(), e);
+        }
+        return made.address() == 0 ? made(made, verb.function(), operands.get()) : made;
+    }
+
     /** Calls a verb of one pointer that returns an errno. */
     static void run(Downcall verb, String operands, MemorySegment a) {
         int result;
@@ -149,18 +173,25 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
+    /** Calls a verb of one pointer that destroys what it points to. */
+    static void destroy(Downcall verb, String operands, MemorySegment a) {
+        destroy(verb, () -> operands, a);
+    }
+
     /**
      * Calls a verb of one pointer that destroys what it points to. An object that is gone with its device counts as destroyed: the
      * provider's own memory of it is lost.
      */
-    static void destroy(Downcall verb, String operands, MemorySegment a) {
+    static void destroy(Downcall verb, Supplier<String> operands, MemorySegment a) {
         int result;
         try {
             result = (int) verb.handle().invokeExact(Native.errnoState(), a);
         } catch (Throwable e) {
             throw Native.unchecked(verb.function(), e);
         }
-        checkDestroyed(result, verb.function(), operands);
+        if (result != 0) {
+            checkDestroyed(result, verb.function(), operands.get());
+        }
     }
 
     /** Calls a verb of two pointers that returns an errno. */
@@ -222,6 +253,10 @@ final class Verbs {
     /** Turns a big-endian value, as the C structs hold GUIDs, into host order, or back. */
     static long network(long value) {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Long.reverseBytes(value);
+    }
+
+    static int network(int value) {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? value : Integer.reverseBytes(value);
     }
 
     /**

@@ -32,6 +32,15 @@ abstract class VerbsObject extends NativeResource {
         exit();
     }
 
+    /** The same for a call on the data path; tells whether the calling thread is the one that makes them alone. */
+    final boolean beginOften() {
+        return enterOften();
+    }
+
+    final void endOften() {
+        exitOften();
+    }
+
     final void reportEventsAs() {
         BY_ADDRESS.put(address, this);
     }

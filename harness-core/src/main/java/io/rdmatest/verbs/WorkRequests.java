@@ -1,10 +1,12 @@
 package io.rdmatest.verbs;
 
+import static io.rdmatest.internal.CMemory.ALL;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.ffi.ibv_sge;
+import io.rdmatest.internal.BiasedLock;
 import io.rdmatest.internal.CMemory;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
@@ -14,13 +16,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A chained native array of work requests with their scatter/gather elements.
  *
- * <p>Everything is synchronised on the array: a request that one thread posts is not changed by another meanwhile, so
- * what was checked is what the provider sees.
+ * <p>Everything is done under the lock of the list: a request that one thread posts is not changed by another meanwhile, so
+ * what was checked is what the provider sees. A list that only one thread uses pays nothing for that.
  */
 abstract class WorkRequests implements AutoCloseable {
 
     /** More than any queue holds; the arrays of a larger list could not be made. */
     private static final int MOST_SEGMENTS = 1 << 24;
+
+    /** A JVM that wants to stop its threads waits for such a call: some microseconds at most. */
+    private static final int MOST_IN_ONE_CRITICAL_CALL = 64;
 
     private static final long SGE = ibv_sge.sizeof();
     private static final long SGE_ADDRESS = ibv_sge.addr$offset();
@@ -30,20 +35,29 @@ abstract class WorkRequests implements AutoCloseable {
     final int capacity;
     final int maxSegments;
     final long size;
-    final MemorySegment requests;
     final @Nullable MemoryRegion[] regions;
     final boolean[] set;
 
     /** Everything native below, in one piece. Touched under the lock of this list only, and not after it is closed. */
     private final MemorySegment memory;
 
-    private final MemorySegment segments;
-    private final MemorySegment bad;
+    private final BiasedLock lock = new BiasedLock();
+    /** Where the requests, their segments, and the one that a provider calls bad are. */
+    final long requests;
+
+    private final long segments;
+    private final long bad;
     private final long nextOffset;
     private final long segmentListOffset;
     private final long segmentCountOffset;
     private final long wrIdOffset;
     private boolean closed;
+    /** How many requests are set. */
+    private int setCount;
+    /** The first region of the list, and whether there was another one beside it. */
+    private @Nullable MemoryRegion region;
+
+    private boolean severalRegions;
     /** The queue that has this list for requests one by one, and closes it; null for a list of its own. */
     private @Nullable VerbsObject owner;
 
@@ -75,11 +89,11 @@ abstract class WorkRequests implements AutoCloseable {
         long ofRequests = size * capacity;
         long ofSegments = SGE * capacity * maxSegments;
         this.memory = CMemory.allocate(ofRequests + ofSegments + ADDRESS.byteSize());
-        this.requests = memory.asSlice(0, ofRequests);
-        this.segments = memory.asSlice(ofRequests, ofSegments);
-        this.bad = memory.asSlice(ofRequests + ofSegments);
+        this.requests = memory.address();
+        this.segments = requests + ofRequests;
+        this.bad = segments + ofSegments;
         for (int i = 0; i < capacity; i++) {
-            requests.set(ADDRESS, i * size + segmentListOffset, segments.asSlice(SGE * maxSegments * i));
+            ALL.set(JAVA_LONG, address(i) + segmentListOffset, segments + SGE * maxSegments * i);
             link(i, i + 1 < capacity);
         }
     }
@@ -88,12 +102,21 @@ abstract class WorkRequests implements AutoCloseable {
         owner = queue;
     }
 
+    /** Keeps other threads off the list until {@link #unlock()}, in a finally block. */
+    final void lock() {
+        lock.lock();
+    }
+
+    final void unlock() {
+        lock.unlock();
+    }
+
     private long address(int index) {
-        return requests.address() + index * size;
+        return requests + index * size;
     }
 
     private void link(int index, boolean toNext) {
-        requests.set(JAVA_LONG, index * size + nextOffset, toNext ? address(index + 1) : 0L);
+        ALL.set(JAVA_LONG, address(index) + nextOffset, toNext ? address(index + 1) : 0L);
     }
 
     /** Returns how many requests the list holds. */
@@ -133,39 +156,48 @@ abstract class WorkRequests implements AutoCloseable {
         if (region != null) {
             Objects.checkFromIndexSize(offset, length, region.size());
         }
-        set[index] = true;
+        if (!set[index]) {
+            set[index] = true;
+            setCount++;
+        }
         for (int i = 0; i < maxSegments; i++) {
             regions[index * maxSegments + i] = null;
         }
-        requests.set(JAVA_LONG, index * size + wrIdOffset, wrId);
-        requests.set(JAVA_INT, index * size + segmentCountOffset, 0);
+        if (capacity == 1) {
+            this.region = null;
+            severalRegions = false;
+        }
+        ALL.set(JAVA_LONG, address(index) + wrIdOffset, wrId);
+        ALL.set(JAVA_INT, address(index) + segmentCountOffset, 0);
         if (region != null) {
             segment(index, 0, region, offset, length);
-            requests.set(JAVA_INT, index * size + segmentCountOffset, length == 0 ? 0 : 1);
+            ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
         }
     }
 
     final void addSegment(int index, MemoryRegion region, long offset, int length) {
         checkSet(index);
-        int count = requests.get(JAVA_INT, index * size + segmentCountOffset);
+        int count = ALL.get(JAVA_INT, address(index) + segmentCountOffset);
         if (count == maxSegments) {
             throw new IllegalStateException("request " + index + " has " + maxSegments + " segments already");
         }
         segment(index, count, region, offset, length);
-        requests.set(JAVA_INT, index * size + segmentCountOffset, count + 1);
+        ALL.set(JAVA_INT, address(index) + segmentCountOffset, count + 1);
     }
 
     private void segment(int index, int place, MemoryRegion region, long offset, int length) {
         Objects.checkFromIndexSize(offset, length, region.size());
-        long at = SGE * ((long) index * maxSegments + place);
-        segments.set(JAVA_LONG, at + SGE_ADDRESS, region.address() + offset);
-        segments.set(JAVA_INT, at + SGE_LENGTH, length);
-        segments.set(JAVA_INT, at + SGE_LKEY, region.lkey());
+        long at = segments + SGE * ((long) index * maxSegments + place);
+        ALL.set(JAVA_LONG, at + SGE_ADDRESS, region.address() + offset);
+        ALL.set(JAVA_INT, at + SGE_LENGTH, length);
+        ALL.set(JAVA_INT, at + SGE_LKEY, region.lkey());
         regions[index * maxSegments + place] = region;
+        severalRegions |= this.region != null && this.region != region;
+        this.region = region;
     }
 
     final void setWrId(int index, long wrId) {
-        requests.set(JAVA_LONG, checkSet(index) * size + wrIdOffset, wrId);
+        ALL.set(JAVA_LONG, address(checkSet(index)) + wrIdOffset, wrId);
     }
 
     /** Moves the one segment of a request inside of its region. */
@@ -175,13 +207,24 @@ abstract class WorkRequests implements AutoCloseable {
             throw new IllegalStateException("request " + index + " has no memory");
         }
         segment(index, 0, region, offset, length);
-        int count = requests.get(JAVA_INT, index * size + segmentCountOffset);
+        int count = ALL.get(JAVA_INT, address(index) + segmentCountOffset);
         if (count <= 1) {
-            requests.set(JAVA_INT, index * size + segmentCountOffset, length == 0 ? 0 : 1);
+            ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
         }
     }
 
-    final void checkRegions(int index) {
+    /** Checks that requests are set, and that their memory is open. */
+    final void checkRequests(int from, int count) {
+        MemoryRegion only = region;
+        if (setCount == capacity && !severalRegions && (only == null || !only.isClosed())) {
+            return;
+        }
+        for (int i = from; i < from + count; i++) {
+            checkRegions(checkSet(i));
+        }
+    }
+
+    private void checkRegions(int index) {
         for (int i = 0; i < maxSegments; i++) {
             MemoryRegion region = regions[index * maxSegments + i];
             if (region != null && region.isClosed()) {
@@ -191,25 +234,31 @@ abstract class WorkRequests implements AutoCloseable {
         }
     }
 
-    /** Posts requests; all that they point to is checked and held by the caller. */
-    final void downcall(String call, VerbsObject queue, MemorySegment function, int from, int count) {
+    /**
+     * Posts requests; all that they point to is checked and held by the caller, and so is the queue.
+     *
+     * @param inUserSpace whether the provider posts without the kernel
+     */
+    final void downcall(
+            String call, VerbsObject queue, MemorySegment function, boolean inUserSpace, int from, int count) {
         int last = from + count - 1;
         int result;
         boolean cut = last + 1 < capacity;
-        // Before the list is cut: it stays whole when the queue is closed.
-        queue.begin();
+        if (cut) {
+            link(last, false);
+        }
         try {
-            if (cut) {
-                link(last, false);
+            if (inUserSpace && count <= MOST_IN_ONE_CRITICAL_CALL) {
+                result = (int) Verbs.POST_IN_USER_SPACE.invokeExact(function, queue.address, address(from), bad);
+            } else {
+                result = (int) Verbs.POST.invokeExact(function, queue.address, address(from), bad);
             }
-            result = (int) Verbs.POST.invokeExact(function, queue.address, address(from), bad.address());
         } catch (Throwable e) {
             throw Native.unchecked(call, e);
         } finally {
             if (cut) {
                 link(last, true);
             }
-            queue.end();
         }
         if (result != 0) {
             throw failure(call, queue, result, from, count);
@@ -217,10 +266,10 @@ abstract class WorkRequests implements AutoCloseable {
     }
 
     private PostException failure(String call, VerbsObject queue, int result, int from, int count) {
-        long refused = bad.get(JAVA_LONG, 0);
+        long refused = ALL.get(JAVA_LONG, bad);
         // Not every provider sets it in every failure.
-        bad.set(JAVA_LONG, 0, 0L);
-        int index = refused == 0 ? -1 : (int) ((refused - requests.address()) / size) - from;
+        ALL.set(JAVA_LONG, bad, 0L);
+        int index = refused == 0 ? -1 : (int) ((refused - requests) / size) - from;
         return new PostException(call, queue.describe(), result, index >= 0 && index < count ? index : -1, count);
     }
 
@@ -234,7 +283,17 @@ abstract class WorkRequests implements AutoCloseable {
 
     /** Frees the native array; does nothing the second time. Requests that were posted are not affected. */
     @Override
-    public final synchronized void close() {
+    public final void close() {
+        lock();
+        try {
+            free();
+        } finally {
+            unlock();
+        }
+    }
+
+    /** The same without the lock, for the queue that has the list: it is destroyed by now, and every call on it has ended. */
+    final void free() {
         if (!closed) {
             closed = true;
             CMemory.free(memory);

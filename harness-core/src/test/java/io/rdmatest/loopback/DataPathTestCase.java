@@ -3,6 +3,7 @@ package io.rdmatest.loopback;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.verbs.Access;
@@ -10,6 +11,7 @@ import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QpState;
@@ -19,12 +21,22 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The stand-in does what the other cases take for granted, and it says that it is one. */
 class DataPathTestCase {
@@ -179,6 +191,90 @@ class DataPathTestCase {
             cq.requestNotify(false);
             pair.b().postReceive(3, pair.mrB(), 0, 64);
             pair.a().postSend(3, pair.mrA(), 0, 64);
+        }
+    }
+
+    /** The first thread counts and locks without a locked instruction, the other one with: nothing is lost between them. */
+    @Test
+    void twoThreadsPostOneListAndPollOneQueue() throws Exception {
+        int messages = 3000;
+        try (Standin standin = new Standin();
+                SendRequests list = SendRequests.allocate(1);
+                ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            Standin.Pair pair = standin.pair();
+            list.write(0, 0, pair.mrA(), 0, 64, pair.mrB().address(), pair.mrB().rkey(), SendFlag.SIGNALED);
+            AtomicInteger polled = new AtomicInteger();
+            Callable<Integer> side = () -> {
+                Completions completions = pair.cqA().newCompletions(4);
+                for (int i = 0; i < messages; i++) {
+                    pair.a().post(list);
+                    pair.a()
+                            .postWrite(
+                                    1,
+                                    pair.mrA(),
+                                    0,
+                                    64,
+                                    pair.mrB().address(),
+                                    pair.mrB().rkey(),
+                                    SendFlag.SIGNALED);
+                    polled.addAndGet(pair.cqA().poll(completions));
+                }
+                return polled.get();
+            };
+            for (Future<Integer> end : threads.invokeAll(List.of(side, side), 60, TimeUnit.SECONDS)) {
+                assertThat(end.get()).isPositive();
+            }
+            Completions rest = pair.cqA().newCompletions(16);
+            for (int count = pair.cqA().poll(rest); count > 0; count = pair.cqA().poll(rest)) {
+                polled.addAndGet(count);
+            }
+            assertThat(polled).hasValue(4 * messages);
+            assertThat(pair.a().work().sendsPosted()).isEqualTo(4L * messages);
+            assertThat(pair.a().work().sendsCompleted()).isEqualTo(4L * messages);
+            pair.a().reset();
+            assertThat(pair.a().work().sendsPosted()).isZero();
+        }
+    }
+
+    @Test
+    void aListTellsWhichOfItsRegionsIsClosed() throws Exception {
+        try (Standin standin = new Standin();
+                SendRequests list = SendRequests.allocate(2)) {
+            Standin.Pair pair = standin.pair();
+            try (MemoryRegion other = standin.pd.registerMemory(64)) {
+                list.send(0, 0, other, 0, 64).send(1, 1, pair.mrA(), 0, 64);
+            }
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> pair.a().post(list))
+                    .withMessageContaining("request 0 uses mr ")
+                    .withMessageContaining("which is closed");
+            // What no request uses any more may be closed.
+            list.send(0, 0, pair.mrA(), 0, 64);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().post(list);
+            assertThat(pair.cqB().await(2, Standin.SOON)).allMatch(WorkCompletion::isSuccess);
+        }
+    }
+
+    /** Small memory has a view for Java code from the first look on; large memory has it always. */
+    @ParameterizedTest
+    @ValueSource(longs = {64, 2 << 20})
+    void bytesOfAClosedRegionCantBeRead(long size) throws Exception {
+        try (Standin standin = new Standin()) {
+            MemoryRegion seen = standin.pd.registerMemory(size, Access.LOCAL_WRITE);
+            MemoryRegion unseen = standin.pd.registerMemory(size, Access.LOCAL_WRITE);
+            seen.fill((byte) 3);
+            MemorySegment bytes = seen.bytes();
+            assertThat(bytes.byteSize()).isEqualTo(size);
+            assertThat(bytes.get(JAVA_BYTE, size - 1)).isEqualTo((byte) 3);
+            assertThat(seen.address() % 4096).isZero();
+            seen.close();
+            unseen.close();
+            assertThatIllegalStateException().isThrownBy(() -> bytes.get(JAVA_BYTE, 0));
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> unseen.bytes().get(JAVA_BYTE, 0));
+            assertThatIllegalStateException().isThrownBy(() -> unseen.fill((byte) 1));
         }
     }
 

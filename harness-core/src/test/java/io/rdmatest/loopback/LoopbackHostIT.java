@@ -59,12 +59,20 @@ class LoopbackHostIT {
         return run(CompletionChannelTestCase.class);
     }
 
+    @TestFactory
+    Stream<DynamicTest> noMessageCostsAByteOfTheHeap() throws Exception {
+        // The last compiler alone, which is waited for: the errno of a call costs the others an object.
+        return run(AllocationTestCase.class, "-XX:-TieredCompilation", "-XX:-BackgroundCompilation");
+    }
+
     private Stream<DynamicTest> run(Class<?> cases) throws IOException, InterruptedException {
-        return TestProcess.run(
-                folder,
-                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()),
-                libraries,
-                120,
-                List.of(cases.getName()));
+        return run(cases, "-XX:TieredStopAtLevel=1");
+    }
+
+    private Stream<DynamicTest> run(Class<?> cases, String... options) throws IOException, InterruptedException {
+        List<String> java = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        java.addAll(List.of(options));
+        return TestProcess.run(folder, java, libraries, 120, List.of(cases.getName()));
     }
 }

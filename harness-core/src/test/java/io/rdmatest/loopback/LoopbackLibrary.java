@@ -59,7 +59,14 @@ public final class LoopbackLibrary {
                 List.of(SOURCES.resolve("loopback_cm.c").toString(), verbs.toString()));
     }
 
-    private static void compile(List<String> compiler, Path library, List<String> inputs)
+    /**
+     * Compiles a library. Where that can't be, the test is skipped.
+     *
+     * @param compiler the C compiler and its options
+     * @param library its file, the name of which it has for the loader too
+     * @param inputs its sources, and what it is linked with
+     */
+    public static void compile(List<String> compiler, Path library, List<String> inputs)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(compiler);
         command.addAll(List.of(

@@ -28,7 +28,7 @@ public final class TestProcess {
      * Runs test classes in a JVM of their own.
      *
      * @param folder for its files
-     * @param java the program that starts the JVM, and what comes before its options
+     * @param java the program that starts the JVM, what comes before it, and options of the JVM
      * @param libraries the folder of libraries that take the place of the installed ones; null for these
      * @param seconds how long it may take
      * @param cases the names of the classes
@@ -41,7 +41,6 @@ public final class TestProcess {
         Path output = folder.resolve("output");
         List<String> command = new ArrayList<>(java);
         command.addAll(List.of(
-                "-XX:TieredStopAtLevel=1",
                 "-Xshare:auto",
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:ErrorFile=target/hs_err_pid%p.log",

@@ -4,7 +4,6 @@ import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.culprits.Culprit.Evidence;
 import io.rdmatest.scenarios.culprits.PairLine.Outcome;
-import io.rdmatest.scenarios.culprits.RailAnalysis.Metric;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,0 +1,87 @@
+package io.rdmatest.verbs;
+
+import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Tells from which library a function of a device comes (dladdr(3)), and whether calls of it may be critical.
+ *
+ * <p>A critical call leaves out what the JVM does around a call that may take long. In return the JVM can't stop its threads, for
+ * example to collect garbage, before the call is over. So only functions that neither block nor enter the kernel are called so.
+ * The rule: ibv_post_send, ibv_post_recv, ibv_post_srq_recv and ibv_req_notify_cq of the providers in {@link #USER_SPACE} write to
+ * memory and to a doorbell under a spin lock, and are called so. Those of rxe, siw and hfi1 make a system call, those of hns make
+ * one when a queue pair is in the error state, and of other providers nothing is known: these are called as usual, and so is any
+ * function that a library in between has replaced. ibv_poll_cq is critical but for the providers in {@link #POLLS_IN_KERNEL}.
+ */
+final class Provider {
+
+    /** The functions of a device that are in libibverbs itself are those of the stand-in for it, which loops messages back. */
+    private static final String STANDIN = "ibverbs";
+
+    /** By the name of the library in rdma-core: libNAME-rdmavNN.so. */
+    private static final Set<String> USER_SPACE =
+            Set.of("mlx5", "mlx4", "irdma", "bnxt_re", "efa", "erdma", "mana", "qedr", "ionic", STANDIN);
+
+    /** Some of them only with an old kernel, or for queue pairs in the error state. */
+    private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns");
+
+    /** Four pointers; the first one is to the path of the library. */
+    private static final MemoryLayout INFO = MemoryLayout.sequenceLayout(4, ValueLayout.ADDRESS);
+
+    private static final long LONGEST_PATH = 4096;
+
+    private Provider() {}
+
+    /** Tells whether posts and requests for events may be critical, by the device's function for the first of them. */
+    static boolean postsInUserSpace(MemorySegment postSend) {
+        return USER_SPACE.contains(name(postSend));
+    }
+
+    /** Tells whether polls may be critical, by the device's function for them. */
+    static boolean pollsInUserSpace(MemorySegment poll) {
+        return !POLLS_IN_KERNEL.contains(name(poll));
+    }
+
+    private static String name(MemorySegment function) {
+        Optional<MethodHandle> dladdr = Dladdr.HANDLE;
+        if (dladdr.isEmpty()) {
+            return "";
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment info = arena.allocate(INFO);
+            int found = (int) dladdr.get().invokeExact(function, info);
+            return found == 0 ? "" : nameOf(Native.string(info.get(ValueLayout.ADDRESS, 0), LONGEST_PATH));
+        } catch (Throwable e) {
+            throw Native.unchecked("dladdr", e);
+        }
+    }
+
+    /** Returns NAME of a path that ends with libNAME.so.1 or libNAME-rdmav34.so; empty if it does not. */
+    static String nameOf(String path) {
+        String file = path.substring(path.lastIndexOf('/') + 1);
+        int end = file.indexOf("-rdmav");
+        if (end < 0) {
+            end = file.indexOf(".so");
+        }
+        return file.startsWith("lib") && end > 3 ? file.substring(3, end) : "";
+    }
+
+    /** A C library without it has posts that are called as usual. */
+    private static final class Dladdr {
+        static final Optional<MethodHandle> HANDLE = Linker.nativeLinker()
+                .defaultLookup()
+                .find("dladdr")
+                .map(address -> Linker.nativeLinker()
+                        .downcallHandle(
+                                address,
+                                FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS)));
+    }
+}
