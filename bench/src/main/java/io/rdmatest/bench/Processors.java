@@ -10,6 +10,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The two processors that the ends of a row are bound to where both poll without pause, the program's (taskset(1)) as well as

@@ -100,19 +100,15 @@ public final class MemoryRegion extends VerbsObject {
 
     private static RegionMemory allocate(long size, MemoryPlacement placement, Supplier<String> operands) {
         long alignment = placement.alignment() == 0 ? Verbs.PAGE_SIZE : placement.alignment();
-        boolean ofC = placement.numaNode().isEmpty()
-                && size <= RegionMemory.MOST_OF_C
-                && alignment <= RegionMemory.MOST_OF_C;
+        boolean ofC =
+                placement.numaNode().isEmpty() && size <= RegionMemory.MOST_OF_C && alignment <= RegionMemory.MOST_OF_C;
         try {
-            return ofC
-                    ? RegionMemory.ofC(size, Math.max(alignment, Long.BYTES))
-                    : ofArena(size, alignment, placement);
+            return ofC ? RegionMemory.ofC(size, Math.max(alignment, Long.BYTES)) : ofArena(size, alignment, placement);
         } catch (OutOfMemoryError e) {
             String cure = ofC ? "free memory of the host" : "raise -XX:MaxDirectMemorySize of the JVM";
             RdmaException failure = new RdmaException(
                     Cause.OUT_OF_MEMORY,
-                    "there is no memory for ibv_reg_mr(" + operands.get() + "): " + cure + " (" + e.getMessage()
-                            + ")");
+                    "there is no memory for ibv_reg_mr(" + operands.get() + "): " + cure + " (" + e.getMessage() + ")");
             failure.initCause(e);
             throw failure;
         }

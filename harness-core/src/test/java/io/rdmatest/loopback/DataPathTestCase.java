@@ -225,7 +225,9 @@ class DataPathTestCase {
                 assertThat(end.get()).isPositive();
             }
             Completions rest = pair.cqA().newCompletions(16);
-            for (int count = pair.cqA().poll(rest); count > 0; count = pair.cqA().poll(rest)) {
+            for (int count = pair.cqA().poll(rest);
+                    count > 0;
+                    count = pair.cqA().poll(rest)) {
                 polled.addAndGet(count);
             }
             assertThat(polled).hasValue(4 * messages);
@@ -272,8 +274,7 @@ class DataPathTestCase {
             seen.close();
             unseen.close();
             assertThatIllegalStateException().isThrownBy(() -> bytes.get(JAVA_BYTE, 0));
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> unseen.bytes().get(JAVA_BYTE, 0));
+            assertThatIllegalStateException().isThrownBy(() -> unseen.bytes().get(JAVA_BYTE, 0));
             assertThatIllegalStateException().isThrownBy(() -> unseen.fill((byte) 1));
         }
     }

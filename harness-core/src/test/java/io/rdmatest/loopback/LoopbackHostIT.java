@@ -2,6 +2,7 @@ package io.rdmatest.loopback;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -70,8 +71,8 @@ class LoopbackHostIT {
     }
 
     private Stream<DynamicTest> run(Class<?> cases, String... options) throws IOException, InterruptedException {
-        List<String> java = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        List<String> java = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
         java.addAll(List.of(options));
         return TestProcess.run(folder, java, libraries, 120, List.of(cases.getName()));
     }

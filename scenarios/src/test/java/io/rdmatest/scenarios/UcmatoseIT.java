@@ -108,7 +108,7 @@ class UcmatoseIT {
         assertThat(results.server().attributes()).hasSize(2).allMatch(attributes -> attributes.ackTimeout() == 19);
         // rdma_cm resolves the same path for both connections.
         assertThat(results.client().paths())
-                .hasSize(bringUp == BringUp.RAW ? 0 : 1)
+                .hasSize(bringUp == ConnectionMode.RAW ? 0 : 1)
                 .allMatch(path -> path.contains(", SL ") && path.contains(", MTU "));
     }
 

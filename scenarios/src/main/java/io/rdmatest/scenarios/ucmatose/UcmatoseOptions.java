@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.ucmatose;
 
+import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.WholeNumber;
 import io.rdmatest.verbs.GidEntry;
