@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
@@ -23,6 +22,9 @@ class GeneratedCulpritsTests {
      * had a cause: a build that draws its own seed would fail now and then, and nobody could mend that.
      */
     private static final long SEED = Long.getLong("rdmatest.culprits.seed", 14_990);
+
+    /** {@code -Drdmatest.culprits.nodes=N} makes the fabrics of the soak tests larger: 2,000 nodes take a minute each. */
+    private static final int LARGEST = Integer.getInteger("rdmatest.culprits.nodes", 120);
 
     /** What became of some matrices. */
     private static final class Tally {
@@ -76,16 +78,6 @@ class GeneratedCulpritsTests {
         return () -> (int) Math.round(least * Math.pow((double) most / least, random.nextDouble()));
     }
 
-    /** Of a thousand, five have 2,000 nodes, ten 1,000 and fifty 500. */
-    private static IntSupplier sizesUpTo2000(int least) {
-        IntSupplier others = sizes(least, 200);
-        AtomicInteger count = new AtomicInteger();
-        return () -> {
-            int i = count.getAndIncrement();
-            return i % 200 == 199 ? 2000 : i % 100 == 49 ? 1000 : i % 20 == 9 ? 500 : others.getAsInt();
-        };
-    }
-
     @Test
     void causesAreFound() {
         Tally tally = tally(100, 5, sizes(8, 100));
@@ -116,14 +108,14 @@ class GeneratedCulpritsTests {
     @Test
     @Tag("soak")
     void inAThousandFabricsAtLeast99PercentOfCausesAreFound() {
-        Tally tally = tally(1000, 5, sizesUpTo2000(8));
+        Tally tally = tally(1000, 5, sizes(8, LARGEST));
         assertThat(tally.found).as(tally.toString()).isGreaterThanOrEqualTo((int) (0.99 * tally.expected));
     }
 
     @Test
     @Tag("soak")
     void inAThousandCleanFabricsNothingIsNamed() {
-        Tally tally = tally(1000, 0, sizesUpTo2000(8));
+        Tally tally = tally(1000, 0, sizes(8, LARGEST));
         assertThat(tally.wrong).as(tally.toString()).isZero();
     }
 
