@@ -194,7 +194,7 @@ class RoleTypesTests {
         options.put("port", 70_000);
 
         assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
-                .hasMessageContaining("The port (-p) is 0 to 65535, not 70000");
+                .hasMessageContaining("The port (-p) must be 0 to 65535, not 70000");
     }
 
     @Test
