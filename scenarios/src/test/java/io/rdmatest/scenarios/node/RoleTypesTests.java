@@ -182,7 +182,7 @@ class RoleTypesTests {
         RoleTypes.Type<?, ?, ?> type = RoleTypes.named("silent-server");
         ObjectNode parameters = JsonNodeFactory.instance.objectNode();
 
-        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("silent-server is not one");
+        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("silent-server is invalid");
         parameters.put("timeout", "PT1S").put("@class", "java.lang.Runtime");
         assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("@class");
     }
@@ -194,7 +194,7 @@ class RoleTypesTests {
         options.put("port", 70_000);
 
         assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
-                .hasMessageContaining("The port (-p) must be 0 to 65535, not 70000");
+                .hasMessageContaining("The port (-p) is 0 to 65535, not 70000");
     }
 
     @Test
