@@ -59,7 +59,7 @@ public final class Errno {
                     FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
 
     private static final String DEVICE_GONE =
-            "The device is gone: its firmware was reset, its driver was reloaded, or it was removed. Open it again"
+            "The device is gone: its firmware was reset, its driver was reloaded, or it was removed; open it again"
                     + " when 'rdma link show' lists it.";
 
     private Errno() {}
@@ -172,7 +172,7 @@ public final class Errno {
                 "No listener at this address and port, or the listener rejected: start the server, or check its port"
                         + " and port space.";
             case "ECONNRESET", "ECONNABORTED", "EPIPE" ->
-                "The connection has ended: the peer closed it, or its device stopped acknowledging. See the peer's"
+                "The connection has ended: the peer closed it, or its device stopped acknowledging; see the peer's"
                         + " messages.";
             case "ENETDOWN" -> "The network interface is down: 'ip link set dev NAME up' as root.";
             case "ETIMEDOUT" ->

@@ -296,7 +296,7 @@ class BootstrapTests {
         Path limited = script("bin/limited", "ulimit -f 100; exec \"$@\"");
         PeerLostException loss = lost(withOtherFiles()[0], limited.toString());
 
-        assertThat(loss).hasMessageContaining("no space for the agent's jar").hasMessageContaining("did not take");
+        assertThat(loss).hasMessageContaining("no space for the agent's jar").hasMessageContaining("no room in");
         assertThat(temporary).isEmptyDirectory();
     }
 
@@ -305,7 +305,7 @@ class BootstrapTests {
         PeerLostException loss = lost("PATH=/nowhere");
 
         assertThat(loss.exitStatus()).hasValue(127);
-        assertThat(loss).hasMessageContaining("a command is not there").hasMessageContaining("No such file");
+        assertThat(loss).hasMessageContaining("command not found").hasMessageContaining("No such file");
     }
 
     /** Whoever is killed while it sends leaves half a jar, and nobody who would take the rest. */

@@ -29,7 +29,9 @@ class PiecesTests {
         assertThat(pieces.isFull()).isFalse();
         pieces.add(1, 2);
         assertThat(pieces.isFull()).isTrue();
-        assertThatIllegalStateException().isThrownBy(() -> pieces.add(3, 1)).withMessageContaining("more than 2");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> pieces.add(3, 1))
+                .withMessageContaining("the queue of 2 pieces is full");
         assertThat(pieces.count()).isEqualTo(2);
     }
 

@@ -540,7 +540,7 @@ class FieldCaptureTests {
 
     @Test
     void aMessageThatIsNotFinished() throws IOException {
-        requireViolation(judge(writeFirst(1), send(2)), "begins before the WRITE message before it");
+        requireViolation(judge(writeFirst(1), send(2)), "begins before the last packet of the WRITE message");
     }
 
     @Test

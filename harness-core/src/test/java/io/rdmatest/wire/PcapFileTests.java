@@ -80,7 +80,7 @@ class PcapFileTests {
     }
 
     @ParameterizedTest
-    @CsvSource({"0x1f8b0800, gunzip it first", "0x25504446, it begins with 0x25504446"})
+    @CsvSource({"0x1f8b0800, run gunzip first", "0x25504446, it begins with 0x25504446"})
     void anotherFormatIsNamed(String magic, String said) throws IOException {
         Path file = folder.resolve("c");
         Files.write(file, ByteBuffer.allocate(100).putInt(Integer.decode(magic)).array());
@@ -281,7 +281,7 @@ class PcapFileTests {
         Files.write(file, joined(section(order), block(order, 1, 0).array()));
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("is too short, or");
         Files.write(file, joined(section(order), new byte[] {1, 0, 0, 0, 2, 0, 0, 0}));
-        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("has 2 bytes");
+        assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("length of 2 bytes");
         Files.write(file, joined(section(order), microseconds(order, 247), packet(order, 0, 1, 24, new byte[24])));
         assertThatThrownBy(() -> PcapFile.read(file, frame -> {})).hasMessageContaining("link type 247");
     }

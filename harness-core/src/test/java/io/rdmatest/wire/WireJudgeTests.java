@@ -309,7 +309,7 @@ class WireJudgeTests {
     void aMessageThatBeginsBeforeTheOneBeforeIsOver() {
         requireViolation(
                 judge(connected(), fromA(0x00, PSN_A).payload(1024), send(PSN_A + 1), ack(PSN_A + 1)),
-                "begins before the SEND message before it");
+                "begins before the last packet of the SEND message");
     }
 
     @Test

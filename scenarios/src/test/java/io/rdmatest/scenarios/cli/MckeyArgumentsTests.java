@@ -78,7 +78,7 @@ class MckeyArgumentsTests {
                 "-m 239.1.1.1 -M ff12::1 -b 10.0.0.1 | not both",
                 "-m 239.1.1.1 -o | A send-only member (-o) receives nothing",
                 "-m 239.1.1.1 -p 7471 | is not a datagram port space",
-                "-m 239.1.1.1 -c 0 | -c, the number of queue pairs, is 1 to 65535",
+                "-m 239.1.1.1 -c 0 | -c, the number of queue pairs, must be 1 to 65535",
                 "-m 239.1.1.1 -S -1 | -S",
                 "-m 239.1.1.1 -x | -x",
                 "-m 239.1.1.1 --settle soon | is not a duration"

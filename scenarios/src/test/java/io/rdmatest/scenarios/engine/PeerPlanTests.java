@@ -40,7 +40,7 @@ class PeerPlanTests {
     void otherCountsAreRejectedAndOtherSizesRefused() {
         assertReason(new PeerPlan(Program.UCMATOSE, 4, 10, 100, 0), Reason.REJECTED, "-c 4 -C 10");
         assertReason(new PeerPlan(Program.UCMATOSE, 3, 11, 100, 0), Reason.REJECTED, "-c 3 -C 11");
-        assertReason(new PeerPlan(Program.UCMATOSE, 3, 10, 99, 0), Reason.SIZE_REFUSED, "of 99");
+        assertReason(new PeerPlan(Program.UCMATOSE, 3, 10, 99, 0), Reason.SIZE_REFUSED, "the peer has 99");
         assertReason(new PeerPlan(Program.UDADDY, 3, 10, 100, 0), Reason.REJECTED, "another program");
     }
 

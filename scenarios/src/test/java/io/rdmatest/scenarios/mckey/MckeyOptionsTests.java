@@ -69,7 +69,7 @@ class MckeyOptionsTests {
     void refusesValuesOutOfTheirRanges() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> DEFAULTS.withQueuePairs(0))
-                .withMessage("-c, the number of queue pairs, is 1 to 65535, not 0");
+                .withMessage("-c, the number of queue pairs, must be 1 to 65535, not 0");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> DEFAULTS.withMessages(-1))
                 .withMessageContaining("-C");

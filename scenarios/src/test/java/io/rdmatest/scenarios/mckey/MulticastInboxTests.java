@@ -247,7 +247,7 @@ class MulticastInboxTests {
         MemorySegment second = message(100, PROGRAM, SENDER, 0, 1, 1, 2);
         inbox.take(SENDER, false, 0, true, 140, second, second.asSlice(40), second.asSlice(68));
         assertThat(only(inbox).violations()).isEqualTo(2);
-        assertThat(inbox.problem()).contains("immediate data are 18");
+        assertThat(inbox.problem()).contains("immediate data is 18");
     }
 
     @Test

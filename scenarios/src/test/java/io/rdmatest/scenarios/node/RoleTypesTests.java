@@ -186,7 +186,7 @@ class RoleTypesTests {
         RoleTypes.Type<?, ?, ?> type = RoleTypes.named("silent-server");
         ObjectNode parameters = JsonNodeFactory.instance.objectNode();
 
-        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("silent-server is not one");
+        assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("silent-server is invalid");
         parameters.put("timeout", "PT1S").put("@class", "java.lang.Runtime");
         assertThatThrownBy(() -> type.read(parameters, NOBODY)).hasMessageContaining("@class");
     }
