@@ -710,6 +710,7 @@ final class Island {
                     .withHopLimit(walker.below(256))
                     .withServiceLevel(walker.below(16))
                     .withTrafficClass(walker.below(256))
+                    .withFlowLabel(walker.below(1 << 20))
                     .withLid(0);
             handles.add(walker.made("createAddressHandle(" + to + ")", () -> pd.createAddressHandle(to)));
         } else {
@@ -1055,7 +1056,13 @@ final class Island {
                         () -> AddressHandleAttributes.toLid(1, value),
                         IllegalArgumentException.class);
                 AddressHandleAttributes lid = walker.ok("toLid(1, 5)", () -> AddressHandleAttributes.toLid(1, 5));
-                Looks.random(walker, lid);
+                walker.no("withPathBits(128)", () -> lid.withPathBits(128), IllegalArgumentException.class);
+                walker.no("withStaticRate(256)", () -> lid.withStaticRate(256), IllegalArgumentException.class);
+                AddressHandleAttributes routed =
+                        walker.ok("withGid(0)", () -> lid.withGid(gid.gid(), 0).withPathBits(3).withStaticRate(2));
+                walker.requireEqual(routed.gid(), gid.gid(), "GID of " + routed);
+                walker.requireEqual(routed.lid(), 5, "LID of " + routed);
+                Looks.random(walker, routed);
             }
             case 7 -> {
                 io.rdmatest.verbs.RawAddress address = new io.rdmatest.verbs.RawAddress(
