@@ -217,11 +217,12 @@ public final class CmId extends NativeResource {
             if (count <= 0 || records.address() == 0) {
                 return List.of();
             }
+            boolean hasLids = context().port(port()).linkLayer() != LinkLayer.ETHERNET;
             long size = PathRecordLayout.LAYOUT.byteSize();
             MemorySegment all = records.reinterpret(count * size);
             List<PathRecord> paths = new ArrayList<>();
             for (int i = 0; i < count; i++) {
-                paths.add(PathRecord.read(all.asSlice(i * size, size)));
+                paths.add(PathRecord.read(all.asSlice(i * size, size), hasLids));
             }
             return List.copyOf(paths);
         });

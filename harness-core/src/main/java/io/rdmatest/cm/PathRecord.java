@@ -45,12 +45,17 @@ public record PathRecord(
         0, 0, 2.5, 10, 30, 5, 20, 40, 60, 80, 120, 14, 56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600, 800, 1200
     };
 
-    static PathRecord read(MemorySegment path) {
+    /**
+     * Reads a record of librdmacm.
+     *
+     * @param hasLids whether the link layer has LIDs; the kernel leaves something else in their place on Ethernet
+     */
+    static PathRecord read(MemorySegment path, boolean hasLids) {
         return new PathRecord(
                 Gid.of(PathRecordLayout.gid(path, "sgid")),
                 Gid.of(PathRecordLayout.gid(path, "dgid")),
-                PathRecordLayout.be16(path, "slid"),
-                PathRecordLayout.be16(path, "dlid"),
+                hasLids ? PathRecordLayout.be16(path, "slid") : 0,
+                hasLids ? PathRecordLayout.be16(path, "dlid") : 0,
                 PathRecordLayout.be16(path, "pkey"),
                 PathRecordLayout.u8(path, "sl"),
                 Mtu.of(PathRecordLayout.u8(path, "mtu")),

@@ -389,7 +389,7 @@ class CmDataIT {
                 assertThatIllegalStateException()
                         .isThrownBy(() -> id.createQueuePair(own.pd(), Endpoint.attributes(QpType.RC, own.cq())))
                         .withMessageContaining("already");
-                assertThatIllegalStateException().isThrownBy(id::establish).withMessageContaining("of its own");
+                assertThatIllegalStateException().isThrownBy(id::establish).withMessageContaining("its own queue pair");
                 assertThatIllegalStateException()
                         .isThrownBy(id::close)
                         .withMessageContaining(own.qp().describe());

@@ -103,7 +103,7 @@ class CmIdIT {
             assertThatExceptionOfType(RdmaException.class)
                     .isThrownBy(() -> second.bind(listener.localAddress()))
                     .withMessageContaining("EADDRINUSE")
-                    .withMessageContaining("taken");
+                    .withMessageContaining("in use");
         }
     }
 

@@ -256,7 +256,7 @@ class RSocketIT {
             }
             assertThatThrownBy(RSocket::stream)
                     .isInstanceOf(RdmaException.class)
-                    .hasMessage("the 63 rsockets that librdmacm was prepared for are open: close one, or start the JVM"
+                    .hasMessage("all 63 rsockets that librdmacm was prepared for are open: close one, or start the JVM"
                             + " with -Drdma.rsockets=127");
             open.removeLast().close();
             open.add(RSocket.stream());

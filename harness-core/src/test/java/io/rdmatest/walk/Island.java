@@ -1058,8 +1058,9 @@ final class Island {
                 AddressHandleAttributes lid = walker.ok("toLid(1, 5)", () -> AddressHandleAttributes.toLid(1, 5));
                 walker.no("withPathBits(128)", () -> lid.withPathBits(128), IllegalArgumentException.class);
                 walker.no("withStaticRate(256)", () -> lid.withStaticRate(256), IllegalArgumentException.class);
-                AddressHandleAttributes routed =
-                        walker.ok("withGid(0)", () -> lid.withGid(gid.gid(), 0).withPathBits(3).withStaticRate(2));
+                AddressHandleAttributes routed = walker.ok(
+                        "withGid(0)",
+                        () -> lid.withGid(gid.gid(), 0).withPathBits(3).withStaticRate(2));
                 walker.requireEqual(routed.gid(), gid.gid(), "GID of " + routed);
                 walker.requireEqual(routed.lid(), 5, "LID of " + routed);
                 Looks.random(walker, routed);

@@ -32,7 +32,9 @@ class WalkCoverageTests {
     /** Methods that no walk calls, by class and name, and why. */
     private static final Map<String, String> EXEMPT = Map.ofEntries(
             Map.entry("CmId.connect with a timeout", "it is connect and expectEvent in one"),
-            Map.entry("Parameters.withLidPath", "LIDs are of InfiniBand, and soft-RoCE has none: the loop-back library has"),
+            Map.entry(
+                    "Parameters.withLidPath",
+                    "LIDs are of InfiniBand, and soft-RoCE has none: the loop-back library has"),
             Map.entry("PathRecord.addressVector", "the paths of RoCE have no LID: the loop-back library's have"),
             Map.entry("CmEvent.require", "expectEvent calls it for every event"));
 
