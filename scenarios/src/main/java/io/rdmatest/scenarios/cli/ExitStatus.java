@@ -23,7 +23,7 @@ public enum ExitStatus {
             3, "this host cannot run it: no device, library, lockable memory, permission, or room for the output"),
 
     /** Nobody listens, or nobody came or answered before any data flowed. */
-    PEER_ABSENT(4, "peer absent: nobody listens, came or answered before data flowed"),
+    PEER_ABSENT(4, "peer absent: no listener, no client, or no answer before data flowed"),
 
     /** The device, the kernel or the fabric cannot do this. */
     UNSUPPORTED(5, "the device, the kernel or the fabric does not support it"),
@@ -37,8 +37,8 @@ public enum ExitStatus {
     /** The peer disconnected or stopped acknowledging in the middle of the transfer. */
     PEER_LOST(8, "peer lost: it disconnected or stopped acknowledging in mid-transfer"),
 
-    /** The peer, or the path's MTU, takes no message of this size. */
-    SIZE_REFUSED(9, "the peer, or the MTU, takes no message of this size"),
+    /** The peer or the path's MTU refuses a message of this size. */
+    SIZE_REFUSED(9, "the peer or the MTU refuses a message of this size"),
 
     /** Of two qualifications that are compared: a verdict or a measurement of the later one is worse. */
     WORSE(14, "compare: a verdict or a measurement is worse than before"),
