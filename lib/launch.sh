@@ -16,8 +16,12 @@
 # Exit status for "this host cannot run it".
 readonly HOST_NOT_READY=3
 
+# The script's path below the project.
+script=$(readlink -f "$0")
+readonly script=${script#"$(readlink -f "$project")/"}
+
 complain() {
-    printf './%s: %s\n' "${0##*/}" "$1" >&2
+    printf './%s: %s\n' "$script" "$1" >&2
     exit "$HOST_NOT_READY"
 }
 
@@ -53,8 +57,8 @@ build_if_stale() {
     if [ -n "${RDMA_NODE-}" ]; then
         # In the virtual machine there is no network, and a build would take minutes.
         [ ! -e "$stamp" ] \
-            && complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/${0##*/} --version"
-        printf './%s: sources are newer than the build, which is used nevertheless\n' "${0##*/}" >&2
+            && complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
+        printf './%s: sources are newer than the build, which is used nevertheless\n' "$script" >&2
         return
     fi
     command -v mvn >/dev/null \

@@ -154,6 +154,9 @@ public final class BenchCommand implements Callable<Integer> {
         int status = NOT_MEASURED;
         try {
             status = execute(new BenchCommand(interrupted::get, Boolean.getBoolean(CHECK)), out, err, arguments);
+        } catch (Error e) {
+            // Otherwise the JVM would end with 1, as if a row missed its target.
+            e.printStackTrace(err);
         } finally {
             done.countDown();
         }

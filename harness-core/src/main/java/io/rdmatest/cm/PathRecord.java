@@ -5,6 +5,7 @@ import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.Mtu;
 import java.lang.foreign.MemorySegment;
+import java.math.BigDecimal;
 import java.time.Duration;
 
 /**
@@ -109,7 +110,12 @@ public record PathRecord(
         String lids = destinationLid == 0 ? "" : ", LID " + sourceLid + " to " + destinationLid;
         return sourceGid + " to " + destinationGid + lids + ", P_Key " + String.format("0x%04x", pkey) + ", SL "
                 + serviceLevel + ", MTU " + mtu.bytes() + ", "
-                + (rateGbps() == 0 ? "rate " + rate : String.format("%.3g Gbit/s", rateGbps())) + ", hop limit "
+                + (rateGbps() == 0 ? "rate " + rate : decimal(rateGbps()) + " Gbit/s") + ", hop limit "
                 + hopLimit;
+    }
+
+    /** Returns 1200 as "1200", and 2.5 as "2.5". */
+    private static String decimal(double number) {
+        return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
     }
 }

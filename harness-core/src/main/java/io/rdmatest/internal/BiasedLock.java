@@ -37,6 +37,9 @@ public final class BiasedLock {
 
     private volatile boolean shared;
 
+    /** Whether the owner is known to take the other lock, too. Guarded by that lock. */
+    private boolean agreed;
+
     /** Makes a lock that nobody has. */
     public BiasedLock() {}
 
@@ -64,17 +67,30 @@ public final class BiasedLock {
             return;
         }
         lock.lock();
-        if (!shared) {
-            shared = true;
-            Threads.agreeWith((Thread) OWNER.getVolatile(this));
-            for (int turn = 0; (int) DEPTH.getAcquire(this) != 0; turn++) {
-                if (turn < 1000) {
-                    Thread.onSpinWait();
-                } else {
-                    LockSupport.parkNanos(50_000);
+        if (!agreed) {
+            boolean done = false;
+            try {
+                agree();
+                done = true;
+            } finally {
+                if (!done) {
+                    lock.unlock();
                 }
             }
         }
+    }
+
+    private void agree() {
+        shared = true;
+        Threads.agreeWith((Thread) OWNER.getVolatile(this));
+        for (int turn = 0; (int) DEPTH.getAcquire(this) != 0; turn++) {
+            if (turn < 1000) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(50_000);
+            }
+        }
+        agreed = true;
     }
 
     /** Gives the lock back, which the calling thread has. */

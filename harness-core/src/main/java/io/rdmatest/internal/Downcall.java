@@ -100,6 +100,11 @@ public final class Downcall {
         return descriptor;
     }
 
+    /** Returns whether one of the libraries has a symbol. Call {@link Native#requireLibraries()} first. */
+    public static boolean isThere(String symbol) {
+        return Lookup.LIBRARIES.find(symbol).isPresent();
+    }
+
     /** Returns whether the installed libraries have the function; old releases of rdma-core lack some. */
     public boolean isPresent() {
         return address().isPresent();

@@ -60,22 +60,28 @@ public final class MemoryRegion extends VerbsObject {
         pd.begin();
         try {
             RegionMemory memory = allocate(size, placement, operands);
+            MemorySegment handle;
             boolean registered = false;
             try {
-                MemoryRegion region = register(pd, memory, mask, operands);
+                handle = register(pd, memory, mask, operands);
                 registered = true;
-                return region;
             } finally {
                 if (!registered) {
                     memory.free();
                 }
+            }
+            try {
+                return new MemoryRegion(pd, handle, memory, mask);
+            } catch (IllegalStateException e) {
+                deregister(handle, memory, operands);
+                throw e;
             }
         } finally {
             pd.end();
         }
     }
 
-    private static MemoryRegion register(
+    private static MemorySegment register(
             ProtectionDomain pd, RegionMemory memory, int mask, Supplier<String> operands) {
         MemorySegment handle;
         try {
@@ -89,13 +95,21 @@ public final class MemoryRegion extends VerbsObject {
             int errno = Native.errno();
             throw failure(operands.get(), errno);
         }
-        MemorySegment mr = handle.reinterpret(ibv_mr.sizeof());
+        return handle.reinterpret(ibv_mr.sizeof());
+    }
+
+    /** Memory that the device may still write to is better lost than given back. */
+    private static void deregister(MemorySegment handle, RegionMemory memory, Supplier<String> operands) {
         try {
-            return new MemoryRegion(pd, mr, memory, mask);
-        } catch (IllegalStateException e) {
-            Verbs.destroy(Verbs.DEREG_MR, operands, mr);
-            throw e;
+            Verbs.destroy(Verbs.DEREG_MR, operands, handle);
+        } catch (RdmaException e) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "memory stays allocated: it is still registered: " + operands.get(),
+                    e);
+            return;
         }
+        memory.free();
     }
 
     private static RegionMemory allocate(long size, MemoryPlacement placement, Supplier<String> operands) {

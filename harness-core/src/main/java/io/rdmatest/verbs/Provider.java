@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -18,20 +19,26 @@ import java.util.Set;
  * example to collect garbage, before the call is over. So only functions that neither block nor enter the kernel are called so.
  * The rule: ibv_post_send, ibv_post_recv, ibv_post_srq_recv and ibv_req_notify_cq of the providers in {@link #USER_SPACE} write to
  * memory and to a doorbell under a spin lock, and are called so. Those of rxe, siw and hfi1 make a system call, those of hns make
- * one when a queue pair is in the error state, and of other providers nothing is known: these are called as usual, and so is any
- * function that a library in between has replaced. ibv_poll_cq is critical but for the providers in {@link #POLLS_IN_KERNEL}.
+ * one when a queue pair is in the error state, those of bnxt_re wait while the doorbells of all programs are too many, and of other
+ * providers nothing is known: these are called as usual, and so is any function that a library in between has replaced. ibv_poll_cq
+ * is critical but for the providers in {@link #POLLS_IN_KERNEL}.
  */
 final class Provider {
 
-    /** The functions of a device that are in libibverbs itself are those of the stand-in for it, which loops messages back. */
-    private static final String STANDIN = "ibverbs";
+    /**
+     * A device's functions that are in libibverbs itself make a system call. Those of the stand-in for it, which loops messages back,
+     * do not.
+     */
+    private static final String VERBS = "ibverbs";
+
+    private static final String OF_STANDIN = "loopback_set";
 
     /** By the name of the library in rdma-core: libNAME-rdmavNN.so. */
     private static final Set<String> USER_SPACE =
-            Set.of("mlx5", "mlx4", "irdma", "bnxt_re", "efa", "erdma", "mana", "qedr", "ionic", STANDIN);
+            Set.of("mlx5", "mlx4", "irdma", "efa", "erdma", "mana", "qedr", "ionic");
 
-    /** Some of them only with an old kernel, or for queue pairs in the error state. */
-    private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns");
+    /** Some of them only with an old kernel, or for queue pairs in the error state. Those of bnxt_re wait, as its posts do. */
+    private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns", "cxgb4", "bnxt_re");
 
     /** Four pointers; the first one is to the path of the library. */
     private static final MemoryLayout INFO = MemoryLayout.sequenceLayout(4, ValueLayout.ADDRESS);
@@ -42,12 +49,14 @@ final class Provider {
 
     /** Tells whether posts and requests for events may be critical, by the device's function for the first of them. */
     static boolean postsInUserSpace(MemorySegment postSend) {
-        return USER_SPACE.contains(name(postSend));
+        String name = name(postSend);
+        return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : USER_SPACE.contains(name);
     }
 
     /** Tells whether polls may be critical, by the device's function for them. */
     static boolean pollsInUserSpace(MemorySegment poll) {
-        return !POLLS_IN_KERNEL.contains(name(poll));
+        String name = name(poll);
+        return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : !POLLS_IN_KERNEL.contains(name);
     }
 
     private static String name(MemorySegment function) {

@@ -65,12 +65,13 @@ final class RegionMemory {
         if (made == null) {
             Arena checked = Arena.ofShared();
             made = whole.reinterpret(checked, null);
-            bytes = made;
             if (freed) {
+                // Before anybody else sees it: access to it throws from the start.
                 checked.close();
             } else {
                 arena = checked;
             }
+            bytes = made;
         }
         return made;
     }

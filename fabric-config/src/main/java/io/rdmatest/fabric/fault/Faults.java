@@ -64,7 +64,8 @@ public final class Faults {
      * Applies a network fault to the RoCE packets that a node sends with soft-RoCE. Other traffic of the interface,
      * such as that of the node's shell, is not affected.
      *
-     * @param node a node of the fabric * @param fault the fault
+     * @param node a node of the fabric
+     * @param fault the fault
      * @param most the time after which it ends by itself, 1 second … 1 hour, in whole seconds; closing it later fails
      * @return the applied fault
      * @throws FabricException if the fault could not be applied; the message says why

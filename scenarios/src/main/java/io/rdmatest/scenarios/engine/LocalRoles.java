@@ -96,7 +96,8 @@ public final class LocalRoles implements AutoCloseable {
         /**
          * Waits for the role's end.
          *
-         * @param timeout the longest wait * @return its results
+         * @param timeout the longest wait
+         * @return its results
          * @throws RdmaTimeoutException if it does not end in time
          * @throws RuntimeException the first failure of any role
          */

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.StringJoiner;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,9 +86,32 @@ public abstract class Options<O extends Options<O>> implements Cloneable {
         return text.toString();
     }
 
+    /**
+     * Checks what another node wrote, before it is read: every field is there, and has a value where it needs one.
+     *
+     * @param type the class of the options
+     * @param has whether a field of this name is there
+     * @param isNull whether it has no value
+     * @throws IllegalArgumentException if one is missing; the message names it
+     */
+    public static void requireWhole(Class<?> type, Predicate<? super String> has, Predicate<? super String> isNull) {
+        for (Field field : fields(type)) {
+            if (!has.test(field.getName())) {
+                throw new IllegalArgumentException("The option " + field.getName() + " is missing");
+            }
+            if (isNull.test(field.getName()) && !field.getAnnotatedType().isAnnotationPresent(Nullable.class)) {
+                throw new IllegalArgumentException("The option " + field.getName() + " has no value");
+            }
+        }
+    }
+
     private List<Field> fields() {
+        return fields(getClass());
+    }
+
+    private static List<Field> fields(Class<?> ofOptions) {
         List<Field> fields = new ArrayList<>();
-        for (Class<?> type = getClass(); type != Options.class; type = type.getSuperclass()) {
+        for (Class<?> type = ofOptions; type != Options.class; type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
                 int modifiers = field.getModifiers();
                 if (!Modifier.isStatic(modifiers) && !Modifier.isTransient(modifiers) && !field.isSynthetic()) {

@@ -361,7 +361,16 @@ final class RoleTypes {
 
         @Override
         public Object deserialize(JsonParser in, DeserializationContext context) throws IOException {
-            Options<?> options = (Options<?>) super.deserialize(in, context);
+            JsonNode tree = context.readTree(in);
+            try {
+                Options.requireWhole(
+                        handledType(), tree::has, name -> tree.path(name).isNull());
+            } catch (IllegalArgumentException e) {
+                throw JsonMappingException.from(in, e.getMessage(), e);
+            }
+            JsonParser again = tree.traverse(in.getCodec());
+            again.nextToken();
+            Options<?> options = (Options<?>) super.deserialize(again, context);
             try {
                 options.check();
             } catch (IllegalArgumentException e) {

@@ -34,8 +34,8 @@ interface StreamEndpoint {
     /**
      * Connects to the server.
      *
-     * @param rows the rows of the connection * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_ABSENT if
-     *     nobody listens or answers, or NO_ROUTE
+     * @param rows the rows of the connection
+     * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_ABSENT if nobody listens or answers, or NO_ROUTE
      */
     StreamLink connect(int port, List<StreamRow> rows);
 

@@ -80,7 +80,7 @@ final class ConnectionSet implements AutoCloseable {
 
     private static final int SPINS = 32;
     private static final int LOOK = 256;
-    /** So many different paths are reported. */
+    /** The paths of so many connections are reported. */
     private static final int MOST_PATHS = 8;
 
     private static final String SAME_COUNTS = "start both sides with the same -c, -C and -S";
@@ -95,6 +95,8 @@ final class ConnectionSet implements AutoCloseable {
     private final Map<DeviceContext, ConnectionPool> pools = new IdentityHashMap<>();
     private final List<UcmatoseRoles.Attributes> attributes = new ArrayList<>();
     private final Set<String> paths = new LinkedHashSet<>();
+
+    private int pathsRead;
     private final Deque<AutoCloseable> last = new ArrayDeque<>();
     private @Nullable EventChannel channel;
     private @Nullable CmId listener;
@@ -356,10 +358,11 @@ final class ConnectionSet implements AutoCloseable {
 
     private void routeResolved(Connection connection) {
         connection.route = connection.lap();
-        connection.id().paths().stream()
-                .map(PathRecord::toString)
-                .limit(MOST_PATHS - paths.size())
-                .forEach(paths::add);
+        if (pathsRead < MOST_PATHS) {
+            // Of the first connections only: it asks the kernel for the port, in the time that is measured.
+            pathsRead++;
+            connection.id().paths().stream().map(PathRecord::toString).forEach(paths::add);
+        }
         createQueuePair(connection);
         // As the C program, but for the plan and for the RNR retries:
         // the peer's receives are all posted before it answers.

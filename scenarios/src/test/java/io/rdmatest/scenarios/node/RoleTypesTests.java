@@ -211,6 +211,25 @@ class RoleTypesTests {
                 .hasMessageContaining("The port is 70000: allowed are 0 to 65535");
     }
 
+    /** A default in its place would run something else than the other node asked for. */
+    @Test
+    void optionsThatLackAFieldAreRefused() {
+        ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
+        options.remove("timeout");
+        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(options, NOBODY))
+                .hasMessageContaining("timeout is missing");
+
+        ObjectNode nothing = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
+        nothing.putNull("fault");
+        assertThatThrownBy(() -> RoleTypes.named("rping-server").read(nothing, NOBODY))
+                .hasMessageContaining("fault has no value");
+
+        ObjectNode role = (ObjectNode) RoleTypes.write(new UcmatoseRoles.Server(UcmatoseOptions.defaults()));
+        ((ObjectNode) role.path("options")).remove("messages");
+        assertThatThrownBy(() -> RoleTypes.named("ucmatose-server").read(role, NOBODY))
+                .hasMessageContaining("messages is missing");
+    }
+
     @Test
     void aHostNameIsNeverLookedUp() {
         ObjectNode options = (ObjectNode) RoleTypes.write(RpingOptions.defaults());
