@@ -71,7 +71,7 @@ class MulticastProbeIT {
         assertThat(failure)
                 .isInstanceOfSatisfying(
                         ScenarioException.class, e -> assertThat(e.reason()).isEqualTo(Reason.PEER_ABSENT))
-                .hasMessageContaining("The group 239.77.0.42 did not deliver")
+                .hasMessageContaining("No message to the group 239.77.0.42 arrived")
                 .hasMessageContaining("snooping");
     }
 }
