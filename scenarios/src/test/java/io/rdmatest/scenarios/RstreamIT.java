@@ -138,7 +138,7 @@ class RstreamIT {
         } else {
             assertThat(failure)
                     .isInstanceOf(AssertionError.class)
-                    .hasMessageContaining("sent more than the 5016 bytes");
+                    .hasMessageContaining("sent more than the expected 5016 bytes");
         }
     }
 
@@ -190,11 +190,11 @@ class RstreamIT {
         assertThat(catchThrowable(() -> alone(new StreamRoles.Client(
                         options("-C 1 -f ip").withServerAddress("localhost").withPort(PORT)))))
                 .isInstanceOf(ScenarioException.class)
-                .hasMessageContaining("no numeric IP address");
+                .hasMessageContaining("not a numeric IP address");
         assertThat(catchThrowable(() -> alone(new StreamRoles.Client(
                         options("-C 1 -f ipv6").withServerAddress("127.0.0.1").withPort(PORT)))))
                 .isInstanceOf(ScenarioException.class)
-                .hasMessageContaining("no numeric IPv6 address");
+                .hasMessageContaining("not a numeric IPv6 address");
     }
 
     private <R> R alone(Role<R> role) {
