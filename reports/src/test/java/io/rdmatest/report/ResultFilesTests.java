@@ -273,7 +273,7 @@ class ResultFilesTests {
 
         assertThat(state(json, "n03")).isEqualTo("suspect");
         assertThat(node(json, "n03").at("/rails/0/evidence/0").asText())
-                .startsWith("suspect: port n03 on rail0, sending: 7 of 7 pairs")
+                .startsWith("port n03 on rail0, sending: 7 of 7 pairs")
                 .endsWith("; not confirmed with n01 and n02: 96 Gb/s");
         assertThat(evidence(json, "n03")).contains("14 pairs with this node were measured");
         assertThat(json.path("nodes"))

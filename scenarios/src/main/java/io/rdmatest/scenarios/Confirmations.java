@@ -13,7 +13,8 @@ import java.util.Set;
 
 /**
  * Measures nodes and ports again that explain bad pairs, each with two partners that are good, in the directions that are bad.
- * Blocks and paths are not measured again: their nodes are good with others.
+ * Blocks and paths are not measured again: their nodes are good with others. Neither is a cause of which only a part of the pairs
+ * is bad: whether two partners show it again is chance.
  */
 final class Confirmations {
 
@@ -52,6 +53,9 @@ final class Confirmations {
      */
     void measure(List<Culprit> causes, List<? extends Rail> rails, long deadline) {
         for (Culprit cause : causes) {
+            if (cause.evidence().confirmation() == Confirmation.PART) {
+                continue;
+            }
             for (Rail rail : rails) {
                 if (cause instanceof Culprit.Node bad && rail.names().contains(bad.node())) {
                     measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
@@ -103,13 +107,16 @@ final class Confirmations {
     }
 
     /**
-     * Returns why a cause could not be confirmed.
+     * Returns why a cause was not confirmed, nor found good.
      *
      * @param cause as it is explained after it was measured again
      * @return a clause that goes on behind its evidence; empty if it was judged, or is one that is not measured again
      */
     String hindrance(Culprit cause) {
         boolean isAsked = cause instanceof Culprit.Node || cause instanceof Culprit.Port;
+        if (isAsked && cause.evidence().confirmation() == Confirmation.PART) {
+            return "; it was not measured again: only a part of its pairs is bad";
+        }
         if (!isAsked || cause.evidence().confirmation() != Confirmation.NONE) {
             return "";
         }

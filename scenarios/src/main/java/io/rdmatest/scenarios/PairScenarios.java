@@ -164,13 +164,12 @@ public class PairScenarios {
     }
 
     /** What speaks against the fabric, and what is not known of it; of all rails. */
-    private static final class Findings {
+    static final class Findings {
 
         private final List<String> givenUp = new ArrayList<>();
         private final List<String> bad = new ArrayList<>();
         private final List<String> unknown = new ArrayList<>();
         private final List<String> culprits = new ArrayList<>();
-        private final List<String> suspects = new ArrayList<>();
         private final Confirmations confirmations = new Confirmations();
 
         /** The cause of the first bad pair. */
@@ -179,7 +178,7 @@ public class PairScenarios {
         private boolean knowsTimes;
         private boolean knowsShares;
 
-        /** Measures causes again, whose results then decide whether they are more than suspects. */
+        /** Measures causes again, whose results are then told with them. */
         void measureAgain(Path file, List<Rail> rails, long deadline) {
             try {
                 confirmations.measure(Culprits.ofFiles(List.of(file)).causes(), rails, deadline);
@@ -194,7 +193,7 @@ public class PairScenarios {
                 Culprits.ofFiles(List.of(file)).causes().stream()
                         // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
                         .filter(cause -> !(cause instanceof Culprit.Path))
-                        .forEach(cause -> (cause.isSuspect() ? suspects : culprits).add(line(cause)));
+                        .forEach(cause -> culprits.add(line(cause)));
             } catch (IOException e) {
                 unknown.add("what explains the pairs: " + AllPairs.text(e));
             }
@@ -226,9 +225,6 @@ public class PairScenarios {
             }
             if (!culprits.isEmpty()) {
                 found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
-            }
-            if (!found.isEmpty() && !suspects.isEmpty()) {
-                found.add(some(suspects.size() == 1 ? "suspect" : "suspects", suspects));
             }
             if (!found.isEmpty()) {
                 throw new FabricError(first, nodes + String.join("; ", found));

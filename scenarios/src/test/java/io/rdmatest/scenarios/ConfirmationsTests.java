@@ -1,19 +1,27 @@
 package io.rdmatest.scenarios;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.junit.FabricError;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.culprits.Culprit.Evidence;
+import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.scenarios.culprits.PairsWriter;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.pairs.Pair;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Which pairs are measured again for which cause. */
 class ConfirmationsTests {
@@ -122,6 +130,66 @@ class ConfirmationsTests {
         Culprit.Port lost = port("b", "r0", Direction.OUT);
         measure(List.of(lost), rail("r0", "abcd", "b"));
         assertThat(confirmations.hindrance(lost)).endsWith("it could not be measured again with two partners");
+    }
+
+    /** Whether two good partners show it again is chance. */
+    @Test
+    void aCauseOfWhichAPartIsBadIsNotMeasuredAgain() {
+        Evidence part = new Evidence(3, 9, "bandwidth", 41e9, 96e9, Confirmation.PART, "3 of 9 pairs are bad");
+        Culprit.Port cause = new Culprit.Port("a", "r0", Direction.OUT, part);
+
+        measure(List.of(cause), rail("r0", "abcd", "a"));
+        assertThat(measured).isEmpty();
+        assertThat(confirmations.hindrance(cause))
+                .isEqualTo("; it was not measured again: only a part of its pairs is bad");
+    }
+
+    /** What the matrix shows is real, though it does not show without the load of the other pairs. */
+    @Test
+    void aCauseThatIsNotConfirmedFailsTheRun(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("pairs.jsonl");
+        try (PairsWriter writer = PairsWriter.create(file)) {
+            for (String from : List.of("a", "b", "c", "d", "e", "f")) {
+                for (String to : List.of("a", "b", "c", "d", "e", "f")) {
+                    if (!from.equals(to)) {
+                        writer.write(line(from, to, from.equals("c") ? 41e9 : 96e9, false));
+                    }
+                }
+            }
+            writer.write(line("c", "a", 96e9, true));
+            writer.write(line("c", "b", 96e9, true));
+        }
+        PairScenarios.Findings findings = new PairScenarios.Findings();
+        findings.explain(file);
+
+        assertThatThrownBy(findings::judge)
+                .isInstanceOf(FabricError.class)
+                .hasMessageContaining("1 culprit: port c on r0, sending: 5 of 5 pairs from c on r0 are bad")
+                .hasMessageContaining("; not confirmed with a and b: 96 Gb/s");
+    }
+
+    private static PairLine line(String from, String to, double bandwidth, boolean confirmation) {
+        double none = Double.NaN;
+        return new PairLine(
+                "r0",
+                from,
+                to,
+                null,
+                null,
+                1,
+                PairLine.Outcome.MEASURED,
+                null,
+                100e9,
+                bandwidth,
+                none,
+                none,
+                none,
+                0,
+                0,
+                1,
+                confirmation,
+                Map.of(),
+                Map.of());
     }
 
     @Test

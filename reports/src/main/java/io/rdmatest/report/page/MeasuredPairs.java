@@ -118,7 +118,7 @@ final class MeasuredPairs {
         return switch (culprit) {
             case Culprit.Node node ->
                 new CulpritRow(
-                        culprit.title(),
+                        culprit.name(),
                         evidence.text(),
                         metric,
                         "",
@@ -128,7 +128,7 @@ final class MeasuredPairs {
                         culprit.isSuspect());
             case Culprit.Port port ->
                 new CulpritRow(
-                        culprit.title(),
+                        culprit.name(),
                         evidence.text(),
                         metric,
                         port.rail(),
@@ -148,7 +148,7 @@ final class MeasuredPairs {
                         culprit.isSuspect());
             case Culprit.Path path ->
                 new CulpritRow(
-                        culprit.title(),
+                        culprit.name(),
                         evidence.text(),
                         metric,
                         path.rail(),

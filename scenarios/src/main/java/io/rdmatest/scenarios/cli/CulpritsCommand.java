@@ -18,8 +18,8 @@ import picocli.CommandLine.Parameters;
             "Explains measured pairs by the fewest causes: a node or a port that sends or receives badly, a block of pairs from"
                     + " leaf to leaf, or a single path. Each comes with its evidence. Nothing is named when the evidence"
                     + " can't carry it.",
-            "Cells that were not measured are no evidence. Ends with 1 if there is a culprit or an unexplained failed cell, 2 if a"
-                    + " file can't be read, and 16 if no cell was measured."
+            "Cells that were not measured are no evidence. Ends with 1 if there is a culprit, confirmed or not, or an unexplained"
+                    + " failed cell, 2 if a file can't be read, and 16 if no cell was measured."
         })
 final class CulpritsCommand extends JsonCommand {
 
@@ -56,9 +56,7 @@ final class CulpritsCommand extends JsonCommand {
             return ExitStatus.NOTHING_JUDGED;
         }
         boolean failed = culprits.unexplained().stream().anyMatch(cell -> cell.outcome() == PairLine.Outcome.FAILED);
-        return culprits.causes().stream().allMatch(Culprit::isSuspect) && !failed
-                ? ExitStatus.VERIFIED
-                : ExitStatus.FABRIC_FAILED;
+        return culprits.causes().isEmpty() && !failed ? ExitStatus.VERIFIED : ExitStatus.FABRIC_FAILED;
     }
 
     private static String message(ExitStatus status, Culprits culprits) {
@@ -73,7 +71,7 @@ final class CulpritsCommand extends JsonCommand {
                         .formatted(
                                 causes.size() == 1 ? "1 culprit" : causes.size() + " culprits",
                                 culprits.cells(),
-                                causes.getFirst().title(),
+                                causes.getFirst().name(),
                                 causes.size() == 1 ? "" : " and others");
     }
 

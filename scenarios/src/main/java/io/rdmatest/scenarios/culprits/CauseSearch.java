@@ -59,6 +59,11 @@ final class CauseSearch {
         return found.getOrDefault(cause, Score.NOTHING);
     }
 
+    /** Tells whether a cause was found because a part of its cells is bad. */
+    boolean isPart(Candidate cause) {
+        return parts.contains(cause);
+    }
+
     /** Does all of it. */
     void run() {
         if (cells.isAllFailed()) {
@@ -251,10 +256,13 @@ final class CauseSearch {
     }
 
     /**
-     * Tells whether a row or column, which was not significant by itself, cells.has the effect that it must have if the node is bad
-     * on its other rails.
+     * Tells whether a row or column, which was not significant by itself, has the effect that it must have if the node is bad on its
+     * other rails. Where everything failed, no row or column differs from the others.
      */
     boolean isProbable(Candidate line) {
+        if (cells.isAllFailed()) {
+            return false;
+        }
         return found.containsKey(line)
                 || significance.score(line, cells.cellsOf(line), 0.75).gain() > 5;
     }

@@ -33,11 +33,13 @@ public sealed interface Culprit {
 
     /** What came of measuring a cause again, with two partners that are good. */
     enum Confirmation {
-        /** It was not measured again, or not with two partners. */
+        /** It was not measured again, or not with two partners on each of its rails. */
         NONE,
+        /** Only a part of its cells is bad: two good partners would tell nothing, and it is not measured again. */
+        PART,
         /** It was as bad with both. */
         CONFIRMED,
-        /** It was not: the cause is suspect. */
+        /** It was not. What the matrix shows is real all the same. */
         NOT_CONFIRMED
     }
 
@@ -62,7 +64,7 @@ public sealed interface Culprit {
             json.put("metric", metric);
             json.put("median", number(median));
             json.put("others", number(others));
-            if (confirmation != Confirmation.NONE) {
+            if (confirmation == Confirmation.CONFIRMED || confirmation == Confirmation.NOT_CONFIRMED) {
                 json.put("confirmed", confirmation == Confirmation.CONFIRMED);
             }
             json.put("text", text);
@@ -119,14 +121,9 @@ public sealed interface Culprit {
     /** Returns what speaks for it. */
     Evidence evidence();
 
-    /** Tells whether it was not as bad when it was measured again: then it is a suspect, and no more. */
+    /** Tells whether it was not as bad when it was measured again: its node is a suspect then, and it fails a run all the same. */
     default boolean isSuspect() {
         return evidence().confirmation() == Confirmation.NOT_CONFIRMED;
-    }
-
-    /** Returns its {@link #name}, with the word that says so if it is a suspect. */
-    default String title() {
-        return isSuspect() ? "suspect: " + name() : name();
     }
 
     /** Returns its members in JSON, in their order. */

@@ -58,7 +58,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
      * Explains cells.
      *
      * @param cells in the order in which they were measured; of those with the same rail, sender and receiver the last one counts.
-     *     Confirmations are no cells: they decide which causes are suspects
+     *     Confirmations are no cells: they tell which causes are confirmed
      */
     public static Culprits of(List<PairLine> cells) {
         PairMatrix matrix = new PairMatrix();
@@ -80,7 +80,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
      * Explains the cells of files.
      *
      * @param files each a {@code pairs.jsonl}, in the order in which they were measured; of lines with the same rail, sender and
-     *     receiver the last one counts
+     *     receiver the last one counts. A file with cells of a rail ends what earlier files confirm on that rail
      * @throws IOException if a file can't be read, or a line of it is no cell; the message names file and line
      */
     public static Culprits ofFiles(List<Path> files) throws IOException {
@@ -118,7 +118,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     public List<String> lines() {
         List<String> lines = new ArrayList<>();
         causes.forEach(cause -> {
-            lines.add(cause.title());
+            lines.add(cause.name());
             lines.add("  " + cause.evidence().text());
         });
         if (!unexplained.isEmpty()) {
@@ -267,8 +267,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     : direction == Direction.OUT
                             ? out + where + " are bad, " + count(receiving) + " to it"
                             : out + where + " are bad, and " + in;
-            List<String> names = its.stream().map(RailAnalysis::name).toList();
-            return new Retrial(name, names, direction)
+            return new Retrial(matrix, node, its, direction)
                     .judge(evidence(its, culprit, most(metrics), pairs), confirmations);
         }
 

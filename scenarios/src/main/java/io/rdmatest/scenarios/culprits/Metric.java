@@ -38,6 +38,17 @@ enum Metric {
         this.noise = noise;
     }
 
+    /** Returns the value of a line, in SI units; NaN if it has none. */
+    double of(PairLine line) {
+        return switch (this) {
+            case BANDWIDTH -> line.bandwidth();
+            case MESSAGE_RATE -> line.messageRate();
+            case LATENCY_P50 -> line.latencyP50();
+            case LATENCY_P99 -> line.latencyP99();
+            case COUNTERS -> PairMatrix.errorsOf(line);
+        };
+    }
+
     /** Returns an effect that few cells are enough for. */
     double gross() {
         return GROSS * path;

@@ -193,6 +193,11 @@ final class PairMatrix {
         return nodes.size();
     }
 
+    /** Returns the number of a node, or -1 if no cell has it. */
+    int node(String name) {
+        return nodeNumbers.getOrDefault(name, -1);
+    }
+
     String node(int number) {
         return nodes.get(number);
     }

@@ -15,8 +15,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -43,6 +45,9 @@ public final class PairsReader {
         void accept(PairLine cell, long position);
     }
 
+    /** A line by which a cause was measured again, and how many files were begun before its own. */
+    private record Confirmed(PairLine line, int file) {}
+
     private record Placed(PairLine cell, long position) {}
 
     /** So many bytes are parsed by one thread at a time. */
@@ -56,7 +61,12 @@ public final class PairsReader {
             .build();
 
     private final List<String> notes = new ArrayList<>();
-    private final List<PairLine> confirmations = new ArrayList<>();
+    private final List<Confirmed> confirmations = new ArrayList<>();
+
+    /** The rails of which the file that is read has cells. */
+    private final Set<String> rails = new HashSet<>();
+
+    private int begun;
 
     /** Has read nothing yet. */
     public PairsReader() {}
@@ -66,9 +76,12 @@ public final class PairsReader {
         return List.copyOf(notes);
     }
 
-    /** Returns the lines by which causes were measured again, in the order of the files that were read. */
+    /**
+     * Returns the lines by which causes were measured again, in the order of the files that were read. Those of a rail are left out
+     * if a later file has cells of that rail: they speak of cells that may be replaced.
+     */
     public List<PairLine> confirmations() {
-        return List.copyOf(confirmations);
+        return confirmations.stream().map(Confirmed::line).toList();
     }
 
     /**
@@ -91,6 +104,8 @@ public final class PairsReader {
      * @throws IOException if the file can't be read, or a line of it is no cell; the message names file and line
      */
     public void read(Path path, Sink sink) throws IOException {
+        begun++;
+        rails.clear();
         int threads = Math.max(1, Math.min(4, Runtime.getRuntime().availableProcessors()));
         try (FileChannel file = FileChannel.open(path);
                 ExecutorService parsers = Executors.newFixedThreadPool(threads)) {
@@ -138,8 +153,12 @@ public final class PairsReader {
             try {
                 for (Placed each : parsed.removeFirst().get()) {
                     if (each.cell().confirmation()) {
-                        confirmations.add(each.cell());
+                        confirmations.add(new Confirmed(each.cell(), begun));
                     } else {
+                        if (rails.add(each.cell().rail())) {
+                            confirmations.removeIf(earlier -> earlier.file() < begun
+                                    && earlier.line().rail().equals(each.cell().rail()));
+                        }
                         sink.accept(each.cell(), each.position());
                     }
                 }

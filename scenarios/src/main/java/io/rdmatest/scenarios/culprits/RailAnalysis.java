@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.culprits;
 
 import io.rdmatest.scenarios.culprits.Candidate.Shape;
+import io.rdmatest.scenarios.culprits.PairLine.Outcome;
 import io.rdmatest.scenarios.culprits.PathSearch.BadPath;
-import io.rdmatest.scenarios.culprits.Significance.Score;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -78,7 +78,49 @@ final class RailAnalysis {
         return causes.score(line).metric();
     }
 
-    private Collected collected(int[] some, @Nullable Metric metric, double effect) {
+    /** Returns up to which residual a cell of a cause is nearer to the cause than to what is usual; NaN if its cells failed. */
+    private double limit(Candidate line) {
+        Metric metric = metric(line);
+        if (metric == null) {
+            return Double.NaN;
+        }
+        double effect = causes.score(line).effect();
+        return Double.isInfinite(effect) ? -metric.least : effect / 2;
+    }
+
+    /**
+     * Judges a line by which a cause was measured again, as the cells of the matrix are judged: by how far it is from what is usual
+     * between these two ports. A line says nothing if its own cell is a good one in spite of the cause.
+     *
+     * @param cause the cause
+     * @param from the port that sends, by its number on this rail
+     * @param to the port that receives, likewise
+     * @param line the line
+     * @return whether it is nearer to the cause than to what is usual; null if it says nothing
+     */
+    @Nullable
+    Boolean isAsBad(Candidate cause, int from, int to, PairLine line) {
+        String why = line.cause();
+        boolean failed = line.outcome() == Outcome.FAILED;
+        if (line.outcome() == Outcome.NOT_MEASURED || (failed && why != null && PairMatrix.isHostsFault(why))) {
+            return null;
+        }
+        int cell = from * cells.size + to;
+        Metric metric = metric(cause);
+        double limit = limit(cause);
+        if (cells.isKnown(cell)
+                && !cells.isFailed(cell)
+                && (metric == null || usual.residual[metric.ordinal()][cell] >= limit)) {
+            return null;
+        }
+        if (failed || metric == null) {
+            return failed;
+        }
+        double residual = usual.residual(metric, line, cell);
+        return Double.isNaN(residual) ? null : residual < limit;
+    }
+
+    private Collected collected(int[] some, @Nullable Metric metric, double limit) {
         Collected all = new Collected();
         for (int cell : some) {
             all.of++;
@@ -93,7 +135,7 @@ final class RailAnalysis {
                 values[m] = cells.rail.values[m][cells.line(cell)];
             }
             all.values.add(values);
-            if (metric != null && usual.residual[metric.ordinal()][cell] < effect / 2) {
+            if (metric != null && usual.residual[metric.ordinal()][cell] < limit) {
                 all.bad++;
             }
         }
@@ -102,13 +144,7 @@ final class RailAnalysis {
 
     /** Returns the cells of a cause. */
     Collected collect(Candidate line) {
-        Score score = causes.score(line);
-        double effect = score.effect();
-        Metric metric = score.metric();
-        if (Double.isInfinite(effect) && metric != null) {
-            effect = -2 * metric.least;
-        }
-        return collected(cells.cellsOf(line), metric, effect);
+        return collected(cells.cellsOf(line), metric(line), limit(line));
     }
 
     /** Returns the cells of the other direction of a row or column, less those that other causes explain. */
@@ -118,7 +154,7 @@ final class RailAnalysis {
         int[] open = Arrays.stream(cells.cellsOf(other))
                 .filter(cell -> cells.covers[cell] == 0)
                 .toArray();
-        return collected(open, metric, metric == null ? 0 : -3 * metric.least);
+        return collected(open, metric, metric == null ? 0 : -1.5 * metric.least);
     }
 
     /** Returns the cell of a path. */

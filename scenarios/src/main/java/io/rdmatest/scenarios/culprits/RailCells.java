@@ -4,6 +4,7 @@ import io.rdmatest.scenarios.culprits.Candidate.Shape;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -49,6 +50,10 @@ final class RailCells {
     private final int[] failedOfColumn;
     private final int[] failedOfBlock;
     private final boolean byShare;
+
+    /** What is taken off the logarithms of a metric, by line rate. */
+    private final Map<Metric, Map<Float, Float>> forgiven = new EnumMap<>(Metric.class);
+
     private int failures;
     private int aboveLineRate;
 
@@ -136,16 +141,28 @@ final class RailCells {
             if (bandwidth > lineRate) {
                 aboveLineRate++;
             }
-            raw[0][cell] = logarithm(byShare ? bandwidth / lineRate : bandwidth / 1e9);
-            raw[1][cell] = logarithm(rail.values[1][at]);
-            raw[2][cell] = -timeLogarithm(rail.values[2][at]);
-            raw[3][cell] = -timeLogarithm(rail.values[3][at]);
-            raw[4][cell] = rail.values[4][at] == 0 ? 0 : (float) -Math.log1p(rail.values[4][at]);
             for (int m = 0; m < Metric.ALL.length; m++) {
+                raw[m][cell] = logarithm(Metric.ALL[m], rail.values[m][at], lineRate);
                 has[m] |= !Float.isNaN(raw[m][cell]);
             }
         }
         forgiveSlowPorts();
+    }
+
+    /** Returns the logarithm of a value, which grows as the cell gets better; NaN if there is none. */
+    private float logarithm(Metric metric, double value, double lineRate) {
+        return switch (metric) {
+            case BANDWIDTH -> logarithm(byShare ? value / lineRate : value / 1e9);
+            case MESSAGE_RATE -> logarithm(value);
+            case LATENCY_P50, LATENCY_P99 -> -timeLogarithm(value);
+            case COUNTERS -> value == 0 ? 0 : (float) -Math.log1p(value);
+        };
+    }
+
+    /** Returns the same of a line that is not in the matrix, as {@link #raw} would have it. */
+    float logarithm(Metric metric, PairLine line) {
+        float value = logarithm(metric, metric.of(line), line.lineRate());
+        return value - forgiven.getOrDefault(metric, Map.of()).getOrDefault((float) line.lineRate(), 0f);
     }
 
     /** Nothing that was expected to flow did: as bad as can be, and still a number. */
@@ -182,11 +199,12 @@ final class RailCells {
             for (float rate : rates.keySet()) {
                 double difference = goodOfRate(values, rate) - goodOfFast;
                 double most = metric == Metric.MESSAGE_RATE ? rate / fast : Math.max(rate / fast, 1 / 1.5);
-                double forgiven = Math.max(difference, Math.log(most));
-                if (rate < fast && forgiven < 0) {
+                double off = Math.max(difference, Math.log(most));
+                if (rate < fast && off < 0) {
+                    forgiven.computeIfAbsent(metric, ignored -> new TreeMap<>()).put(rate, (float) off);
                     for (int cell = 0; cell < index.length; cell++) {
                         if (index[cell] >= 0 && rail.lineRate[index[cell]] == rate) {
-                            values[cell] -= (float) forgiven;
+                            values[cell] -= (float) off;
                         }
                     }
                 }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.culprits;
 
+import io.rdmatest.scenarios.culprits.Candidate.Shape;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.culprits.Culprit.Evidence;
@@ -14,13 +15,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Judges a node or a port by the lines with which it was measured again. It is confirmed if it is as bad as before with each of
- * {@value #PARTNERS} partners or more, in one of its directions on each of its rails that was measured again.
+ * {@value #PARTNERS} partners or more, in one of its directions on each of its rails. If that is not known of a rail, nothing is
+ * said.
  *
- * @param node the node
+ * @param matrix knows the nodes by their numbers
+ * @param node the node's number
  * @param rails its rails
  * @param direction which way it is bad
  */
-record Retrial(String node, List<String> rails, Direction direction) {
+record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction direction) {
 
     /** With one partner, a bad path between both would look the same. */
     private static final int PARTNERS = 2;
@@ -30,24 +33,25 @@ record Retrial(String node, List<String> rails, Direction direction) {
      *
      * @param evidence what speaks for the cause
      * @param confirmations lines with which causes were measured again
-     * @return the same with what came of it; as it was if there are too few lines about the cause
+     * @return the same with what came of it; without it if there are too few lines about the cause
      */
     Evidence judge(Evidence evidence, List<PairLine> confirmations) {
+        if (isPart()) {
+            return with(evidence, Confirmation.PART, evidence.text());
+        }
         Metric metric = metric(evidence);
         SortedSet<String> partners = new TreeSet<>();
         List<Double> values = new ArrayList<>();
         Map<String, Integer> failures = new TreeMap<>();
-        boolean judged = false;
         boolean confirmed = true;
-        for (String rail : rails) {
+        for (RailAnalysis rail : rails) {
             boolean known = false;
             boolean isBad = false;
             for (Direction way : ways()) {
                 // Of a pair that was measured again twice, the last one counts.
                 Map<String, Boolean> byPartner = new TreeMap<>();
                 for (PairLine line : confirmations) {
-                    String mine = way == Direction.OUT ? line.from() : line.to();
-                    Boolean bad = line.rail().equals(rail) && mine.equals(node) ? isBad(line, metric, evidence) : null;
+                    Boolean bad = isBad(line, rail, way);
                     if (bad == null) {
                         continue;
                     }
@@ -55,7 +59,7 @@ record Retrial(String node, List<String> rails, Direction direction) {
                     if (line.outcome() == Outcome.FAILED) {
                         failures.merge(String.valueOf(line.cause()), 1, Integer::sum);
                     } else if (metric != null) {
-                        values.add(value(line, metric));
+                        values.add(metric.of(line));
                     }
                 }
                 if (byPartner.size() >= PARTNERS) {
@@ -64,14 +68,39 @@ record Retrial(String node, List<String> rails, Direction direction) {
                     partners.addAll(byPartner.keySet());
                 }
             }
-            judged |= known;
-            confirmed &= !known || isBad;
+            if (!known) {
+                return evidence;
+            }
+            confirmed &= isBad;
         }
-        return judged ? told(evidence, confirmed, partners, figures(metric, values, failures)) : evidence;
+        return told(evidence, confirmed, partners, figures(metric, values, failures));
     }
 
     private List<Direction> ways() {
         return direction == Direction.BOTH ? List.of(Direction.OUT, Direction.IN) : List.of(direction);
+    }
+
+    private Candidate cause(RailAnalysis rail, Direction way) {
+        return new Candidate(
+                way == Direction.OUT ? Shape.ROW : Shape.COLUMN, rail.cells().port(node), 0);
+    }
+
+    /** Tells whether only a part of the cells is bad on a rail, in one of the directions. */
+    private boolean isPart() {
+        return rails.stream()
+                .anyMatch(rail -> ways().stream().anyMatch(way -> rail.causes().isPart(cause(rail, way))));
+    }
+
+    /** Tells whether a line is as bad as the cause; null if it is not about it, or says nothing. */
+    private @Nullable Boolean isBad(PairLine line, RailAnalysis rail, Direction way) {
+        int from = matrix.node(line.from());
+        int to = matrix.node(line.to());
+        if (!line.rail().equals(rail.name()) || (way == Direction.OUT ? from : to) != node) {
+            return null;
+        }
+        int sender = rail.cells().port(from);
+        int receiver = rail.cells().port(to);
+        return sender < 0 || receiver < 0 ? null : rail.isAsBad(cause(rail, way), sender, receiver, line);
     }
 
     private static @Nullable Metric metric(Evidence evidence) {
@@ -81,43 +110,6 @@ record Retrial(String node, List<String> rails, Direction direction) {
             }
         }
         return null;
-    }
-
-    /** Tells whether a line is nearer to what the cause showed than to the others; null if it says nothing. */
-    private static @Nullable Boolean isBad(PairLine line, @Nullable Metric metric, Evidence evidence) {
-        String cause = line.cause();
-        if (line.outcome() == Outcome.NOT_MEASURED
-                || (line.outcome() == Outcome.FAILED && cause != null && PairMatrix.isHostsFault(cause))) {
-            return null;
-        }
-        if (line.outcome() == Outcome.FAILED) {
-            return true;
-        }
-        if (metric == null) {
-            return false;
-        }
-        double value = logarithm(value(line, metric), metric);
-        double median = logarithm(evidence.median(), metric);
-        double others = logarithm(evidence.others(), metric);
-        if (Double.isNaN(value) || Double.isNaN(median) || Double.isNaN(others)) {
-            return null;
-        }
-        return Math.abs(value - median) < Math.abs(value - others);
-    }
-
-    private static double value(PairLine line, Metric metric) {
-        return switch (metric) {
-            case BANDWIDTH -> line.bandwidth();
-            case MESSAGE_RATE -> line.messageRate();
-            case LATENCY_P50 -> line.latencyP50();
-            case LATENCY_P99 -> line.latencyP99();
-            case COUNTERS -> PairMatrix.errorsOf(line);
-        };
-    }
-
-    /** None counted is a value as well. */
-    private static double logarithm(double value, Metric metric) {
-        return metric == Metric.COUNTERS ? Math.log1p(value) : Math.log(Math.max(value, Double.MIN_NORMAL));
     }
 
     private static String figures(@Nullable Metric metric, List<Double> values, Map<String, Integer> failures) {
@@ -136,13 +128,20 @@ record Retrial(String node, List<String> rails, Direction direction) {
 
     private static Evidence told(Evidence evidence, boolean confirmed, SortedSet<String> partners, String figures) {
         String names = String.join(", ", partners.headSet(partners.last())) + " and " + partners.last();
+        return with(
+                evidence,
+                confirmed ? Confirmation.CONFIRMED : Confirmation.NOT_CONFIRMED,
+                evidence.text() + (confirmed ? "; confirmed with " : "; not confirmed with ") + names + figures);
+    }
+
+    private static Evidence with(Evidence evidence, Confirmation confirmation, String text) {
         return new Evidence(
                 evidence.bad(),
                 evidence.of(),
                 evidence.metric(),
                 evidence.median(),
                 evidence.others(),
-                confirmed ? Confirmation.CONFIRMED : Confirmation.NOT_CONFIRMED,
-                evidence.text() + (confirmed ? "; confirmed with " : "; not confirmed with ") + names + figures);
+                confirmation,
+                text);
     }
 }

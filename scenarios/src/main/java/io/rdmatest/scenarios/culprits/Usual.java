@@ -75,6 +75,15 @@ final class Usual {
         return step;
     }
 
+    /**
+     * Returns by how much a line that is not in the matrix is better than usual.
+     *
+     * @param cell the cell of its sender and receiver
+     */
+    double residual(Metric metric, PairLine line, int cell) {
+        return cells.logarithm(metric, line) - usual[metric.ordinal()][cells.withinLeaf(cell) ? 1 : 0];
+    }
+
     /** Estimates all of it from the cells that nothing explains. */
     void estimate() {
         IntStream.range(0, Metric.ALL.length).parallel().forEach(this::estimate);
