@@ -248,10 +248,29 @@ public final class FabricCheck {
      */
     public static List<Result> run(Fabric fabric, List<Node> nodes, Duration timeout, BooleanSupplier cancelled)
             throws InterruptedException {
-        return new FabricCheck(fabric, nodes, timeout, cancelled).run();
+        List<Result> results = new FabricCheck(fabric, nodes, timeout, cancelled).results(true);
+        if (cancelled.getAsBoolean()) {
+            throw new CancellationException("cancelled before every node was checked");
+        }
+        return results;
     }
 
-    private List<Result> run() throws InterruptedException {
+    /**
+     * Asks some nodes of a fabric for their devices and settings. Does not try whether their addresses are reached.
+     *
+     * @param fabric the fabric
+     * @param nodes nodes of it, at least one
+     * @param timeout the limit for each launched node's answer
+     * @param cancelled returns whether to cancel: nodes that have not answered by then are {@link Kind#UNREACHABLE}
+     * @return one result per node, in the order of {@code nodes}
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static List<Result> ask(Fabric fabric, List<Node> nodes, Duration timeout, BooleanSupplier cancelled)
+            throws InterruptedException {
+        return new FabricCheck(fabric, nodes, timeout, cancelled).results(false);
+    }
+
+    private List<Result> results(boolean tryAddresses) throws InterruptedException {
         if (fabric.microvms() > 0 && System.getenv(MACHINE) == null) {
             String text = "the fabric is made of the project's virtual machines, and this JVM does not run in one:"
                     + " ./rdmatest and ./qualify start them unless RDMA_VM=never; other programs are started by"
@@ -261,7 +280,7 @@ public final class FabricCheck {
                             node, Map.of(), List.of(), List.of(new Problem(Kind.NOT_READY, text)), List.of()))
                     .toList();
         }
-        Result local = local(fabric.local());
+        Result local = tryAddresses || nodes.contains(fabric.local()) ? local(fabric.local()) : null;
         List<Result> results = new ArrayList<>();
         // In parallel: otherwise the waits for many unreachable hosts would add up.
         try (ExecutorService workers = Executors.newFixedThreadPool(Math.min(AT_ONCE, nodes.size()), work -> {
@@ -270,16 +289,16 @@ public final class FabricCheck {
             return thread;
         })) {
             List<Future<Result>> running = nodes.stream()
-                    .map(node -> workers.submit(() -> reached(
-                            node.equals(fabric.local()) ? local : node.isLocal() ? local(node) : launched(node),
-                            local)))
+                    .map(node -> workers.submit(() -> {
+                        Result result = local != null && node.equals(fabric.local())
+                                ? local
+                                : node.isLocal() ? local(node) : launched(node);
+                        return local != null && tryAddresses ? reached(result, local) : result;
+                    }))
                     .toList();
             for (Future<Result> each : running) {
                 results.add(of(each));
             }
-        }
-        if (cancelled.getAsBoolean()) {
-            throw new CancellationException("cancelled before every node was checked");
         }
         return List.copyOf(results);
     }

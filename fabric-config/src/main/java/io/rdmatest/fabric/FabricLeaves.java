@@ -16,6 +16,7 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
@@ -340,17 +341,30 @@ public final class FabricLeaves {
      */
     public List<Found> of(Fabric fabric, Map<String, String> interfaces) {
         List<Found> found = new ArrayList<>();
+        boolean namesDevices = namesDevices(fabric);
         for (Node node : fabric.nodes()) {
             if (node.rails().isEmpty()) {
-                found.add(find(node, "", interfaces));
+                found.add(find(node, "", interfaces, namesDevices));
             } else {
-                node.rails().keySet().forEach(rail -> found.add(find(node.onRail(rail), rail, interfaces)));
+                node.rails()
+                        .keySet()
+                        .forEach(rail -> found.add(find(node.onRail(rail), rail, interfaces, namesDevices)));
             }
         }
         return found;
     }
 
-    private Found find(Node node, String rail, Map<String, String> interfaces) {
+    /** Returns whether the devices have the fabric file's names: some hosts describe theirs as HCA-1, for example. */
+    private boolean namesDevices(Fabric fabric) {
+        Set<String> devices = ports.stream().map(Port::device).collect(Collectors.toSet());
+        return fabric.nodes().stream()
+                .flatMap(node -> node.rails().isEmpty()
+                        ? Stream.of(node)
+                        : node.rails().keySet().stream().map(node::onRail))
+                .anyMatch(node -> devices.contains(node.device()));
+    }
+
+    private Found find(Node node, String rail, Map<String, String> interfaces, boolean namesDevices) {
         List<Port> its =
                 ports.stream().filter(port -> isHost(port.host(), node.name())).toList();
         if (its.isEmpty()) {
@@ -361,9 +375,34 @@ public final class FabricLeaves {
                     node.leaf(),
                     "no host of its name is there; a node has to be called as its host is");
         }
-        List<Port> narrowed = narrow(
-                narrow(its, port -> port.device().equals(node.device())),
-                port -> node.port() > 0 && port.number() == node.port());
+        List<Port> narrowed = its;
+        if (!node.device().equals(Node.AUTO)) {
+            narrowed = narrow(
+                    narrowed,
+                    port -> port.device().equals(node.device()),
+                    port -> !namesDevices || port.device().isEmpty());
+            if (narrowed.isEmpty()) {
+                return new Found(
+                        node.name(),
+                        rail,
+                        null,
+                        node.leaf(),
+                        "its device " + node.device()
+                                + " is not there; check the name of the device in the fabric file, and its cable");
+            }
+        }
+        if (node.port() > 0) {
+            narrowed = narrow(narrowed, port -> port.number() == node.port(), port -> port.number() == 0);
+            if (narrowed.isEmpty()) {
+                return new Found(
+                        node.name(),
+                        rail,
+                        null,
+                        node.leaf(),
+                        "port " + node.port()
+                                + " of its device is not there; check the port in the fabric file, and its cable");
+            }
+        }
         String networkInterface = interfaces.get(rail);
         if (networkInterface != null) {
             List<Port> on = narrowed.stream()
@@ -397,10 +436,10 @@ public final class FabricLeaves {
                                 : "name its device and port in the fabric file"));
     }
 
-    /** Keeps what fits, unless nothing does: not every source knows devices, and some have names of their own. */
-    private static List<Port> narrow(List<Port> ports, Predicate<Port> fits) {
+    /** Keeps what fits. Where nothing does, keeps that of which the source does not know it. */
+    private static List<Port> narrow(List<Port> ports, Predicate<Port> fits, Predicate<Port> isUnknown) {
         List<Port> some = ports.stream().filter(fits).toList();
-        return some.isEmpty() ? ports : some;
+        return some.isEmpty() ? ports.stream().filter(isUnknown).toList() : some;
     }
 
     private static boolean isHost(String host, String node) {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -87,6 +88,29 @@ class FabricLeavesTests {
         assertThat(leaves(fabric("name: n01"), Map.of(), subnet))
                 .containsExactly(
                         "n01/: its ports are cabled to leaf1, leaf2; name its device and port in the fabric file");
+    }
+
+    /** The leaf of another device or port would be a wrong one. */
+    @Test
+    void aDeviceOrPortThatIsNotInTheSubnetHasNoLeaf() throws IOException {
+        Path subnet = file(
+                "net.txt",
+                SUBNET.lines()
+                        .filter(line -> !line.startsWith("[1](b8599f0300000002)"))
+                        .collect(Collectors.joining("\n")));
+        Fabric rails = fabric("name: n01, rails: { rail0: { device: mlx5_0, port: 1 }, rail1: { device: mlx5_1 } }");
+        Fabric ports = fabric("name: n01, device: mlx5_0, port: 2", "name: n02, device: mlx5_7");
+
+        assertThat(leaves(rails, Map.of(), subnet))
+                .containsExactly(
+                        "n01/rail0: leaf1",
+                        "n01/rail1: its device mlx5_1 is not there; check the name of the device in the fabric file,"
+                                + " and its cable");
+        assertThat(leaves(ports, Map.of(), subnet))
+                .containsExactly(
+                        "n01/: port 2 of its device is not there; check the port in the fabric file, and its cable",
+                        "n02/: its device mlx5_7 is not there; check the name of the device in the fabric file,"
+                                + " and its cable");
     }
 
     @Test

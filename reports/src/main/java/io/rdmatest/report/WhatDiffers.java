@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -80,12 +81,18 @@ final class WhatDiffers {
 
     private static Map<String, @Nullable Object> json(Fabric fabric, List<Node> nodes) {
         long deadline = System.nanoTime() + LIMIT.toNanos();
+        return json(fabric, nodes, () -> System.nanoTime() - deadline > 0);
+    }
+
+    /**
+     * Asks nodes, and returns what differs between those that answered.
+     *
+     * @param over returns whether the time of all nodes together is over: those without an answer are not compared
+     */
+    static Map<String, @Nullable Object> json(Fabric fabric, List<Node> nodes, BooleanSupplier over) {
         try {
-            return json(FabricCheck.run(
-                    fabric,
-                    nodes,
-                    fabric.microvms() > 0 ? OF_MACHINES : FabricCheck.DEFAULT_TIMEOUT,
-                    () -> System.nanoTime() - deadline > 0));
+            return json(FabricCheck.ask(
+                    fabric, nodes, fabric.microvms() > 0 ? OF_MACHINES : FabricCheck.DEFAULT_TIMEOUT, over));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return nothing("The nodes were not compared: the run was interrupted.");

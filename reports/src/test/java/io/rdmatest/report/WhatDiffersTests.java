@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricCheck.Kind;
 import io.rdmatest.fabric.FabricCheck.Place;
 import io.rdmatest.fabric.FabricCheck.Problem;
@@ -12,12 +13,16 @@ import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidType;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -126,6 +131,64 @@ class WhatDiffersTests {
 
         assertThat(json.path("alike").isNull()).isTrue();
         assertThat(json.path("message").asText()).startsWith("The nodes were not compared: 1 of 2 nodes reported");
+    }
+
+    /** The time is over for n3 only: by then n1 and n2 have given their answers and ended. */
+    @Test
+    void whenTheTimeIsOverTheNodesThatAnsweredAreCompared() throws Exception {
+        String answer = """
+                begin
+                host there
+                kernel Linux 6.12
+                java /usr/bin/java
+                java-says openjdk version "25" 2025-09-16
+                library librdmacm.so.1
+                library libibverbs.so.1
+                device siw0 siw 4
+                port siw0 1 Ethernet 4: ACTIVE
+                rate siw0 1 2.5 Gb/sec (1X SDR)
+                interface siw0 1 eth0
+                gid siw0 1 0 5254:0077:0001:0000:0000:0000:0000:0000 - IB/RoCE v1
+                address eth0 192.0.2.1
+                end
+                """.lines().map(line -> "rdmatest-probe " + line + "\n").collect(Collectors.joining());
+        Path text = Files.writeString(folder.resolve("answer"), answer);
+        List<String> lines = new ArrayList<>(List.of("fabric: lab", "nodes:", "  - name: n0"));
+        List<Path> pids = new ArrayList<>();
+        for (String node : List.of("n1", "n2")) {
+            Path pid = folder.resolve(node + ".pid");
+            pids.add(pid);
+            lines.add("  - name: " + node);
+            lines.add("    launch: [sh, -c, \"echo $$ >'%1$s.new'; mv '%1$s.new' '%1$s'; cat '%2$s'\"]"
+                    .formatted(pid, text));
+        }
+        lines.add("  - name: n3");
+        lines.add("    launch: [sh, -c, 'exec sleep 600']");
+        Path file = Files.writeString(folder.resolve("lab.yaml"), String.join("\n", lines) + "\n");
+        Fabric fabric = Fabric.load(file.toString());
+        Map<Thread, Integer> turns = new ConcurrentHashMap<>();
+
+        JsonNode json = new ObjectMapper()
+                .valueToTree(WhatDiffers.json(
+                        fabric,
+                        fabric.nodes().subList(1, 4),
+                        // Whoever waits for a process that has ended asks once more at most.
+                        () -> pids.stream().allMatch(WhatDiffersTests::hasEnded)
+                                && turns.merge(Thread.currentThread(), 1, Integer::sum) > 1));
+
+        assertThat(json.path("message").asText())
+                .isEqualTo("2 nodes are alike in host, device and settings. Not compared: n3.");
+        assertThat(json.at("/notCompared/0/reason").asText()).endsWith("was given up");
+    }
+
+    private static boolean hasEnded(Path pid) {
+        try {
+            return Files.exists(pid)
+                    && ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
+                            .isEmpty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test

@@ -25,6 +25,7 @@ import java.util.Base64;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Properties;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,7 +57,9 @@ public final class Page {
     private final Path folder;
     private final PageData data;
     private final @Nullable Differs differs;
+    private final @Nullable String noDiffers;
     private final @Nullable Changes changes;
+    private final @Nullable String troubleWithChanges;
     private final @Nullable PairsPart pairs;
     private final @Nullable String noPairs;
     private final List<MapPart> maps = new ArrayList<>();
@@ -67,10 +70,12 @@ public final class Page {
     private Page(Path folder, RunPairs read) throws IOException {
         this.folder = folder;
         data = PageData.of(json(folder.resolve(SUMMARY)));
-        Path nodesFile = folder.resolve(NODES);
-        differs = Files.exists(nodesFile) ? Differs.of(json(nodesFile).path("differs")) : null;
-        Path comparison = folder.resolve(COMPARISON);
-        changes = Files.exists(comparison) ? Changes.of(json(comparison)) : null;
+        Part<Differs> nodesPart = Part.of(folder.resolve(NODES), json -> Differs.of(json.path("differs")));
+        differs = nodesPart.content();
+        noDiffers = nodesPart.trouble();
+        Part<Changes> comparison = Part.of(folder.resolve(COMPARISON), Changes::of);
+        changes = comparison.content();
+        troubleWithChanges = comparison.trouble();
         pairs = read.part();
         noPairs = read.none() != null
                 ? read.none() + ", so there is no heat map."
@@ -97,14 +102,41 @@ public final class Page {
         Files.move(part, folder.resolve(FILE), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
     }
 
+    /**
+     * What a file gives the page.
+     *
+     * @param content null if there is no file, it has nothing to show, or it can't be read
+     * @param trouble why it can't be read, as a sentence; null if it can, or is not there
+     */
+    private record Part<T>(@Nullable T content, @Nullable String trouble) {
+
+        static <T> Part<T> of(Path file, Function<JsonNode, @Nullable T> reader) {
+            if (!Files.exists(file)) {
+                return new Part<>(null, null);
+            }
+            try {
+                return new Part<>(reader.apply(json(file)), null);
+            } catch (IOException e) {
+                return new Part<>(null, e.getMessage() + ".");
+            }
+        }
+    }
+
     private static JsonNode json(Path file) throws IOException {
+        JsonNode json;
         try {
-            return MAPPER.readTree(Files.readAllBytes(file));
+            json = MAPPER.readTree(Files.readAllBytes(file));
         } catch (JsonProcessingException e) {
             throw new IOException(file + " can't be read: " + e.getOriginalMessage(), e);
         } catch (NoSuchFileException e) {
             throw new IOException(file + " can't be read: there is no such file", e);
+        } catch (IOException e) {
+            throw new IOException(file + " can't be read: " + e, e);
         }
+        if (!json.isObject()) {
+            throw new IOException(file + " can't be read: it is no JSON object");
+        }
+        return json;
     }
 
     /** Takes the matrices in; returns the order of the nodes' table: rail and node, the worst first. */
@@ -148,6 +180,12 @@ public final class Page {
     @Nullable
     Differs differs() {
         return differs;
+    }
+
+    /** Returns why nothing is known of differences between the nodes; null if that is known, or nobody asked. */
+    @Nullable
+    String noDiffers() {
+        return noDiffers;
     }
 
     @Nullable
@@ -208,7 +246,9 @@ public final class Page {
 
     /** Returns what there is to say where nothing is compared. */
     String noChanges() {
-        return "This run was not compared with earlier runs. ./qualify --baseline FILE... compares it with them.";
+        return troubleWithChanges != null
+                ? troubleWithChanges
+                : "This run was not compared with earlier runs. ./qualify --baseline FILE... compares it with them.";
     }
 
     /** Returns the names of the files beside the page to which it links. */

@@ -202,6 +202,25 @@ class PageTests {
     }
 
     @Test
+    void aFileThatCannotBeReadCostsItsOwnPartOnly() throws IOException {
+        summary(folder, "qualified", "The one scenario that was judged passed.");
+        new GeneratedPairs(5, 4, 1).write(folder.resolve("pairs.jsonl"));
+        Path nodes = Files.writeString(folder.resolve("nodes.json"), "{\"differs\": ");
+        Path comparison = Files.writeString(folder.resolve("comparison.json"), "");
+
+        assertThat(page())
+                .contains("<header class=\"outcome good\">")
+                .contains("<canvas")
+                .contains("<h2 id=\"differs\">What differs between the nodes</h2>\n<p>" + nodes + " can't be read: ")
+                .contains("<p>" + comparison + " can't be read: it is no JSON object.</p>")
+                .doesNotContain("This run was not compared");
+
+        Files.delete(comparison);
+        Path ignored = Files.createDirectory(comparison);
+        assertThat(page()).contains("<p>" + comparison + " can't be read: ");
+    }
+
+    @Test
     void pairsOfAnEarlierRunOrThatCannotBeReadCostTheMapOnly() throws IOException {
         summary(folder, "inconclusive", "The run did not come to its end.");
         Path pairs = Files.writeString(folder.resolve("pairs.jsonl"), cell("a", "b", "measured", ""));

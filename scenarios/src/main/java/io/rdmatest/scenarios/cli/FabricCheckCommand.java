@@ -12,13 +12,8 @@ import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import java.io.IOException;
 import java.math.BigDecimal;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -92,22 +87,13 @@ final class FabricCheckCommand extends JsonCommand {
         if (Files.isDirectory(target)) {
             throw wrong("--pin " + target + " can't be written: it is a folder");
         }
-        if (isChecked(target)) {
+        if (TargetFile.isSame(target, file)) {
             throw wrong("--pin " + target + " is the file that is checked; give another one");
         }
     }
 
     private ParameterException wrong(String message) {
         return new ParameterException(spec().commandLine(), message);
-    }
-
-    private boolean isChecked(Path target) {
-        try {
-            return Files.isSameFile(target, Path.of(file));
-        } catch (IOException | InvalidPathException e) {
-            // One of them is not there.
-            return false;
-        }
     }
 
     /** A wrong file needs no machine to be told; a right one says itself where it is to be tried. */
@@ -210,34 +196,11 @@ final class FabricCheckCommand extends JsonCommand {
             return new Pinned(false, "--pin " + target + " was not written: no device of any node was found");
         }
         try {
-            write(target, text.get());
+            TargetFile.write(target, text.get());
             return new Pinned(true, "pinned: " + target + " promises what most nodes of each kind have");
         } catch (IOException e) {
-            return new Pinned(false, "--pin " + target + " can't be written: " + why(e));
+            return new Pinned(false, "--pin " + target + " can't be written: " + TargetFile.why(e));
         }
-    }
-
-    /** Half a file would be a fabric of half its nodes. */
-    private static void write(Path target, String text) throws IOException {
-        Path part = target.resolveSibling(target.getFileName() + ".part");
-        try {
-            Files.writeString(part, text);
-            Files.move(part, target, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(part);
-        }
-    }
-
-    private static String why(IOException e) {
-        if (e instanceof AccessDeniedException) {
-            return "no permission";
-        }
-        if (e instanceof NoSuchFileException) {
-            return "no file can be made in its folder";
-        }
-        return e instanceof FileSystemException other && other.getReason() != null
-                ? other.getReason()
-                : String.valueOf(e.getMessage());
     }
 
     private Outcome mistakes(List<String> problems) {

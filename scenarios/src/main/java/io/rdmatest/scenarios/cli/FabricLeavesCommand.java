@@ -7,13 +7,13 @@ import io.rdmatest.fabric.FabricLeaves.Found;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -89,6 +89,12 @@ final class FabricLeavesCommand extends JsonCommand {
         } catch (FabricException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
+        Path target = write;
+        if (target != null
+                && Stream.concat(Stream.of(fabric.source()), from.stream().map(Path::toString))
+                        .anyMatch(read -> TargetFile.isSame(target, read))) {
+            throw wrong("--write " + target + " is a file that is read; give another one");
+        }
         Map<String, String> named = new LinkedHashMap<>();
         for (String each : interfaces) {
             int at = each.indexOf('=');
@@ -139,13 +145,11 @@ final class FabricLeavesCommand extends JsonCommand {
         if (target == null) {
             return null;
         }
-        Path part = target.resolveSibling(target.getFileName() + ".part");
         try {
-            Path ignored = Files.writeString(part, FabricLeaves.written(fabric, found));
-            Path ignoredMoved = Files.move(part, target, StandardCopyOption.REPLACE_EXISTING);
+            TargetFile.write(target, FabricLeaves.written(fabric, found));
             return null;
         } catch (IOException e) {
-            return "--write " + target + " can't be written: " + e;
+            return "--write " + target + " can't be written: " + TargetFile.why(e);
         }
     }
 

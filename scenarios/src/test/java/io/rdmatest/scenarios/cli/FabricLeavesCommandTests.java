@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -10,6 +11,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +77,36 @@ class FabricLeavesCommandTests {
         assertThat(json.at("/leaves/0/leaf").asText()).isEqualTo("leaf0");
         assertThat(json.at("/leaves/1/why").asText()).startsWith("no host of its name is there");
         assertThat(json.path("message").asText()).isEqualTo("1 of 2 leaves are not found");
+    }
+
+    @Test
+    void aFileThatIsReadIsNotReplaced() throws IOException {
+        String before = Files.readString(fabric);
+        String topologyBefore = Files.readString(topology);
+        Path link = Files.createSymbolicLink(folder.resolve("link.yaml"), fabric);
+
+        for (Path target : List.of(fabric, link, topology)) {
+            err.getBuffer().setLength(0);
+            assertThat(leaves(fabric, "--from", topology, "--write", target)).isEqualTo(2);
+            assertThat(err.toString()).contains("--write " + target + " is a file that is read; give another one");
+        }
+        assertThat(fabric).hasContent(before);
+        assertThat(topology).hasContent(topologyBefore);
+    }
+
+    @Test
+    void aFileThatCannotBeMovedLeavesNoPart() throws IOException {
+        Path target = folder.resolve("new.yaml");
+        Path part = folder.resolve("new.yaml.part");
+        // No file takes the place of a folder with something in it.
+        assertThatThrownBy(() -> TargetFile.write(
+                        Files.createDirectories(target.resolve("full")).getParent(), "text"))
+                .isInstanceOf(IOException.class);
+        assertThat(part).doesNotExist();
+
+        assertThat(leaves(fabric, "--from", topology, "--write", folder.resolve("none/new.yaml")))
+                .isEqualTo(3);
+        assertThat(err + "" + out).contains("can't be written: no file can be made in its folder");
     }
 
     @Test
