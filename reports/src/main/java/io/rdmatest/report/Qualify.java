@@ -588,6 +588,10 @@ public final class Qualify implements Callable<Integer> {
      */
     private void measureAgain(Baseline earlier, Path journal) throws IOException, InterruptedException {
         Run run = Run.of(Journal.read(journal));
+        if (about != null) {
+            // Its settings say which earlier runs it is compared with.
+            run = run.with(about);
+        }
         for (int round = 1; round <= again; round++) {
             List<Shift> worse = earlier.worse(run);
             if (worse.isEmpty() || isOver()) {

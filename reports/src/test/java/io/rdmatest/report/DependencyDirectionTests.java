@@ -1,9 +1,11 @@
 package io.rdmatest.report;
 
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameEndingWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -175,6 +177,22 @@ class DependencyDirectionTests {
                         .and(resideOutsideOfPackages(AGENT))
                         .or(resideInAnyPackage(EXTENSION, REPORT, "org.junit..")))
                 .check(classes);
+    }
+
+    /** All pairs are measured over iWARP as well, which has no immediate data; the ping-pong shows that the rule finds it. */
+    @Test
+    void pairsAreMeasuredWithoutImmediateData() {
+        withoutImmediateData("io.rdmatest.scenarios.pairs").check(classes);
+        assertThat(catching(withoutImmediateData("io.rdmatest.scenarios.pingpong")))
+                .isInstanceOf(AssertionError.class);
+    }
+
+    private static ArchRule withoutImmediateData(String scenarios) {
+        return noClasses()
+                .that()
+                .resideInAPackage(scenarios)
+                .should()
+                .callMethodWhere(target(nameEndingWith("Immediate")));
     }
 
     @Test

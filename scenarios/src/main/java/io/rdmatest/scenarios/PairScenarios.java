@@ -45,7 +45,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -244,12 +243,6 @@ public class PairScenarios {
         }
     }
 
-    /** The part of a pair's result that goes to the file of results only. */
-    private record Details(long bytesVerified, Map<String, Long> fromCounters, Map<String, Long> toCounters) {
-
-        static final Details NONE = new Details(0, Map.of(), Map.of());
-    }
-
     /** All pairs of the nodes that one rail connects. */
     private static final class Rail implements Confirmations.Rail {
 
@@ -259,15 +252,11 @@ public class PairScenarios {
         private final CountersThere counters;
         private final RdmaReport report;
         private final ScenarioSettings settings;
-        private final PairsFile file;
+        private final RailLines lines;
         private final AllPairs all;
         private final AtomicLong verified = new AtomicLong();
         private final Map<String, String> unread = new ConcurrentHashMap<>();
-        private final Map<Pair, Details> details = new ConcurrentHashMap<>();
         private final Set<Pair> told = new HashSet<>();
-
-        /** The cause in the last line of each pair that has one in the file. */
-        private final Map<Pair, Cause> causes = new ConcurrentHashMap<>();
 
         private long lastNews = System.nanoTime();
         private int parts;
@@ -287,8 +276,13 @@ public class PairScenarios {
             this.counters = counters;
             this.report = report;
             this.settings = settings;
-            this.file = file;
-            this.all = new AllPairs(names.size(), rules, this::measure, this::write);
+            this.lines = new RailLines(
+                    file,
+                    name(),
+                    names,
+                    node -> nodes.leaf(node, rail),
+                    settings.pairs().bothWays() ? 2 : 1);
+            this.all = new AllPairs(names.size(), rules, this::measure, lines::write);
         }
 
         void run(long deadline, String limit) throws InterruptedException {
@@ -311,6 +305,7 @@ public class PairScenarios {
          * of the fabric.
          */
         private Sample measure(Pair pair) {
+            lines.begin(pair);
             Duration step = settings.stepTimeout();
             Place serverPlace = nodes.place(names.get(pair.server()), rail);
             Place clientPlace = nodes.place(names.get(pair.client()), rail);
@@ -328,7 +323,7 @@ public class PairScenarios {
             PairRoles.Result client = results.client();
             long bytes = server.bytesVerified() + client.bytesVerified();
             verified.addAndGet(bytes);
-            details.put(pair, new Details(bytes, client.increased(), server.increased()));
+            lines.found(pair, new RailLines.Details(bytes, client.increased(), server.increased()));
             if (server.iterations() != client.iterations()) {
                 throw new AssertionError("the server answered %d round trips, and the client had %d answers"
                         .formatted(server.iterations(), client.iterations()));
@@ -382,57 +377,6 @@ public class PairScenarios {
                     slower > 0 ? slower : Double.NaN);
         }
 
-        /** Writes a pair to the file of results, as it is by now. */
-        private void write(Cell cell) {
-            Details found = details.remove(cell.pair());
-            Details known = found == null ? Details.NONE : found;
-            Sample sample = cell.sample();
-            if (cell.cause() == null) {
-                causes.remove(cell.pair());
-            } else {
-                causes.put(cell.pair(), cell.cause());
-            }
-            file.write(lineInFile(
-                    cell.pair(),
-                    cell.attempts(),
-                    PairLine.Outcome.valueOf(cell.outcome().name()),
-                    cell.cause(),
-                    sample,
-                    known,
-                    false));
-        }
-
-        private PairLine lineInFile(
-                Pair pair,
-                int attempts,
-                PairLine.Outcome outcome,
-                @Nullable Cause cause,
-                @Nullable Sample sample,
-                Details known,
-                boolean confirmation) {
-            Rates rates = sample == null ? Rates.NONE : sample.rates();
-            return new PairLine(
-                    name(),
-                    names.get(pair.client()),
-                    names.get(pair.server()),
-                    nodes.leaf(names.get(pair.client()), rail),
-                    nodes.leaf(names.get(pair.server()), rail),
-                    attempts,
-                    outcome,
-                    cause == null ? null : cause.name(),
-                    rates.lineRate(),
-                    rates.bandwidth(),
-                    rates.messageRate(),
-                    sample == null ? Double.NaN : sample.p50() / 1e6,
-                    sample == null ? Double.NaN : sample.p99() / 1e6,
-                    sample == null ? 0 : sample.count(),
-                    known.bytesVerified(),
-                    settings.pairs().bothWays() ? 2 : 1,
-                    confirmation,
-                    known.fromCounters(),
-                    known.toCounters());
-        }
-
         @Override
         public String name() {
             return rail.isEmpty() ? PairLine.ONLY_RAIL : rail;
@@ -459,13 +403,12 @@ public class PairScenarios {
             } catch (RuntimeException | Error e) {
                 cause = Cause.of(e);
             }
-            Details found = details.remove(pair);
             PairLine.Outcome outcome = sample != null
                     ? PairLine.Outcome.MEASURED
                     : cause != null && cause.verdict() == Cause.Verdict.FAILED
                             ? PairLine.Outcome.FAILED
                             : PairLine.Outcome.NOT_MEASURED;
-            file.write(lineInFile(pair, 1, outcome, cause, sample, found == null ? Details.NONE : found, true));
+            lines.confirm(pair, outcome, cause, sample);
         }
 
         private SortedMap<String, Long> losses(PairRoles.Result side, Place place) {
@@ -546,9 +489,7 @@ public class PairScenarios {
         void report(Findings findings) {
             List<Cell> cells = all.cells();
             // Also those that only the others show to be slow, and whose second attempt did not come.
-            cells.stream()
-                    .filter(cell -> cell.attempts() == 0 || cell.cause() != causes.get(cell.pair()))
-                    .forEach(this::write);
+            cells.stream().filter(cell -> !lines.isUpToDate(cell)).forEach(lines::write);
             StringBuilder text = matrices(cells);
             all.givenUp().forEach((node, why) -> {
                 findings.givenUp.add(prefix() + "node " + names.get(node) + ": " + why);

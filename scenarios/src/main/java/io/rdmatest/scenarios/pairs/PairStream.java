@@ -1,8 +1,6 @@
 package io.rdmatest.scenarios.pairs;
 
-import io.rdmatest.Cause;
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.NearDevice;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Progress;
@@ -38,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * (IBTA volume 1, section 9.5).
  *
  * <p>A SEND is posted only when the receiver has said that it has room for it, so that no receiver is ever not ready. The receiver
- * says so for each list of the ring that it posts again. At the end, empty messages take the receives that are left.
+ * says so for each list of the ring that it posts again. At the end, empty messages take the receives that are left. They have no
+ * immediate data, which iWARP does not know.
  *
  * <p>A further connection carries words: both sides begin a stream together, and end it together.
  */
@@ -57,9 +56,6 @@ final class PairStream implements AutoCloseable {
 
     /** Messages that load classes and fill caches, for so long, are not measured. */
     private static final Duration WARM_UP = Duration.ofMillis(100);
-
-    private static final int SPINS = 32;
-    private static final int LOOK = 256;
 
     /** There are two streams at most, and one message follows the WRITEs of each. */
     private static final int ENDS = 2;
@@ -350,7 +346,8 @@ final class PairStream implements AutoCloseable {
             Progress progress = link().progress();
             progress.awaitReceive("message of the stream");
             taken++;
-            if (progress.hasImmediate()) {
+            // No message of data is empty.
+            if (progress.byteLength() == 0) {
                 empty++;
                 return;
             }
@@ -413,7 +410,7 @@ final class PairStream implements AutoCloseable {
                 emptied = true;
                 for (int left = slots(size); left > 0; left--) {
                     SendFlag[] flags = left == 1 ? new SendFlag[] {SendFlag.SIGNALED} : NOT_SIGNALED;
-                    link().queuePair().postSendWithImmediate(0, present(word), 0, 0, left, flags);
+                    link().queuePair().postSend(0, present(word), 0, 0, flags);
                 }
                 signaled++;
             }
@@ -503,9 +500,11 @@ final class PairStream implements AutoCloseable {
         prepare(stream, true, size);
         Moved moved = pump(size, during(plan.time()));
         if (plan.bothWays()) {
-            // As long as the other side measures, this one is the load.
+            // As long as the other side measures, this one is the load; then the wait for its word ends with what is
+            // missing.
             tell();
-            Moved load = pump(size, elapsed -> !isWordThere());
+            LongPredicate inTime = during(wholeStream());
+            Moved load = pump(size, elapsed -> inTime.test(elapsed) && !isWordThere());
             hear("word that the other side has measured");
         }
         return moved;
@@ -522,7 +521,7 @@ final class PairStream implements AutoCloseable {
         lanes.forEach(lane -> lane.before = lane.lists);
         long messages = 0;
         long start = System.nanoTime();
-        Patience patience = new Patience();
+        Patience patience = patience();
         long outstanding = 0;
         while (true) {
             boolean goesOn = more.test(System.nanoTime() - start);
@@ -558,7 +557,7 @@ final class PairStream implements AutoCloseable {
                 lanes.stream().filter(lane -> !lane.posts).forEach(Lane::hearEnd);
             }
             case SEND -> {
-                Patience patience = new Patience();
+                Patience patience = patience();
                 for (boolean settled = false; !settled; ) {
                     boolean worked = false;
                     settled = true;
@@ -574,44 +573,16 @@ final class PairStream implements AutoCloseable {
         }
     }
 
-    /** Spares the processor as long as nothing happens, and ends a wait in which nothing happens for too long. */
-    private final class Patience {
+    private Patience patience() {
+        return new Patience(context, plan.timeout(), this::requireConnections);
+    }
 
-        private int idle;
-        private long last = System.nanoTime();
-
-        void after(boolean worked, long outstanding) {
-            if (worked) {
-                idle = 0;
-                last = System.nanoTime();
-                return;
-            }
-            idle++;
-            if (idle < SPINS) {
-                return;
-            }
-            // Where the device is software, the processor that spins is the one it needs.
-            Thread.yield();
-            if (idle % LOOK == 0) {
-                look(outstanding);
-            }
-        }
-
-        private void look(long outstanding) {
-            context.checkCancelled();
-            for (Lane lane : lanes) {
-                if (lane.link().isDisconnected()) {
-                    throw new ScenarioException(
-                            ScenarioException.Reason.PEER_LOST,
-                            "The peer ended connection " + lane.index + " in the middle of the stream");
-                }
-            }
-            if (System.nanoTime() - last >= plan.timeout().toNanos()) {
-                throw new RdmaTimeoutException(
-                        Cause.TIMEOUT,
-                        "completion of a request of the stream",
-                        plan.timeout(),
-                        outstanding + " lists of requests are on their way");
+    private void requireConnections() {
+        for (Lane lane : lanes) {
+            if (lane.link().isDisconnected()) {
+                throw new ScenarioException(
+                        ScenarioException.Reason.PEER_LOST,
+                        "The peer ended connection " + lane.index + " in the middle of the stream");
             }
         }
     }

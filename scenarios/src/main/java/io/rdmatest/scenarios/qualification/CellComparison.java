@@ -61,9 +61,6 @@ public final class CellComparison {
 
     private static final String OUTCOME = "outcome";
 
-    /** Settings of pairs that change what is measured. */
-    private static final List<String> SETTINGS = List.of("rdma.pairs.qps", "rdma.pairs.size", "rdma.pairs.operation");
-
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     /** A number of a cell. */
@@ -401,7 +398,7 @@ public final class CellComparison {
         if (others > 0) {
             notes.add(others + (others == 1 ? " earlier run was" : " earlier runs were")
                     + " not compared cell by cell: pairs were measured with other settings ("
-                    + String.join(", ", SETTINGS)
+                    + PairConditions.NAMES
                     + ").");
         }
         return nights;
@@ -411,12 +408,13 @@ public final class CellComparison {
         Map<String, String> settings = new LinkedHashMap<>();
         try {
             JsonNode json = MAPPER.readTree(summary.toFile()).path("settings");
-            SETTINGS.forEach(key -> settings.put(key, json.path(key).asText()));
+            json.properties()
+                    .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
+            return PairConditions.of(settings);
         } catch (IOException e) {
             // Whoever reads the summary says so. A run that nobody can read is not like any other.
-            settings.put("unreadable", summary.toString());
+            return Map.of("unreadable", summary.toString());
         }
-        return settings;
     }
 
     /** Returns how many nights fit into a quarter of the memory. */

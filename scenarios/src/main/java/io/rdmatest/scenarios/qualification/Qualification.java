@@ -30,9 +30,14 @@ import java.util.regex.Pattern;
  * @param environment what was qualified: device, firmware, kernel and the like
  * @param scenarios by their names, in the order of the file; of several with the same name, those after the first are numbered
  * @param ids what scenarios are known by when their names change, by their names; files of version 2 and earlier have none
+ * @param settings what the run was configured by, such as {@code rdma.pairs.size}; empty where the file says none
  */
 public record Qualification(
-        Path file, Map<String, String> environment, Map<String, Scenario> scenarios, Map<String, String> ids) {
+        Path file,
+        Map<String, String> environment,
+        Map<String, Scenario> scenarios,
+        Map<String, String> ids,
+        Map<String, String> settings) {
 
     /**
      * What became of a scenario.
@@ -61,11 +66,12 @@ public record Qualification(
         environment = Collections.unmodifiableMap(new TreeMap<>(environment));
         scenarios = Collections.unmodifiableMap(new LinkedHashMap<>(scenarios));
         ids = Map.copyOf(ids);
+        settings = Map.copyOf(settings);
     }
 
     /** Creates one whose scenarios have names only. */
     public Qualification(Path file, Map<String, String> environment, Map<String, Scenario> scenarios) {
-        this(file, environment, scenarios, Map.of());
+        this(file, environment, scenarios, Map.of(), Map.of());
     }
 
     /**
@@ -152,7 +158,11 @@ public record Qualification(
                 ids.put(unique, id.asText());
             }
         }
-        return new Qualification(file, environment, scenarios, ids);
+        Map<String, String> settings = new HashMap<>();
+        json.path("settings")
+                .properties()
+                .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
+        return new Qualification(file, environment, scenarios, ids, settings);
     }
 
     private static Scenario scenario(Path file, int version, JsonNode json) throws IOException {
@@ -226,7 +236,7 @@ public record Qualification(
     public Qualification only(Set<String> names) {
         Map<String, Scenario> some = new LinkedHashMap<>(scenarios);
         some.keySet().retainAll(names);
-        return new Qualification(file, environment, some, ids);
+        return new Qualification(file, environment, some, ids, settings);
     }
 
     /**
@@ -249,7 +259,7 @@ public record Qualification(
                 renamedIds.put(shown, id);
             }
         });
-        return new Qualification(file, environment, renamed, renamedIds);
+        return new Qualification(file, environment, renamed, renamedIds, settings);
     }
 
     /** Returns how many scenarios there are of each verdict, as in {@code 205 scenarios: 194 passed, 11 skipped}. */

@@ -52,6 +52,9 @@ public final class QualificationComparison {
 
     private static final String CELLS = "Interoperability: ";
 
+    /** The id of the scenario whose measurements hang on {@link PairConditions}. */
+    private static final String PAIRS = "PairScenarios.allPairs";
+
     /** Which way something went. */
     public enum Change {
         /** What passed does not any more, what did not fail does now, or a measurement is worse. */
@@ -159,6 +162,7 @@ public final class QualificationComparison {
     private final Qualification latest;
     private final Qualification after;
     private final List<Qualification> again;
+    private final int last;
     private final double tolerance;
     private final List<Fact> facts = new ArrayList<>();
     private final List<Turn> turns = new ArrayList<>();
@@ -170,6 +174,7 @@ public final class QualificationComparison {
     private int otherUnits;
     private int tooFewSamples;
     private int usuallyNothing;
+    private int otherConditions;
 
     /**
      * Compares.
@@ -202,6 +207,7 @@ public final class QualificationComparison {
         this.latest = named.getLast();
         this.after = after;
         this.again = List.copyOf(again);
+        this.last = last;
         this.tolerance = tolerance;
         compareFacts();
         compareScenarios();
@@ -262,6 +268,7 @@ public final class QualificationComparison {
             if (!isBad(now.verdict())) {
                 failedAgain(name);
             }
+            otherConditions += (int) (countMeasured(longBefore, name) - countMeasured(alike(longBefore, name), name));
             now.measurements().values().forEach(measurement -> shift(name, measurement));
             if (now.verdict().equals(PASSED)) {
                 missing(name, now);
@@ -280,6 +287,26 @@ public final class QualificationComparison {
     /** Returns what some runs say of a scenario, of those in which it is there. */
     private static Stream<Scenario> in(List<Qualification> runs, String scenario) {
         return runs.stream().map(run -> run.scenarios().get(scenario)).filter(Objects::nonNull);
+    }
+
+    /** Returns the runs whose measurements of a scenario are comparable: those of pairs hang on settings. */
+    private List<Qualification> alike(List<Qualification> runs, String scenario) {
+        if (!PAIRS.equals(after.ids().get(scenario))) {
+            return runs;
+        }
+        Map<String, String> conditions = PairConditions.of(after.settings());
+        return runs.stream()
+                .filter(run -> PairConditions.of(run.settings()).equals(conditions))
+                .toList();
+    }
+
+    private static long countMeasured(List<Qualification> runs, String scenario) {
+        return in(runs, scenario).filter(each -> !each.measurements().isEmpty()).count();
+    }
+
+    /** Returns the runs that say what a scenario usually measures. */
+    private List<Qualification> usual(String scenario) {
+        return latest(alike(longBefore, scenario), last);
     }
 
     private int passedBefore(String scenario) {
@@ -359,7 +386,7 @@ public final class QualificationComparison {
         if (now.better() == Better.NEITHER) {
             return;
         }
-        List<Measurement> earlier = measured(before, scenario, now.name());
+        List<Measurement> earlier = measured(usual(scenario), scenario, now.name());
         List<Double> values = values(earlier, now.unit());
         if (values.isEmpty()) {
             otherUnits += earlier.isEmpty() ? 0 : 1;
@@ -385,7 +412,8 @@ public final class QualificationComparison {
         } else if (change != Change.OTHER) {
             add(change, Finding.LEVEL, scenario, now, values, null, now.value(), repeated);
         } else {
-            List<Double> all = new ArrayList<>(values(measured(longBefore, scenario, now.name()), now.unit()));
+            List<Double> all =
+                    new ArrayList<>(values(measured(alike(longBefore, scenario), scenario, now.name()), now.unit()));
             all.add(now.value());
             Usual.Drift drift = usual.drift(all);
             if (drift.change() != Change.OTHER) {
@@ -419,7 +447,7 @@ public final class QualificationComparison {
 
     /** What at least half of the earlier runs measured in which the scenario passed is worse if it is missing. */
     private void missing(String scenario, Scenario now) {
-        List<Scenario> passed = in(before, scenario)
+        List<Scenario> passed = in(usual(scenario), scenario)
                 .filter(each -> each.verdict().equals(PASSED))
                 .toList();
         Map<String, Measurement> known = new LinkedHashMap<>();
@@ -427,7 +455,7 @@ public final class QualificationComparison {
         known.keySet().removeAll(now.measurements().keySet());
         known.values().removeIf(each -> each.better() == Better.NEITHER);
         known.forEach((name, then) -> {
-            List<Double> values = values(measured(before, scenario, name), then.unit());
+            List<Double> values = values(measured(usual(scenario), scenario, name), then.unit());
             if (2 * values.size() < passed.size()) {
                 return;
             }
@@ -581,6 +609,11 @@ public final class QualificationComparison {
         if (tooFewSamples > 0) {
             lines.add("Not compared: " + tooFewSamples + " percentiles, for which this run has too few samples");
         }
+        if (otherConditions > 0) {
+            lines.add("Not compared: measurements of all pairs in " + otherConditions
+                    + (otherConditions == 1 ? " earlier run" : " earlier runs") + ", which had other settings ("
+                    + PairConditions.NAMES + ")");
+        }
         return lines;
     }
 
@@ -641,8 +674,9 @@ public final class QualificationComparison {
             its.put("unit", shift.unit());
             List<@Nullable Double> values = new ArrayList<>();
             for (Qualification run : runs) {
-                List<Double> value =
-                        values(measured(List.of(run), shift.scenario(), shift.measurement()), shift.unit());
+                List<Double> value = values(
+                        measured(alike(List.of(run), shift.scenario()), shift.scenario(), shift.measurement()),
+                        shift.unit());
                 values.add(value.isEmpty() ? null : value.getFirst());
             }
             its.put("values", values);

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -365,6 +366,71 @@ class QualificationComparisonTests {
         assertThat(run(out, err, "compare", before, before)).isZero();
         assertThat(run(out, err, "compare", before, after, after)).isZero();
         assertThat(run(out, err, "compare", "--tolerance", "0", before, before)).isZero();
+    }
+
+    /** A run of version 3 in which one scenario measured a rate. */
+    private Qualification pairs(String id, String settings, double rate) throws IOException {
+        return Qualification.of(Path.of("run.json"), new ObjectMapper().readTree("""
+                {"schemaVersion": 3, "environment": {}, "settings": {%s}, "scenarios": [{"id": "%s", "name": "pairs",
+                 "verdict": "passed", "measurements": {
+                 "bandwidth median": {"value": %s, "unit": "Gb/s", "kind": "rate", "better": "higher"}}}]}
+                """.formatted(settings, id, rate)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"rdma.pairs.directions\": \"both\"",
+                "\"rdma.pairs.qps\": \"8\"",
+                "\"rdma.pairs.size\": \"4096\"",
+                "\"rdma.pairs.operation\": \"read\""
+            })
+    void measurementsOfAllPairsAreComparedWithRunsOfTheSameSettings(String settings) throws IOException {
+        String id = "PairScenarios.allPairs";
+        Qualification now = pairs(id, settings, 50);
+
+        QualificationComparison others =
+                new QualificationComparison(List.of(pairs(id, "", 90), pairs(id, "", 91)), now, 14, 0.2);
+        assertThat(others.shifts()).isEmpty();
+        assertThat(others.lines())
+                .contains("Not compared: measurements of all pairs in 2 earlier runs, which had other settings"
+                        + " (rdma.pairs.qps, rdma.pairs.size, rdma.pairs.operation, rdma.pairs.directions)");
+
+        // The latest of the same settings, also where others lie between.
+        QualificationComparison same =
+                new QualificationComparison(List.of(pairs(id, settings, 90), pairs(id, "", 50)), now, 1, 0.2);
+        assertThat(same.shifts())
+                .extracting(Shift::change, Shift::before, Shift::after)
+                .containsExactly(tuple(Change.WORSE, 90.0, 50.0));
+        assertThat(same.json().get("history").toString()).contains("values=[90.0, null, 50.0]");
+
+        // Repetitions are of the same run, and need not say how it was set.
+        assertThat(new QualificationComparison(
+                                List.of(pairs(id, settings, 90)), now, List.of(pairs(id, "", 89)), 14, 0.2)
+                        .shifts())
+                .isEmpty();
+        // Other scenarios do not hang on these settings.
+        assertThat(new QualificationComparison(List.of(pairs("X.y", "", 90)), pairs("X.y", settings, 50), 14, 0.2)
+                        .shifts())
+                .hasSize(1);
+    }
+
+    @Test
+    void aMeasurementOfAllPairsIsMissedOnlyIfRunsOfTheSameSettingsHaveIt() throws IOException {
+        String id = "PairScenarios.allPairs";
+        String both = "\"rdma.pairs.directions\": \"both\"";
+        Qualification without = Qualification.of(
+                Path.of("now.json"),
+                new ObjectMapper()
+                        .readTree("{\"schemaVersion\": 3, \"environment\": {}, \"settings\": {" + both
+                                + "}, \"scenarios\": [{\"id\": \"" + id
+                                + "\", \"name\": \"pairs\", \"verdict\": \"passed\", \"measurements\": {}}]}"));
+
+        assertThat(new QualificationComparison(List.of(pairs(id, "", 90)), without, 14, 0.2).shifts())
+                .isEmpty();
+        assertThat(new QualificationComparison(List.of(pairs(id, both, 90)), without, 14, 0.2).shifts())
+                .extracting(Shift::finding)
+                .containsExactly(Finding.MISSING);
     }
 
     private static Set<ValidationMessage> mistakes(JsonNode json) throws IOException {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.ExclusiveDevice;
@@ -153,6 +154,31 @@ class PairRolesIT {
         assertThat(results.server().bytesVerified()).isEqualTo(2 * 64 * 1000L);
         assertThat(results.client().bandwidth()).isEqualTo(Moved.NOTHING);
         assertThat(results.server().bandwidth()).isEqualTo(Moved.NOTHING);
+    }
+
+    /** The smallest message of data is none of the empty ones that end a stream of SENDs. */
+    @Test
+    void messagesOfOneByteAreData() {
+        var results = run(streams(Operation.SEND, 2, 0, 1));
+
+        assertThat(results.client().rate().messages()).isGreaterThanOrEqualTo(64L * 2);
+        assertThat(results.server().bytesVerified()).isEqualTo(2 * 64);
+    }
+
+    /** Who is done first is the other side's load, but not for ever. */
+    @Test
+    void theLoadForASideThatDoesNotEndIsLimited() {
+        Duration timeout = Duration.ofSeconds(5);
+        PairRoles.Plan brief =
+                new PairRoles.Plan(null, Pace.PLAIN, Operation.WRITE, true, 1, 1 << 16, 0, TIME, timeout, false);
+        // Longer than the other side makes load and then waits for the word.
+        PairRoles.Plan endless = new PairRoles.Plan(
+                null, Pace.PLAIN, Operation.WRITE, true, 1, 1 << 16, 0, Duration.ofSeconds(20), STEP, false);
+
+        assertThatThrownBy(() ->
+                        LocalRoles.runPair(device, new PairRoles.Server(brief), new PairRoles.Client(endless), BOTH))
+                .isInstanceOf(RdmaTimeoutException.class)
+                .hasMessageContaining("word that the other side has measured");
     }
 
     @ParameterizedTest

@@ -190,7 +190,27 @@ class CellComparisonTests {
                 .containsExactly(
                         "No cell was compared: no earlier run has the same pairs, measured with the same settings.",
                         "1 earlier run was not compared cell by cell: pairs were measured with other settings"
-                                + " (rdma.pairs.qps, rdma.pairs.size, rdma.pairs.operation).");
+                                + " (rdma.pairs.qps, rdma.pairs.size, rdma.pairs.operation, rdma.pairs.directions).");
+    }
+
+    @Test
+    void bothDirectionsAtOnceAreAnotherSettingAndWhatIsNotSetIsItsDefault() throws IOException {
+        Random random = new Random(9);
+        Path ignored = night(4, random, 9, "\"rdma.pairs.directions\": \"one\"", (at, from, to) -> Cell.USUAL);
+        ignored = night(4, random, 9, "\"rdma.pairs.directions\": \"both\"", (at, from, to) -> new Cell(2, 1, false));
+        ignored = night(
+                4,
+                random,
+                9,
+                "\"rdma.pairs.size\": \"65536\", \"rdma.pairs.operation\": \"write\"",
+                (at, from, to) -> Cell.USUAL);
+        ignored = night(4, random, 9, "\"rdma.pairs\": \"true\"", (at, from, to) -> Cell.USUAL);
+
+        assertThat(compare(1, List.of()).compared()).isZero();
+        CellComparison compared = compare(3, List.of());
+        assertThat(compared.nights()).isEqualTo(2);
+        assertThat(compared.worse()).isEmpty();
+        assertThat(compared.lines()).last().asString().startsWith("1 earlier run was not compared cell by cell");
     }
 
     @Test
