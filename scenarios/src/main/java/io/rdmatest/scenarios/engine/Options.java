@@ -87,31 +87,30 @@ public abstract class Options<O extends Options<O>> implements Cloneable {
     }
 
     /**
-     * Checks what another node wrote, before it is read: every field is there, and has a value where it needs one.
+     * Checks what another node wrote, before it is read: every field is there, and has a value if its default is one. These are the
+     * options with their defaults.
      *
-     * @param type the class of the options
      * @param has whether a field of this name is there
      * @param isNull whether it has no value
      * @throws IllegalArgumentException if one is missing; the message names it
      */
-    public static void requireWhole(Class<?> type, Predicate<? super String> has, Predicate<? super String> isNull) {
-        for (Field field : fields(type)) {
-            if (!has.test(field.getName())) {
-                throw new IllegalArgumentException("The option " + field.getName() + " is missing");
+    public final void requireWhole(Predicate<? super String> has, Predicate<? super String> isNull) {
+        List<Field> fields = fields();
+        List<@Nullable Object> defaults = values();
+        for (int i = 0; i < fields.size(); i++) {
+            String name = fields.get(i).getName();
+            if (!has.test(name)) {
+                throw new IllegalArgumentException("The option " + name + " is missing");
             }
-            if (isNull.test(field.getName()) && !field.getAnnotatedType().isAnnotationPresent(Nullable.class)) {
-                throw new IllegalArgumentException("The option " + field.getName() + " has no value");
+            if (isNull.test(name) && defaults.get(i) != null) {
+                throw new IllegalArgumentException("The option " + name + " has no value");
             }
         }
     }
 
     private List<Field> fields() {
-        return fields(getClass());
-    }
-
-    private static List<Field> fields(Class<?> ofOptions) {
         List<Field> fields = new ArrayList<>();
-        for (Class<?> type = ofOptions; type != Options.class; type = type.getSuperclass()) {
+        for (Class<?> type = getClass(); type != Options.class; type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
                 int modifiers = field.getModifiers();
                 if (!Modifier.isStatic(modifiers) && !Modifier.isTransient(modifiers) && !field.isSynthetic()) {

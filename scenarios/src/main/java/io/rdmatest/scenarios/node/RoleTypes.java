@@ -20,6 +20,7 @@ import com.fasterxml.jackson.databind.deser.std.DelegatingDeserializer;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricException;
@@ -363,20 +364,20 @@ final class RoleTypes {
         public Object deserialize(JsonParser in, DeserializationContext context) throws IOException {
             JsonNode tree = context.readTree(in);
             try {
-                Options.requireWhole(
-                        handledType(), tree::has, name -> tree.path(name).isNull());
+                read(JsonNodeFactory.instance.objectNode(), in, context)
+                        .requireWhole(tree::has, name -> tree.path(name).isNull());
+                Options<?> options = read(tree, in, context);
+                options.check();
+                return options;
             } catch (IllegalArgumentException e) {
                 throw JsonMappingException.from(in, e.getMessage(), e);
             }
+        }
+
+        private Options<?> read(JsonNode tree, JsonParser in, DeserializationContext context) throws IOException {
             JsonParser again = tree.traverse(in.getCodec());
             again.nextToken();
-            Options<?> options = (Options<?>) super.deserialize(again, context);
-            try {
-                options.check();
-            } catch (IllegalArgumentException e) {
-                throw JsonMappingException.from(in, e.getMessage(), e);
-            }
-            return options;
+            return (Options<?>) super.deserialize(again, context);
         }
     }
 
