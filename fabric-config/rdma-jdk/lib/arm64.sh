@@ -40,14 +40,14 @@ apt_of_arm64() {
         -o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=20 "$@" 2>&1
 }
 
-# The mirror that this host's apt uses, if it is one of Debian.
+# The mirror that this host's apt uses, if it is one of Debian; else nothing.
 debian_mirror() {
     local site=''
     if [ "$(release_fact ID)" = debian ]; then
         # shellcheck disable=SC2016 # apt's names
         site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null | head -n 1)
     fi
-    printf '%s\n' "${site:-http://deb.debian.org/debian}"
+    printf '%s\n' "$site"
 }
 
 # What is left of a folder that was not completed goes.
@@ -55,7 +55,7 @@ work=
 clean_up() { [ -z "$work" ] || rm -rf "$work"; }
 
 make_root() {
-    local cache=$1 root=$2 lock log free package link target
+    local cache=$1 root=$2 lock log free package link target mirror
     mkdir -p "$cache/arm64" 2>/dev/null
     if ! { exec {lock}>"$cache/arm64/lock"; } 2>/dev/null; then
         give_up "cannot write in the cache $cache; set RDMA_VM_CACHE to a folder that is writable"
@@ -73,7 +73,9 @@ make_root() {
     if ! { mkdir -p "$work"/{lists,cache/archives,root/usr/lib} && ln -s usr/lib "$work/root/lib" && : >"$work/status"; } 2>/dev/null; then
         give_up "cannot write in the cache $cache"
     fi
-    printf 'deb [signed-by=%s] %s %s main\n' "$KEYS" "$(debian_mirror)" "$RELEASE" >"$work/sources.list"
+    mirror=$(debian_mirror)
+    [ -n "$mirror" ] || give_up "apt of this host names no mirror of Debian: run 'apt-get update' on a Debian host"
+    printf 'deb [signed-by=%s] %s %s main\n' "$KEYS" "$mirror" "$RELEASE" >"$work/sources.list"
     say "fetching Debian's JDK and libraries for arm64"
     log=$(apt_of_arm64 "$LISTS_SECONDS" "$work" update) \
         || give_up "cannot fetch Debian's package lists for arm64; check the network ($(tail -n 1 <<<"$log"))"

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** All pairs of four virtual machines on one segment: enough for telling a port from a path. */
 @Tag("two-nodes")
+@Tag("four-nodes")
 @EnabledIf(value = "io.rdmatest.acceptance.Machines#wanted", disabledReason = Machines.NO_QEMU)
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 class PairsOnFourNodesIT {

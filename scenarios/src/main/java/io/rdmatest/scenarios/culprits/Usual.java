@@ -192,7 +192,7 @@ final class Usual {
                 }
             }
             if (best == null) {
-                return badLeft <= 0.1 * left && left >= Math.max(2, all / 10);
+                return badLeft <= 0.1 * left && left >= Math.max(2, all / 10) && areOfSeveral(open);
             }
             for (int a : cells.senders(best)) {
                 for (int b : cells.receivers(best)) {
@@ -202,6 +202,23 @@ final class Usual {
             left -= mostOpen;
             badLeft -= most;
         }
+    }
+
+    /** Returns whether cells have at least two senders and two receivers. The good cells of one port alone don't say what is usual. */
+    private boolean areOfSeveral(boolean[] some) {
+        int sender = -1;
+        int receiver = -1;
+        boolean senders = false;
+        boolean receivers = false;
+        for (int cell = 0; cell < some.length; cell++) {
+            if (some[cell]) {
+                senders |= sender >= 0 && sender != cell / cells.size;
+                receivers |= receiver >= 0 && receiver != cell % cells.size;
+                sender = cell / cells.size;
+                receiver = cell % cells.size;
+            }
+        }
+        return senders && receivers;
     }
 
     /** Returns the noise that is left when the medians of rows and columns are taken off. */

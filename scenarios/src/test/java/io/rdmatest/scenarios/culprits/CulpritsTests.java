@@ -154,6 +154,17 @@ class CulpritsTests {
                 .endsWith(" Gb/s, others 95 Gb/s");
     }
 
+    /** The port that sends slowly has no queue, so its latencies are the best of all. They are not what is usual. */
+    @Test
+    void theGoodLatenciesOfOnePortAloneAreNotWhatIsUsual() {
+        assertThat(names(matrix(
+                        4,
+                        1,
+                        0,
+                        (rail, from, to, good) -> from == 2 ? good.slower(0.06).later(0.15, 0.15) : good)))
+                .containsExactly("port n2 rail0 out");
+    }
+
     @Test
     void aPortThatReceivesBadly() {
         assertThat(names(matrix(8, 2, 0, (rail, from, to, good) -> rail == 1 && to == 3 ? good.later(1.6, 1.6) : good)))
