@@ -144,6 +144,7 @@ class SetupTests {
         host.program(
                 "apt-get",
                 "case \"$*\" in",
+                "  *indextargets*) echo http://mirror.example/debian ;;",
                 "  *arm64*) echo 'E: no network'; exit 100 ;;",
                 "  *update) ;;",
                 "  *) for name in qemu-aarch64-static aarch64-linux-gnu-gcc; do ln -s /bin/true '" + bin
