@@ -52,7 +52,7 @@ public abstract class NativeResource implements AutoCloseable {
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
 
-    /** The number of calls in progress, without those of the thread that owns it. The sign bit is set as soon as closing begins. */
+    /** The number of calls in progress, without those of {@link #user}. The sign bit is set as soon as closing begins. */
     @SuppressWarnings("unused") // through USES
     private volatile int uses;
 

@@ -92,37 +92,6 @@ public final class ReceiveRequests extends WorkRequests {
         }
     }
 
-    /**
-     * Changes a request's identifier, without allocation.
-     *
-     * @param index the request
-     * @param wrId comes back in the completion
-     */
-    public void wrId(int index, long wrId) {
-        lock();
-        try {
-            setWrId(index, wrId);
-        } finally {
-            unlock();
-        }
-    }
-
-    /**
-     * Changes where a request's first segment lies in its region, without allocation.
-     *
-     * @param index the request
-     * @param offset where it begins in the region
-     * @param length bytes
-     */
-    public void segment(int index, long offset, int length) {
-        lock();
-        try {
-            moveSegment(index, offset, length);
-        } finally {
-            unlock();
-        }
-    }
-
     /** Posts requests to a queue that the caller holds. */
     void post(String call, VerbsObject queue, MemorySegment function, boolean inUserSpace, int from, int count) {
         lock();

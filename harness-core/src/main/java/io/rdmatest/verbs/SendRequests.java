@@ -465,37 +465,6 @@ public final class SendRequests extends WorkRequests {
     }
 
     /**
-     * Changes a request's identifier, without allocation.
-     *
-     * @param index the request
-     * @param wrId comes back in the completion
-     */
-    public void wrId(int index, long wrId) {
-        lock();
-        try {
-            setWrId(index, wrId);
-        } finally {
-            unlock();
-        }
-    }
-
-    /**
-     * Changes where a request's first segment lies in its region, without allocation.
-     *
-     * @param index the request
-     * @param offset where it begins in the region
-     * @param length bytes
-     */
-    public void segment(int index, long offset, int length) {
-        lock();
-        try {
-            moveSegment(index, offset, length);
-        } finally {
-            unlock();
-        }
-    }
-
-    /**
      * Changes the remote address of a write, read or atomic, without allocation.
      *
      * @param index the request

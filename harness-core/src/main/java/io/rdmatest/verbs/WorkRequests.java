@@ -196,20 +196,42 @@ abstract class WorkRequests implements AutoCloseable {
         this.region = region;
     }
 
-    final void setWrId(int index, long wrId) {
-        ALL.set(JAVA_LONG, address(checkSet(index)) + wrIdOffset, wrId);
+    /**
+     * Changes a request's identifier, without allocation.
+     *
+     * @param index the request
+     * @param wrId comes back in the completion
+     */
+    public final void wrId(int index, long wrId) {
+        lock();
+        try {
+            ALL.set(JAVA_LONG, address(checkSet(index)) + wrIdOffset, wrId);
+        } finally {
+            unlock();
+        }
     }
 
-    /** Moves the one segment of a request inside of its region. */
-    final void moveSegment(int index, long offset, int length) {
-        MemoryRegion region = regions[checkSet(index) * maxSegments];
-        if (region == null) {
-            throw new IllegalStateException("request " + index + " has no memory");
-        }
-        segment(index, 0, region, offset, length);
-        int count = ALL.get(JAVA_INT, address(index) + segmentCountOffset);
-        if (count <= 1) {
-            ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
+    /**
+     * Changes where a request's first segment lies in its region, without allocation.
+     *
+     * @param index the request
+     * @param offset where it begins in the region
+     * @param length bytes
+     */
+    public final void segment(int index, long offset, int length) {
+        lock();
+        try {
+            MemoryRegion here = regions[checkSet(index) * maxSegments];
+            if (here == null) {
+                throw new IllegalStateException("request " + index + " has no memory");
+            }
+            segment(index, 0, here, offset, length);
+            int count = ALL.get(JAVA_INT, address(index) + segmentCountOffset);
+            if (count <= 1) {
+                ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
+            }
+        } finally {
+            unlock();
         }
     }
 
