@@ -50,38 +50,43 @@ final class Confirmations {
      * @param causes what explains the pairs
      * @param rails those that were measured
      * @param deadline until when measurements begin, on the scale of {@link System#nanoTime}
+     * @return whether any pair was measured again
      */
-    void measure(List<Culprit> causes, List<? extends Rail> rails, long deadline) {
+    boolean measure(List<Culprit> causes, List<? extends Rail> rails, long deadline) {
+        boolean any = false;
         for (Culprit cause : causes) {
             if (cause.evidence().confirmation() == Confirmation.PART) {
                 continue;
             }
             for (Rail rail : rails) {
                 if (cause instanceof Culprit.Node bad && rail.names().contains(bad.node())) {
-                    measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
+                    any |= measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
                 } else if (cause instanceof Culprit.Port bad && bad.rail().equals(rail.name())) {
-                    measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
+                    any |= measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
                 }
             }
         }
+        return any;
     }
 
-    private void measure(
+    private boolean measure(
             Culprit cause, Rail rail, String node, Direction direction, List<Culprit> causes, long deadline) {
         List<String> partners = goodPartners(rail, causes);
         if (partners.size() < PARTNERS) {
             hindrances.put(cause.name(), "fewer than %d other nodes are good on %s".formatted(PARTNERS, rail.name()));
-            return;
+            return false;
         }
+        boolean any = false;
         for (String partner : partners.subList(0, PARTNERS)) {
             if (Thread.currentThread().isInterrupted()) {
                 hindrances.put(cause.name(), "the run was interrupted before");
-                return;
+                return any;
             }
             if (System.nanoTime() - deadline >= 0) {
                 hindrances.put(cause.name(), "the time limit of all pairs ended before");
-                return;
+                return any;
             }
+            any = true;
             if (direction != Direction.IN) {
                 rail.measureAgain(node, partner);
             }
@@ -89,6 +94,7 @@ final class Confirmations {
                 rail.measureAgain(partner, node);
             }
         }
+        return any;
     }
 
     /** Returns the nodes that no cause names, and that are good with each other node that none names. */

@@ -45,6 +45,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -174,13 +175,17 @@ public class PairScenarios {
         /** The cause of the first bad pair. */
         private Cause first = Cause.OUTLIER;
 
+        /** What explains the pairs; null if that was not read, or the file has more lines since. */
+        private @Nullable Culprits explanation;
+
         private boolean knowsTimes;
         private boolean knowsShares;
 
         /** Measures causes again, whose results are then told with them. */
         void measureAgain(Path file, List<Rail> rails, long deadline) {
             try {
-                confirmations.measure(Culprits.ofFiles(List.of(file)).causes(), rails, deadline);
+                Culprits before = Culprits.ofFiles(List.of(file));
+                explanation = confirmations.measure(before.causes(), rails, deadline) ? null : before;
             } catch (IOException e) {
                 // The file is read once more in the end, which fails then as well and tells why.
             }
@@ -189,7 +194,8 @@ public class PairScenarios {
         /** Finds what explains the pairs: a port that is a little slow with all of its partners is bad with none alone. */
         void explain(Path file) {
             try {
-                Culprits.ofFiles(List.of(file)).causes().stream()
+                Culprits last = explanation == null ? Culprits.ofFiles(List.of(file)) : explanation;
+                last.causes().stream()
                         // A single pair is judged by the rules for pairs: of two nodes, noise alone can name one.
                         .filter(cause -> !(cause instanceof Culprit.Path))
                         .forEach(cause -> culprits.add(line(cause)));
