@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  * What changed in the cells of {@code pairs.jsonl} since earlier nights: each cell and metric is held against what it usually was.
  *
  * <p>A value is worse if {@link Usual} says so, and if it also differs from the cell's median by more than six standard
- * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times. A cell that failed is worse if it was measured when it was last tried before.
+ * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times. A
+ * cell that failed is worse if it was measured when it was last tried before.
  */
 public final class CellComparison {
 
