@@ -170,7 +170,7 @@ abstract class WorkRequests implements AutoCloseable {
         ALL.set(JAVA_LONG, address(index) + wrIdOffset, wrId);
         ALL.set(JAVA_INT, address(index) + segmentCountOffset, 0);
         if (region != null) {
-            segment(index, 0, region, offset, length);
+            putSegment(index, 0, region, offset, length);
             ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
         }
     }
@@ -181,11 +181,11 @@ abstract class WorkRequests implements AutoCloseable {
         if (count == maxSegments) {
             throw new IllegalStateException("request " + index + " has " + maxSegments + " segments already");
         }
-        segment(index, count, region, offset, length);
+        putSegment(index, count, region, offset, length);
         ALL.set(JAVA_INT, address(index) + segmentCountOffset, count + 1);
     }
 
-    private void segment(int index, int place, MemoryRegion region, long offset, int length) {
+    private void putSegment(int index, int place, MemoryRegion region, long offset, int length) {
         Objects.checkFromIndexSize(offset, length, region.size());
         long at = segments + SGE * ((long) index * maxSegments + place);
         ALL.set(JAVA_LONG, at + SGE_ADDRESS, region.address() + offset);
@@ -225,7 +225,7 @@ abstract class WorkRequests implements AutoCloseable {
             if (here == null) {
                 throw new IllegalStateException("request " + index + " has no memory");
             }
-            segment(index, 0, here, offset, length);
+            putSegment(index, 0, here, offset, length);
             int count = ALL.get(JAVA_INT, address(index) + segmentCountOffset);
             if (count <= 1) {
                 ALL.set(JAVA_INT, address(index) + segmentCountOffset, length == 0 ? 0 : 1);
