@@ -17,10 +17,16 @@ module io.rdmatest.junit {
     requires org.snakeyaml.engine;
 
     exports io.rdmatest.junit;
+    exports io.rdmatest.junit.condition;
+    exports io.rdmatest.junit.params;
 
     uses io.rdmatest.junit.RdmaTestPlugin;
 
-    // JUnit creates the extensions and sources, which are not public.
-    opens io.rdmatest.junit to
+    // JUnit creates the extensions, conditions and sources, which are not public.
+    opens io.rdmatest.junit.condition to
+            org.junit.platform.commons;
+    opens io.rdmatest.junit.engine to
+            org.junit.platform.commons;
+    opens io.rdmatest.junit.params to
             org.junit.platform.commons;
 }

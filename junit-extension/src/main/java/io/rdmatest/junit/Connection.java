@@ -212,8 +212,13 @@ public final class Connection implements AutoCloseable {
         return mode;
     }
 
-    /** Returns which side of a connection the queue pair is; empty if it is of none. */
-    static String side(QueuePair queuePair) {
+    /**
+     * Name the side of a connection that a queue pair belongs to.
+     *
+     * @param queuePair any queue pair
+     * @return {@code client} or {@code server}; empty if the queue pair belongs to no connection
+     */
+    public static String side(QueuePair queuePair) {
         synchronized (SIDES) {
             return SIDES.getOrDefault(queuePair, "");
         }

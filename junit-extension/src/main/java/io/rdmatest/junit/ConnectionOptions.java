@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.junit.engine.OutOfRange;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.Mtu;
 import io.rdmatest.verbs.PortAttributes;
@@ -184,8 +185,12 @@ public final class ConnectionOptions {
         return with(copy -> copy.timeout = value);
     }
 
-    /** Checks what only all options together tell. */
-    void check() {
+    /**
+     * Check the options against each other.
+     *
+     * @throws IllegalArgumentException if two of them contradict each other
+     */
+    public void check() {
         if (mtu != Mtu.UNKNOWN && mode == ConnectionMode.RDMA_CM) {
             throw new OutOfRange(
                     "mtu",
@@ -195,8 +200,15 @@ public final class ConnectionOptions {
         }
     }
 
-    /** Checks against what a device says of itself. */
-    void check(DeviceAttributes limits, PortAttributes port, String device) {
+    /**
+     * Check the options against the limits of a device.
+     *
+     * @param limits the limits of the device
+     * @param port the attributes of its port, for the MTU
+     * @param device its name, for messages
+     * @throws IllegalArgumentException if an option exceeds a limit
+     */
+    public void check(DeviceAttributes limits, PortAttributes port, String device) {
         OutOfRange.checkLimit("maxSendWr", maxSendWr, limits.maxQpWr(), "max_qp_wr of " + device);
         OutOfRange.checkLimit("maxReceiveWr", maxReceiveWr, limits.maxQpWr(), "max_qp_wr of " + device);
         OutOfRange.checkLimit("maxSge", maxSge, limits.maxSge(), "max_sge of " + device);
@@ -206,11 +218,21 @@ public final class ConnectionOptions {
         }
     }
 
-    ConnectionMode mode() {
+    /**
+     * Get the way in which the connection is brought up.
+     *
+     * @return the mode; never null
+     */
+    public ConnectionMode mode() {
         return mode;
     }
 
-    Optional<ProtectionDomain> protectionDomain() {
+    /**
+     * Get the protection domain of both sides.
+     *
+     * @return the domain; empty for that of the scope
+     */
+    public Optional<ProtectionDomain> protectionDomain() {
         return Optional.ofNullable(protectionDomain);
     }
 
@@ -218,31 +240,66 @@ public final class ConnectionOptions {
         return mtu;
     }
 
-    int maxSendWr() {
+    /**
+     * Get how many sends can be outstanding on each side.
+     *
+     * @return work requests, at least 1
+     */
+    public int maxSendWr() {
         return maxSendWr;
     }
 
-    int maxReceiveWr() {
+    /**
+     * Get how many receives can be outstanding on each side.
+     *
+     * @return work requests, at least 1
+     */
+    public int maxReceiveWr() {
         return maxReceiveWr;
     }
 
-    int maxSge() {
+    /**
+     * Get how many segments a work request can have.
+     *
+     * @return segments, at least 1
+     */
+    public int maxSge() {
         return maxSge;
     }
 
-    int maxInline() {
+    /**
+     * Get how much data a send can carry in its work request.
+     *
+     * @return bytes; 0 for none
+     */
+    public int maxInline() {
         return maxInline;
     }
 
-    boolean events() {
+    /**
+     * Tell whether completions can be awaited as events.
+     *
+     * @return true if the queues are bound to a completion channel
+     */
+    public boolean events() {
         return events;
     }
 
-    int retryCount() {
+    /**
+     * Get how often a packet is sent again that nobody acknowledges.
+     *
+     * @return 0 … 7
+     */
+    public int retryCount() {
         return retryCount;
     }
 
-    int rnrRetryCount() {
+    /**
+     * Get how often a send is repeated for which the peer has posted no receive.
+     *
+     * @return 0 … 6; 7 for without end
+     */
+    public int rnrRetryCount() {
         return rnrRetryCount;
     }
 

@@ -1,6 +1,7 @@
 package io.rdmatest.junit;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.junit.params.EachConnectionMode;
 import io.rdmatest.verbs.Mtu;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;

@@ -27,8 +27,13 @@ public enum DeviceTransport {
         this.text = text;
     }
 
-    /** Tells whether who asks for this protocol is content with another. */
-    boolean includes(DeviceTransport other) {
+    /**
+     * Tells whether another protocol satisfies a demand for this one: {@link #ROCE} is satisfied by either version.
+     *
+     * @param other the protocol that a device speaks
+     * @return true if it is this one, or a version of it
+     */
+    public boolean includes(DeviceTransport other) {
         return this == other || this == ROCE && (other == ROCE_V1 || other == ROCE_V2);
     }
 

@@ -1,5 +1,7 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.junit.engine.FaultExtension;
+import io.rdmatest.junit.params.EachDevice;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;

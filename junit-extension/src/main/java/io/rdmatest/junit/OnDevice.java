@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.junit.condition.RequiresDevice;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.junit.engine.OutOfRange;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.QpType;
 
@@ -67,7 +68,14 @@ public record QueuePairOptions(QpType type, int maxSendWr, int maxReceiveWr, int
         return new QueuePairOptions(type, maxSendWr, maxReceiveWr, maxSge, bytes);
     }
 
-    void check(DeviceAttributes limits, String device) {
+    /**
+     * Check the options against the limits of a device.
+     *
+     * @param limits the limits of the device
+     * @param device its name, for messages
+     * @throws IllegalArgumentException if an option exceeds a limit
+     */
+    public void check(DeviceAttributes limits, String device) {
         OutOfRange.checkLimit("maxSendWr", maxSendWr, limits.maxQpWr(), "max_qp_wr of " + device);
         OutOfRange.checkLimit("maxReceiveWr", maxReceiveWr, limits.maxQpWr(), "max_qp_wr of " + device);
         OutOfRange.checkLimit("maxSge", maxSge, limits.maxSge(), "max_sge of " + device);

@@ -1,10 +1,13 @@
 package io.rdmatest.junit;
 
-import io.rdmatest.Ledger;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.fabric.FabricConfiguration;
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.engine.Quantity;
+import io.rdmatest.junit.engine.Selection;
+import io.rdmatest.junit.engine.Settings;
+import io.rdmatest.junit.engine.TestExtension;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.MemoryPlacement;
@@ -12,32 +15,12 @@ import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.SharedReceiveQueue;
-import java.lang.reflect.AnnotatedElement;
-import java.lang.reflect.Constructor;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.extension.AfterEachCallback;
-import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
-import org.junit.jupiter.api.extension.BeforeAllCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
-import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
-import org.junit.jupiter.api.extension.ConditionEvaluationResult;
-import org.junit.jupiter.api.extension.DynamicTestInvocationContext;
-import org.junit.jupiter.api.extension.ExecutionCondition;
-import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.InvocationInterceptor;
-import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
-import org.junit.jupiter.api.extension.ParameterContext;
-import org.junit.jupiter.api.extension.ParameterResolutionException;
-import org.junit.jupiter.api.extension.ParameterResolver;
-import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
-import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
-import org.opentest4j.TestAbortedException;
+import org.junit.jupiter.api.extension.Extension;
 
 /**
  * The extension behind {@link RdmaTest @RdmaTest}, and its programmatic form: a field of this type does all that the
@@ -65,30 +48,10 @@ import org.opentest4j.TestAbortedException;
  * instance field, of a static field, of one of an enclosing class; configuration parameter, system property,
  * {@code junit-platform.properties}; default.
  */
-public final class RdmaExtension
-        implements ExecutionCondition,
-                BeforeAllCallback,
-                BeforeEachCallback,
-                BeforeTestExecutionCallback,
-                AfterTestExecutionCallback,
-                AfterEachCallback,
-                ParameterResolver,
-                InvocationInterceptor,
-                TestExecutionExceptionHandler,
-                LifecycleMethodExecutionExceptionHandler {
+public abstract class RdmaExtension implements Extension {
 
-    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(RdmaExtension.class);
-
-    private final Settings settings;
-
-    /** For {@code @ExtendWith}. */
-    RdmaExtension() {
-        this(Settings.NONE);
-    }
-
-    private RdmaExtension(Settings settings) {
-        this.settings = settings;
-    }
+    /** For the one class that does the work. */
+    protected RdmaExtension() {}
 
     /**
      * Begin to describe an extension for a field with {@code @RegisterExtension}.
@@ -99,385 +62,6 @@ public final class RdmaExtension
         return new Builder();
     }
 
-    Settings settings() {
-        return settings;
-    }
-
-    /** An annotation and a field may both register the extension for one test: one of the two does the work. */
-    private boolean isIdle(ExtensionContext context) {
-        record Worker() {}
-        return context.getStore(NAMESPACE).getOrComputeIfAbsent(new Worker(), ignored -> this, RdmaExtension.class)
-                != this;
-    }
-
-    @Override
-    public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-        if (isIdle(context)) {
-            return ConditionEvaluationResult.enabled("asked elsewhere");
-        }
-        // A thread of JUnit's pool acts for the test that started it until something changes that, and providers of
-        // arguments and other extensions' beforeAll come before any other callback of this one.
-        Life.of(context).actToTheEnd();
-        Configuration configuration = Configuration.of(context);
-        Optional<RuntimeException> absence = configuration.skipWithoutDevice() && configuration.skips() != Skips.FAIL
-                ? RunDevice.of(context).absence()
-                : Optional.empty();
-        if (absence.isPresent()) {
-            return SkipLog.disabled(
-                    SkipReason.NOT_SELECTED,
-                    RdmaConfiguration.SKIP_WITHOUT_DEVICE + "=true and "
-                            + absence.get().getMessage(),
-                    context);
-        }
-        return Outcome.condition(context)
-                .orElseGet(() -> ConditionEvaluationResult.enabled("nothing speaks against it"));
-    }
-
-    /** Constructor parameters then belong to the test, not to the class, unless the instance does. */
-    @Override
-    public ExtensionContextScope getTestInstantiationExtensionContextScope(ExtensionContext rootContext) {
-        return ExtensionContextScope.TEST_METHOD;
-    }
-
-    @Override
-    public void beforeAll(ExtensionContext context) throws Exception {
-        if (isIdle(context)) {
-            return;
-        }
-        // A device that is not there fails each test, by name; here it would fail a class without tests.
-        RunDevice device = RunDevice.of(context);
-        if (device.failure().isEmpty()) {
-            publishEnvironment(device, context);
-        }
-        beginAudit(context);
-        if (device.failure().isEmpty()) {
-            fill("@Provided static fields of ", context, () -> ProvidedFields.fillStatic(context));
-        }
-        Plugins.before(context, RdmaTestPlugin::beforeAll);
-    }
-
-    @Override
-    public void beforeEach(ExtensionContext context) throws Exception {
-        if (isIdle(context)) {
-            return;
-        }
-        // An extension that is registered in a field of the instance is not asked for its condition.
-        Life.of(context).actToTheEnd();
-        Configuration configuration = Configuration.of(context);
-        configuration.timeout();
-        RunDevice device = RunDevice.of(context);
-        if (configuration.requireDevice()) {
-            RunDevice.checkAnnotation(context);
-            device.require();
-        }
-        if (device.failure().isEmpty()) {
-            publishEnvironment(device, context);
-            report(context).device(device.name());
-        }
-        beginAudit(context);
-        Watch ignored = Watch.over(context);
-        Outcome.beforeEach(context);
-        fill("@Provided fields of ", context, () -> {
-            ProvidedFields.fillStatic(context);
-            ProvidedFields.fillInstances(context);
-        });
-        Plugins.before(context, RdmaTestPlugin::beforeEach);
-    }
-
-    @Override
-    public void beforeTestExecution(ExtensionContext context) throws Exception {
-        if (!isIdle(context)) {
-            Plugins.before(context, RdmaTestPlugin::beforeTestExecution);
-        }
-    }
-
-    @Override
-    public void afterTestExecution(ExtensionContext context) throws Exception {
-        if (!isIdle(context)) {
-            Plugins.after(context, RdmaTestPlugin::afterTestExecution);
-        }
-    }
-
-    /** Bounds and judges what fields ask for as if the test's body did. */
-    private static void fill(String what, ExtensionContext context, Runnable work) {
-        unchecked(() -> bound(
-                () -> {
-                    work.run();
-                    return null;
-                },
-                what + context.getDisplayName(),
-                Configuration.of(context).timeout(),
-                context,
-                context.getTestMethod().isPresent()));
-    }
-
-    /** What is provisioned throws no checked exceptions. */
-    private static <T extends @Nullable Object> T unchecked(Invocation<T> work) {
-        try {
-            return work.proceed();
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private static void beginAudit(ExtensionContext context) {
-        Life life = Life.of(context);
-        if (Configuration.of(context).auditKernel()) {
-            life.beginKernelAudit();
-        }
-    }
-
-    @Override
-    public void afterEach(ExtensionContext context) {
-        if (!isIdle(context)) {
-            Watch.over(context).judgeCounters();
-        }
-    }
-
-    /** Once per class; a plain class with an annotated method has no {@code beforeAll} of this extension. */
-    private static void publishEnvironment(RunDevice device, ExtensionContext context) {
-        record Published() {}
-        Life.ofClass(context).provide(Published.class, Published.class, () -> {
-            report(context).environment(device.environment());
-            return new Published();
-        });
-    }
-
-    @Override
-    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        return !isIdle(context)
-                && (parameter.getParameter().getType() == RdmaReport.class
-                        || Provision.supports(site(parameter))
-                        || Source.isOn(parameter.getParameter())
-                        || Plugins.of(parameter.getParameter().getType()).isPresent())
-                && !Taken.is(parameter, context);
-    }
-
-    @Override
-    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-        if (Source.isOn(parameter.getParameter())) {
-            throw new ParameterResolutionException("the source of "
-                    + site(parameter).where()
-                    + " makes several tests of one: declare it with @RdmaParameterizedTest instead of @RdmaTest");
-        }
-        if (parameter.getParameter().getType() == RdmaReport.class) {
-            return report(context);
-        }
-        Class<?> type = parameter.getParameter().getType();
-        Optional<RdmaTestPlugin> plugin = Plugins.of(type);
-        if (plugin.isPresent()) {
-            return plugin.get().resolve(type, context);
-        }
-        Site site = site(parameter);
-        // JUnit wraps what this throws and hands it to the handlers below, which judge it.
-        return unchecked(() -> limited(
-                () -> new Provision(site, context).resolve(),
-                "injection of " + site.where(),
-                Configuration.of(context).timeout(),
-                Watch.over(context),
-                context));
-    }
-
-    /** What interceptors have seen is judged already; what fails while parameters are injected comes here first. */
-    @Override
-    public void handleTestExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @BeforeAll of " + context.getDisplayName(), context, false);
-    }
-
-    @Override
-    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @BeforeEach of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @AfterEach of " + context.getDisplayName(), context, true);
-    }
-
-    @Override
-    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable thrown) throws Throwable {
-        throw injected(thrown, "parameters of @AfterAll of " + context.getDisplayName(), context, false);
-    }
-
-    private Throwable injected(Throwable thrown, String what, ExtensionContext context, boolean test) {
-        return thrown instanceof ParameterResolutionException && !isIdle(context)
-                ? judged(thrown, what, context, test)
-                : thrown;
-    }
-
-    private static Site site(ParameterContext parameter) {
-        return Site.of(parameter.getDeclaringExecutable(), parameter.getIndex());
-    }
-
-    private static RdmaReport report(ExtensionContext context) {
-        return new RdmaReport(context::publishReportEntry);
-    }
-
-    @Override
-    public <T> T interceptTestClassConstructor(
-            Invocation<T> invocation,
-            ReflectiveInvocationContext<Constructor<T>> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        beginAudit(context);
-        return run(
-                invocation,
-                "constructor of " + context.getDisplayName(),
-                invocationContext.getExecutable(),
-                context,
-                false);
-    }
-
-    @Override
-    public void interceptBeforeAllMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@BeforeAll", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptBeforeEachMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@BeforeEach", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptAfterEachMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@AfterEach", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptAfterAllMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        run(invocation, name("@AfterAll", invocationContext), invocationContext.getExecutable(), context, false);
-    }
-
-    @Override
-    public void interceptTestMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, name("test", invocationContext), context);
-    }
-
-    @Override
-    public void interceptTestTemplateMethod(
-            Invocation<@Nullable Void> invocation,
-            ReflectiveInvocationContext<Method> invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, name("test", invocationContext) + " " + context.getDisplayName(), context);
-    }
-
-    @Override
-    public <T> T interceptTestFactoryMethod(
-            Invocation<T> invocation, ReflectiveInvocationContext<Method> invocationContext, ExtensionContext context)
-            throws Throwable {
-        return run(
-                invocation, name("test factory", invocationContext), invocationContext.getExecutable(), context, true);
-    }
-
-    @Override
-    public void interceptDynamicTest(
-            Invocation<@Nullable Void> invocation,
-            DynamicTestInvocationContext invocationContext,
-            ExtensionContext context)
-            throws Throwable {
-        test(invocation, "test " + context.getDisplayName(), context);
-    }
-
-    private static String name(String role, ReflectiveInvocationContext<Method> invocation) {
-        return role + " " + invocation.getTargetClass().getSimpleName() + "."
-                + invocation.getExecutable().getName();
-    }
-
-    private void test(Invocation<@Nullable Void> invocation, String what, ExtensionContext context) throws Throwable {
-        run(invocation, what, null, context, true);
-        // Once: where both register the extension, one is around the other, and would take its verdict for the test's.
-        if (!isIdle(context)) {
-            Outcome.passed(context);
-        }
-    }
-
-    private <T extends @Nullable Object> T run(
-            Invocation<T> invocation,
-            String what,
-            @Nullable AnnotatedElement method,
-            ExtensionContext context,
-            boolean test)
-            throws Throwable {
-        if (isIdle(context)) {
-            return invocation.proceed();
-        }
-        Configuration configuration = Configuration.of(context);
-        TimeLimit.Limit limit = method == null ? configuration.timeout() : configuration.timeout(method);
-        try (CurrentContext ignored = CurrentContext.enter(context)) {
-            return bound(invocation, what, limit, context, test);
-        }
-    }
-
-    private static <T extends @Nullable Object> T bound(
-            Invocation<T> invocation, String what, TimeLimit.Limit limit, ExtensionContext context, boolean test)
-            throws Throwable {
-        // It begins here, before the first failure.
-        Watch watch = Watch.over(context);
-        try (Ledger.Acting ignored = Life.of(context).act()) {
-            return limited(invocation, what, limit, watch, context);
-        } catch (Throwable e) {
-            throw judged(e, what, context, test);
-        }
-    }
-
-    private static <T extends @Nullable Object> T limited(
-            Invocation<T> invocation, String what, TimeLimit.Limit limit, Watch watch, ExtensionContext context)
-            throws Throwable {
-        if (Configuration.of(context).timeoutsOff()) {
-            return invocation.proceed();
-        }
-        Life life = Life.of(context);
-        return Life.ofRun(context)
-                .provide(TimeLimit.class, TimeLimit.class, TimeLimit::new)
-                .bound(invocation, what, limit, () -> watch.expired(what), () -> Diagnosis.flush(life.live()));
-    }
-
-    /**
-     * Decides what a failure means, and publishes what there is to know of it.
-     *
-     * @param test whether the deviations that are known of a test apply
-     * @return what has to be thrown
-     */
-    private static Throwable judged(Throwable thrown, String what, ExtensionContext context, boolean test) {
-        if (Verdict.cause(thrown) instanceof TestAbortedException aborted) {
-            return Outcome.aborted(aborted, context);
-        }
-        Throwable failure = Watch.over(context).failed(what, thrown);
-        Throwable outcome = test ? Outcome.failed(failure, context) : failure;
-        if (!(outcome instanceof TestAbortedException)) {
-            ReportKeys.publishCause(context, outcome);
-        }
-        return outcome;
-    }
-
     /**
      * Get the resources of the test or lifecycle method that the calling thread is in; other threads of the test may use
      * them.
@@ -485,9 +69,7 @@ public final class RdmaExtension
      * @return the resources; never null
      * @throws IllegalStateException if the calling thread is in none
      */
-    public RdmaResources resources() {
-        return RdmaResources.of(CurrentContext.require());
-    }
+    public abstract RdmaResources resources();
 
     /**
      * Take resources from another device: {@link RdmaResources#onDevice(String)}.
@@ -495,7 +77,7 @@ public final class RdmaExtension
      * @param name what {@link OnDevice#value()} says; never null
      * @return the resources; never null
      */
-    public RdmaResources onDevice(String name) {
+    public final RdmaResources onDevice(String name) {
         return resources().onDevice(name);
     }
 
@@ -505,7 +87,7 @@ public final class RdmaExtension
      * @param name what {@link OnDevice#node()} says; never null
      * @return the resources; never null
      */
-    public RdmaResources onNode(String name) {
+    public final RdmaResources onNode(String name) {
         return resources().onNode(name);
     }
 
@@ -515,7 +97,7 @@ public final class RdmaExtension
      * @param scope the scope; never null
      * @return the resources; never null
      */
-    public RdmaResources in(ResourceScope scope) {
+    public final RdmaResources in(ResourceScope scope) {
         return resources().in(scope);
     }
 
@@ -524,7 +106,7 @@ public final class RdmaExtension
      *
      * @return the device; never null
      */
-    public FabricDevice device() {
+    public final FabricDevice device() {
         return resources().device();
     }
 
@@ -533,7 +115,7 @@ public final class RdmaExtension
      *
      * @return the connection; never null
      */
-    public Connection connection() {
+    public final Connection connection() {
         return resources().connection();
     }
 
@@ -543,7 +125,7 @@ public final class RdmaExtension
      * @param options what it is like; never null
      * @return the connection; never null
      */
-    public Connection connection(ConnectionOptions options) {
+    public final Connection connection(ConnectionOptions options) {
         return resources().connection(options);
     }
 
@@ -554,7 +136,7 @@ public final class RdmaExtension
      * @param access the access flags; none for all
      * @return the memory region; never null
      */
-    public MemoryRegion memory(long size, Access... access) {
+    public final MemoryRegion memory(long size, Access... access) {
         return resources().memory(size, access);
     }
 
@@ -566,7 +148,7 @@ public final class RdmaExtension
      * @param access the access flags; none for all
      * @return the memory region; never null
      */
-    public MemoryRegion memory(long size, MemoryPlacement placement, Access... access) {
+    public final MemoryRegion memory(long size, MemoryPlacement placement, Access... access) {
         return resources().memory(size, placement, access);
     }
 
@@ -576,7 +158,7 @@ public final class RdmaExtension
      * @param options what it is like; never null
      * @return the queue pair; never null
      */
-    public QueuePair queuePair(QueuePairOptions options) {
+    public final QueuePair queuePair(QueuePairOptions options) {
         return resources().queuePair(options);
     }
 
@@ -587,7 +169,7 @@ public final class RdmaExtension
      * @param events whether completions can be awaited as events
      * @return the queue; never null
      */
-    public CompletionQueue completionQueue(int entries, boolean events) {
+    public final CompletionQueue completionQueue(int entries, boolean events) {
         return resources().completionQueue(entries, events);
     }
 
@@ -598,7 +180,7 @@ public final class RdmaExtension
      * @param maxSge the most segments of one receive, at least 1
      * @return the queue; never null
      */
-    public SharedReceiveQueue sharedReceiveQueue(int maxWr, int maxSge) {
+    public final SharedReceiveQueue sharedReceiveQueue(int maxWr, int maxSge) {
         return resources().sharedReceiveQueue(maxWr, maxSge);
     }
 
@@ -608,7 +190,7 @@ public final class RdmaExtension
      * @param portSpace its port space; never null
      * @return the id; never null
      */
-    public CmId id(PortSpace portSpace) {
+    public final CmId id(PortSpace portSpace) {
         return resources().id(portSpace);
     }
 
@@ -617,7 +199,7 @@ public final class RdmaExtension
      *
      * @return the protection domain; never null
      */
-    public ProtectionDomain protectionDomain() {
+    public final ProtectionDomain protectionDomain() {
         return resources().protectionDomain();
     }
 
@@ -626,9 +208,7 @@ public final class RdmaExtension
      *
      * @return the reporter; never null
      */
-    public RdmaReport report() {
-        return report(CurrentContext.require());
-    }
+    public abstract RdmaReport report();
 
     /** Describes an extension. Every method checks its argument and returns the builder. */
     public static final class Builder {
@@ -746,7 +326,7 @@ public final class RdmaExtension
          * @return the extension, for a field with {@code @RegisterExtension}; never null
          */
         public RdmaExtension build() {
-            return new RdmaExtension(new Settings(Map.copyOf(values), selection, connections));
+            return new TestExtension(new Settings(Map.copyOf(values), selection, connections));
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.junit.engine.Verdict;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -265,18 +266,6 @@ public final class RdmaReport {
                 mediaType,
                 ReportKeys.ATTACHMENT_DATA,
                 content);
-    }
-
-    void device(String name) {
-        publish(ReportKeys.DEVICE, name);
-    }
-
-    void environment(Map<String, String> facts) {
-        Map<String, String> entry = new LinkedHashMap<>();
-        facts.forEach((key, value) -> entry.put(ReportKeys.ENVIRONMENT_PREFIX + key, value));
-        if (!entry.isEmpty()) {
-            reporter.publishEntry(entry);
-        }
     }
 
     private void publish(String... keysAndValues) {

@@ -1,5 +1,7 @@
 package io.rdmatest.junit;
 
+import io.rdmatest.junit.engine.Configuration;
+import io.rdmatest.junit.engine.Counters;
 import java.util.Map;
 import java.util.SortedMap;
 import org.junit.jupiter.api.extension.ExtensionContext;

@@ -1,7 +1,5 @@
 package io.rdmatest.junit;
 
-import org.junit.jupiter.api.extension.ExtensionContext;
-
 /**
  * The keys of the report entries that a test publishes through JUnit, for listeners to read. One entry is one fact: the
  * first key names its kind, the others belong to it.
@@ -147,8 +145,4 @@ public final class ReportKeys {
     public static final String CAUSE = "rdma.cause";
 
     private ReportKeys() {}
-
-    static void publishCause(ExtensionContext context, Throwable failure) {
-        context.publishReportEntry(CAUSE, Verdict.why(failure).name());
-    }
 }

@@ -56,8 +56,13 @@ public enum SkipReason {
         throw new TestAbortedException(because(detail));
     }
 
-    /** Returns the class of reason with which a message begins, or {@link #NONE}. */
-    static String classOf(String message) {
+    /**
+     * Returns the class of reason with which a message begins.
+     *
+     * @param message of a skipped test, as JUnit reports it
+     * @return the class, or a text that says that the message names none
+     */
+    public static String classOf(String message) {
         return Arrays.stream(values())
                 .map(SkipReason::toString)
                 .filter(reason -> stripped(message).startsWith(reason + ": "))
@@ -65,8 +70,13 @@ public enum SkipReason {
                 .orElse(NONE);
     }
 
-    /** Returns what a message says after the class of reason. */
-    static String detailOf(String message) {
+    /**
+     * Returns what a message says after the class of reason.
+     *
+     * @param message of a skipped test, as JUnit reports it
+     * @return the rest of the message; all of it if it names no class
+     */
+    public static String detailOf(String message) {
         String reason = classOf(message);
         String text = stripped(message);
         return reason.equals(NONE) ? text : text.substring(reason.length() + 2);

@@ -11,10 +11,10 @@ import io.rdmatest.fabric.fault.Faults;
 import io.rdmatest.fabric.fault.NetworkFault;
 import io.rdmatest.junit.ExclusiveDevice;
 import io.rdmatest.junit.Fault;
-import io.rdmatest.junit.Privilege;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.RequiresDevice;
-import io.rdmatest.junit.RequiresPrivilege;
+import io.rdmatest.junit.condition.Privilege;
+import io.rdmatest.junit.condition.RequiresDevice;
+import io.rdmatest.junit.condition.RequiresPrivilege;
 import java.time.Duration;
 import org.junit.platform.testkit.engine.EngineTestKit;
 

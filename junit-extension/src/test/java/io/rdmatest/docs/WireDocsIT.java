@@ -3,10 +3,10 @@ package io.rdmatest.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.junit.Privilege;
 import io.rdmatest.junit.RdmaTest;
-import io.rdmatest.junit.RequiresDevice;
-import io.rdmatest.junit.RequiresPrivilege;
+import io.rdmatest.junit.condition.Privilege;
+import io.rdmatest.junit.condition.RequiresDevice;
+import io.rdmatest.junit.condition.RequiresPrivilege;
 import io.rdmatest.wire.WireCapture;
 import io.rdmatest.wire.WireJudge;
 import io.rdmatest.wire.WireReport;

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /** Programs of the host that tests use. */
-final class Command {
+public final class Command {
 
     private static final long SECONDS = 30;
 
@@ -19,7 +19,7 @@ final class Command {
      *
      * @return what it printed
      */
-    static String run(String... command) throws IOException, InterruptedException {
+    public static String run(String... command) throws IOException, InterruptedException {
         String line = String.join(" ", command);
         Path said = Files.createTempFile("command", ".txt");
         Process process = new ProcessBuilder(command)

@@ -3,6 +3,12 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricConfiguration;
+import io.rdmatest.junit.condition.NotOnDevice;
+import io.rdmatest.junit.condition.Privilege;
+import io.rdmatest.junit.condition.RequiresDevice;
+import io.rdmatest.junit.condition.RequiresKernel;
+import io.rdmatest.junit.condition.RequiresNodes;
+import io.rdmatest.junit.condition.RequiresPrivilege;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.LinkLayer;

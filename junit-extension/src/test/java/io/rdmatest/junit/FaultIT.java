@@ -3,6 +3,11 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.junit.condition.Privilege;
+import io.rdmatest.junit.condition.RequiresDevice;
+import io.rdmatest.junit.condition.RequiresPrivilege;
+import io.rdmatest.junit.params.EachDevice;
+import io.rdmatest.junit.params.RdmaParameterizedTest;
 import java.io.IOException;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.rdmatest.RdmaException;
+import io.rdmatest.junit.condition.Privilege;
+import io.rdmatest.junit.condition.RequiresPrivilege;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;

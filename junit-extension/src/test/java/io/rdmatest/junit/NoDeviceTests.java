@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.fabric.Fabric;
+import io.rdmatest.junit.condition.RequiresDevice;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QueuePair;

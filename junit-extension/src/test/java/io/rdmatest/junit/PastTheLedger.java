@@ -10,14 +10,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 
 /** A context with a protection domain, made past the harness: what the ledger can't know of. */
-final class PastTheLedger implements AutoCloseable {
+public final class PastTheLedger implements AutoCloseable {
 
-    static final String READY = "a thread that has ended left its objects";
+    public static final String READY = "a thread that has ended left its objects";
 
     private final MemorySegment context;
     private final MemorySegment domain;
 
-    PastTheLedger(String device) {
+    public PastTheLedger(String device) {
         context = open(device);
         domain = rdma_h.ibv_alloc_pd(context);
         assertThat(domain.address()).isNotZero();

@@ -22,21 +22,21 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Event;
 
 /** Runs fixtures and tells how they went. */
-record Run(EngineExecutionResults results) {
+public record Run(EngineExecutionResults results) {
 
     /** Runs fixtures that ask for no device, on a host that need not have one. */
-    static Run withoutDevice(Class<?> fixture, String... keysAndValues) {
+    public static Run withoutDevice(Class<?> fixture, String... keysAndValues) {
         return of(
                 fixture,
                 builder(fixture, keysAndValues).configurationParameter(RdmaConfiguration.REQUIRE_DEVICE, "false"));
     }
 
-    static Run of(Class<?> fixture, String... keysAndValues) {
+    public static Run of(Class<?> fixture, String... keysAndValues) {
         return of(fixture, builder(fixture, keysAndValues));
     }
 
     /** Runs several fixtures in one run. */
-    static Run ofAll(Class<?>... fixtures) {
+    public static Run ofAll(Class<?>... fixtures) {
         return new Run(builder(fixtures[0])
                 .selectors(
                         Stream.of(fixtures).map(DiscoverySelectors::selectClass).toArray(DiscoverySelector[]::new))
@@ -61,7 +61,7 @@ record Run(EngineExecutionResults results) {
         return builder;
     }
 
-    List<String> succeeded() {
+    public List<String> succeeded() {
         return results.testEvents().succeeded().stream()
                 .map(event -> event.getTestDescriptor().getDisplayName())
                 .sorted()
@@ -69,7 +69,7 @@ record Run(EngineExecutionResults results) {
     }
 
     /** Fails with what failed, if anything did. */
-    Run allSucceeded(int tests) {
+    public Run allSucceeded(int tests) {
         results.allEvents().failed().stream().findFirst().ifPresent(event -> {
             throw new AssertionError(
                     event.toString(),
@@ -83,7 +83,7 @@ record Run(EngineExecutionResults results) {
         return this;
     }
 
-    List<String> failed() {
+    public List<String> failed() {
         return results.testEvents().failed().stream()
                 .map(event -> event.getTestDescriptor().getDisplayName())
                 .sorted()
@@ -91,7 +91,7 @@ record Run(EngineExecutionResults results) {
     }
 
     /** Returns the failure of the only test or container with this method name or display name. */
-    Throwable failure(String name) {
+    public Throwable failure(String name) {
         Event event = results.allEvents().finished().stream()
                 .filter(e -> isNamed(e, name))
                 .findFirst()
@@ -105,7 +105,7 @@ record Run(EngineExecutionResults results) {
     }
 
     /** Returns why the test or container was skipped. */
-    String skipReason(String name) {
+    public String skipReason(String name) {
         return results.allEvents().skipped().stream()
                 .filter(e -> isNamed(e, name))
                 .findFirst()
@@ -114,7 +114,7 @@ record Run(EngineExecutionResults results) {
     }
 
     /** Returns the entries that tests and containers published, in order. */
-    List<Map<String, String>> entries() {
+    public List<Map<String, String>> entries() {
         return results.allEvents().reportingEntryPublished().stream()
                 .map(event -> event.getRequiredPayload(org.junit.platform.engine.reporting.ReportEntry.class)
                         .getKeyValuePairs())
@@ -122,7 +122,7 @@ record Run(EngineExecutionResults results) {
     }
 
     /** Returns the published files of this name, in order. */
-    List<String> files(String name) {
+    public List<String> files(String name) {
         return results.allEvents().fileEntryPublished().stream()
                 .map(event -> event.getRequiredPayload(FileEntry.class).getPath())
                 .filter(path -> path.endsWith(name))

@@ -8,13 +8,13 @@ import java.io.IOException;
  * <p>librdmacm keeps a device open that it has used once, and the kernel removes no device that is open: closing takes its
  * port down, which is enough for no test to choose it, and what removes it is left waiting for the JVM's end.
  */
-final class SecondDevice implements AutoCloseable {
+public final class SecondDevice implements AutoCloseable {
 
-    static final String NAME = "rxe1";
-    static final String ADDRESS = "198.51.100.7";
-    static final String INTERFACE = "second0";
+    public static final String NAME = "rxe1";
+    public static final String ADDRESS = "198.51.100.7";
+    public static final String INTERFACE = "second0";
 
-    SecondDevice() throws IOException, InterruptedException {
+    public SecondDevice() throws IOException, InterruptedException {
         run("ip", "link", "add", INTERFACE, "type", "dummy");
         Runtime.getRuntime().addShutdownHook(new Thread(SecondDevice::remove));
         run("ip", "address", "add", ADDRESS + "/24", "dev", INTERFACE);

@@ -3,6 +3,11 @@ package io.rdmatest.junit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ConnectionMode;
+import io.rdmatest.junit.params.EachConnectionMode;
+import io.rdmatest.junit.params.EachMtu;
+import io.rdmatest.junit.params.EachQpType;
+import io.rdmatest.junit.params.EachSize;
+import io.rdmatest.junit.params.RdmaParameterizedTest;
 import io.rdmatest.verbs.QpType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

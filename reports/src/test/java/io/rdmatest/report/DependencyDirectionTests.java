@@ -10,6 +10,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -18,6 +19,11 @@ import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import com.tngtech.archunit.library.dependencies.SliceRule;
+import io.rdmatest.junit.ConnectionOptions;
+import io.rdmatest.junit.QueuePairOptions;
+import io.rdmatest.junit.RdmaExtension;
+import io.rdmatest.junit.RdmaReport;
+import io.rdmatest.junit.RemoteCounters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,6 +45,7 @@ class DependencyDirectionTests {
     };
     private static final String FABRIC = "io.rdmatest.fabric..";
     private static final String EXTENSION = "io.rdmatest.junit..";
+    private static final String PARAMS = "io.rdmatest.junit.params..";
     private static final String SCENARIOS = "io.rdmatest.scenarios..";
     private static final String REPORT = "io.rdmatest.report..";
 
@@ -107,6 +114,42 @@ class DependencyDirectionTests {
                 .dependOnClassesThat()
                 .resideInAnyPackage(SCENARIOS, REPORT)
                 .check(classes);
+    }
+
+    /** An annotation names its extension by class. The classes below are the only other doors to the machinery. */
+    @Test
+    void theApiOfTheExtensionHidesItsMachinery() {
+        DescribedPredicate<JavaClass> door = DescribedPredicate.describe(
+                "a door",
+                type -> type.isAnnotation()
+                        || Stream.of(
+                                        RdmaExtension.class,
+                                        RdmaReport.class,
+                                        RemoteCounters.class,
+                                        ConnectionOptions.class,
+                                        QueuePairOptions.class)
+                                .anyMatch(known -> type.getName().startsWith(known.getName())));
+        ArchRule rule = noClasses()
+                .that(resideInAPackage("io.rdmatest.junit").and(DescribedPredicate.not(door)))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.rdmatest.junit.engine..", "io.rdmatest.junit.condition..", PARAMS);
+        rule.check(classes);
+        noClasses()
+                .that()
+                .resideInAPackage("io.rdmatest.junit.engine..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.rdmatest.junit.condition..", PARAMS)
+                .check(classes);
+        // It can fail: a door does know the machinery.
+        assertThat(catching(noClasses()
+                        .that()
+                        .resideInAPackage("io.rdmatest.junit")
+                        .should()
+                        .dependOnClassesThat()
+                        .resideInAPackage("io.rdmatest.junit.engine..")))
+                .isInstanceOf(AssertionError.class);
     }
 
     @Test

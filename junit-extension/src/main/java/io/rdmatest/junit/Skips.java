@@ -1,8 +1,0 @@
-package io.rdmatest.junit;
-
-/** What a run thinks of tests that are skipped; see {@link RdmaConfiguration#SKIPS}. */
-enum Skips {
-    ALLOW,
-    FAIL,
-    LIST
-}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.junit.condition;
+
+import org.jspecify.annotations.NullMarked;

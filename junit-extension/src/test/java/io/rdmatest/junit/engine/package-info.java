@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.junit.engine;
+
+import org.jspecify.annotations.NullMarked;
