@@ -33,7 +33,7 @@ final class WhatDiffers {
     static final String FILE = "rdma.differs.file";
 
     /** The name of that file, which is beside the run's journal. */
-    static final String NAME = "differs.json";
+    private static final String NAME = "differs.json";
 
     /** With 16 nodes at once and one second for each, enough for several thousand. */
     private static final Duration LIMIT = Duration.ofMinutes(5);
@@ -50,6 +50,11 @@ final class WhatDiffers {
     private static final int MOST_NODES = 3;
 
     private WhatDiffers() {}
+
+    /** Returns where the file is, in the folder of the run's journal. */
+    static Path in(Path folder) {
+        return folder.resolve(NAME);
+    }
 
     /**
      * Asks the nodes of the run and writes what differs, if the run has two or more nodes. Trouble with that costs the run

@@ -27,6 +27,19 @@ class OutcomeTests {
     }
 
     @Test
+    void theStatusOfARunIsThatOfItsOutcomeAndThenOfItsComparison() {
+        assertThat(Ending.status(Outcome.QUALIFIED, true, 0, false)).isZero();
+        assertThat(Ending.status(Outcome.QUALIFIED, true, 14, false)).isEqualTo(14);
+        assertThat(Ending.status(Outcome.QUALIFIED, true, 15, false)).isEqualTo(15);
+        assertThat(Ending.status(Outcome.QUALIFIED, true, 14, true)).isZero();
+        assertThat(Ending.status(Outcome.NOT_QUALIFIED, true, 14, true)).isEqualTo(1);
+        assertThat(Ending.status(Outcome.INCONCLUSIVE, true, 0, false)).isEqualTo(4);
+        // What is not all recorded is nothing to rely on.
+        assertThat(Ending.status(Outcome.QUALIFIED, false, 0, true)).isEqualTo(3);
+        assertThat(Ending.status(Outcome.NOT_QUALIFIED, false, 0, false)).isEqualTo(3);
+    }
+
+    @Test
     void whatWasJudgedPassed() {
         scenario("one", Verdict.PASSED, null, null);
         scenario("two", Verdict.SKIPPED, "not selected: the fabric has no thresholds", null);
