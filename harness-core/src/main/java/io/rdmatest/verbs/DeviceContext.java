@@ -8,14 +8,17 @@ import io.rdmatest.ffi.ibv_context;
 import io.rdmatest.ffi.ibv_context_ops;
 import io.rdmatest.ffi.ibv_device;
 import io.rdmatest.ffi.ibv_device_attr;
+import io.rdmatest.ffi.ibv_device_attr_ex;
 import io.rdmatest.ffi.ibv_gid_entry;
+import io.rdmatest.ffi.ibv_odp_caps;
 import io.rdmatest.ffi.ibv_port_attr;
+import io.rdmatest.ffi.ibv_tm_caps;
+import io.rdmatest.ffi.ibv_tso_caps;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.ContextLayout;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
-import io.rdmatest.internal.ExtendedDeviceLayout;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
@@ -184,7 +187,7 @@ public final class DeviceContext extends VerbsObject {
             if (query.isEmpty()) {
                 return ExtendedDeviceAttributes.NONE;
             }
-            MemorySegment attr = arena.allocate(ExtendedDeviceLayout.LAYOUT);
+            MemorySegment attr = ibv_device_attr_ex.allocate(arena);
             int result = (int) Verbs.QUERY_DEVICE_EX
                     .handle()
                     .invokeExact(query.get(), Native.errnoState(), handle, MemorySegment.NULL, attr, attr.byteSize());
@@ -192,18 +195,20 @@ public final class DeviceContext extends VerbsObject {
                 return ExtendedDeviceAttributes.NONE;
             }
             Verbs.check(result, "ibv_query_device_ex", deviceName());
+            MemorySegment paging = ibv_device_attr_ex.odp_caps(attr);
+            MemorySegment byTransport = ibv_odp_caps.per_transport_caps(paging);
             return new ExtendedDeviceAttributes(
-                    ExtendedDeviceLayout.u64(attr, "odp_caps", "general_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "rc_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "uc_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "ud_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "xrc_odp_caps"),
-                    ExtendedDeviceLayout.u64(attr, "completion_timestamp_mask"),
-                    ExtendedDeviceLayout.u64(attr, "hca_core_clock"),
-                    ExtendedDeviceLayout.u64(attr, "device_cap_flags_ex"),
-                    ExtendedDeviceLayout.u32(attr, "tso_caps", "max_tso"),
-                    ExtendedDeviceLayout.u32(attr, "tm_caps", "max_num_tags"),
-                    ExtendedDeviceLayout.u64(attr, "max_dm_size"));
+                    ibv_odp_caps.general_caps(paging),
+                    ibv_odp_caps.per_transport_caps.rc_odp_caps(byTransport),
+                    ibv_odp_caps.per_transport_caps.uc_odp_caps(byTransport),
+                    ibv_odp_caps.per_transport_caps.ud_odp_caps(byTransport),
+                    ibv_device_attr_ex.xrc_odp_caps(attr),
+                    ibv_device_attr_ex.completion_timestamp_mask(attr),
+                    ibv_device_attr_ex.hca_core_clock(attr),
+                    ibv_device_attr_ex.device_cap_flags_ex(attr),
+                    ibv_tso_caps.max_tso(ibv_device_attr_ex.tso_caps(attr)),
+                    ibv_tm_caps.max_num_tags(ibv_device_attr_ex.tm_caps(attr)),
+                    ibv_device_attr_ex.max_dm_size(attr));
         } catch (Throwable e) {
             throw Native.unchecked("ibv_query_device_ex", e);
         } finally {
