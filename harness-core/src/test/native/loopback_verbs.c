@@ -40,7 +40,7 @@ enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, SINK, SETTINGS
+    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, SINK, SETTINGS
 };
 
 static struct {
@@ -84,6 +84,12 @@ static struct {
     [NODE_TYPE] = {"node_type", IBV_NODE_CA, 0},
     [TRANSPORT] = {"transport", IBV_TRANSPORT_IB, 0},
     /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
+    [VECTORS] = {"vectors", 4, 0},
+    /* A record: the completion vector of the last completion queue. */
+    [VECTOR] = {"vector", 0, 0},
+    /* The bits of odp_caps.general_caps, and whether memory of a dma-buf can be registered. */
+    [PAGING] = {"paging", 0, 0},
+    [DMABUF] = {"dmabuf", 0, 0},
     [SINK] = {"sink", 0, 0},
 };
 
@@ -699,7 +705,11 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int events)
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
                     int vector)
 {
-    (void)vector;
+    if (vector < 0 || vector >= context->num_comp_vectors) {
+        errno = EINVAL;
+        return NULL;
+    }
+    atomic_store(&settings[VECTOR].value, vector);
     struct lb_cq *cq = made(sizeof *cq);
     if (!cq)
         return NULL;
@@ -1392,7 +1402,7 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
     inner->ops.post_srq_recv = post_srq_recv;
     inner->cmd_fd = -1;
     inner->async_fd = ends[0];
-    inner->num_comp_vectors = 1;
+    inner->num_comp_vectors = (int)get(VECTORS);
     inner->abi_compat = (void *)UINTPTR_MAX;
     return inner;
 }

@@ -66,22 +66,19 @@ public final class CompletionQueue extends VerbsObject {
         }
     }
 
-    static CompletionQueue create(DeviceContext context, int entries, @Nullable CompletionChannel channel) {
-        if (entries < 1) {
-            throw new IllegalArgumentException("a completion queue has at least 1 entry, not " + entries);
-        }
+    static CompletionQueue create(DeviceContext context, CompletionQueueAttributes attributes) {
+        CompletionChannel channel = attributes.channel();
         if (channel != null && channel.context().address != context.address) {
             throw new IllegalArgumentException(channel.describe() + " is not of " + context.describe());
         }
-        String operands = context.deviceName() + ", " + entries + " entries";
         context.begin();
         try {
             if (channel == null) {
-                return create(context, entries, null, 0, operands);
+                return create(context, attributes, MemorySegment.NULL, 0);
             }
             channel.begin();
             try {
-                return createOn(channel, context, entries, operands);
+                return createOn(channel, context, attributes);
             } finally {
                 channel.end();
             }
@@ -91,11 +88,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private static CompletionQueue createOn(
-            CompletionChannel channel, DeviceContext context, int entries, String operands) {
+            CompletionChannel channel, DeviceContext context, CompletionQueueAttributes attributes) {
         int number = channel.reserve();
         boolean created = false;
         try {
-            CompletionQueue queue = create(context, entries, channel, number, operands);
+            CompletionQueue queue = create(context, attributes, channel.handle, number);
             created = true;
             return queue;
         } finally {
@@ -106,9 +103,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private static CompletionQueue create(
-            DeviceContext context, int entries, @Nullable CompletionChannel channel, int number, String operands) {
-        // In a variable: as an argument of invokeExact the conditional would have the type Object.
-        MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
+            DeviceContext context, CompletionQueueAttributes attributes, MemorySegment channel, int number) {
         MemorySegment handle;
         try {
             handle = (MemorySegment) Verbs.CREATE_CQ
@@ -116,20 +111,35 @@ public final class CompletionQueue extends VerbsObject {
                     .invokeExact(
                             Native.errnoState(),
                             context.handle,
-                            entries,
+                            attributes.entries(),
                             MemorySegment.ofAddress(number),
-                            channelHandle,
-                            0);
+                            channel,
+                            attributes.vector());
         } catch (Throwable e) {
             throw Native.unchecked("ibv_create_cq", e);
         }
-        MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
+        if (handle.address() == 0) {
+            throw failure(context, attributes, Native.errno());
+        }
+        MemorySegment cq = handle.reinterpret(ibv_cq.sizeof());
         try {
-            return new CompletionQueue(context, cq, channel, number);
+            return new CompletionQueue(context, cq, attributes.channel(), number);
         } catch (IllegalStateException e) {
-            Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
+            Verbs.destroy(Verbs.DESTROY_CQ, attributes.toString(), cq);
             throw e;
         }
+    }
+
+    private static RdmaException failure(DeviceContext context, CompletionQueueAttributes attributes, int errno) {
+        String operands = context.deviceName() + ", " + attributes;
+        int vectors = context.vectors();
+        return attributes.vector() < vectors
+                ? new RdmaException("ibv_create_cq", operands, errno)
+                : new RdmaException(
+                        "ibv_create_cq",
+                        operands,
+                        errno,
+                        "The device has " + vectors + " completion vectors: use one of 0 to " + (vectors - 1) + ".");
     }
 
     int numberInChannel() {

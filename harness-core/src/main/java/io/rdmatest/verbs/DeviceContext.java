@@ -473,7 +473,7 @@ public final class DeviceContext extends VerbsObject {
      * @return the queue; it may have more entries
      */
     public CompletionQueue createCompletionQueue(int entries) {
-        return CompletionQueue.create(this, entries, null);
+        return createCompletionQueue(CompletionQueueAttributes.of(entries));
     }
 
     /**
@@ -484,7 +484,37 @@ public final class DeviceContext extends VerbsObject {
      * @return the queue; it may have more entries
      */
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) {
-        return CompletionQueue.create(this, entries, channel);
+        return createCompletionQueue(CompletionQueueAttributes.of(entries).withChannel(channel));
+    }
+
+    /**
+     * Creates a completion queue (ibv_create_cq(3)).
+     *
+     * @param attributes entries, channel and completion vector
+     * @return the queue; it may have more entries
+     * @throws IllegalArgumentException if the channel is of another device
+     * @throws RdmaException if the device refuses; of a vector that it does not have the message says which ones there are
+     */
+    public CompletionQueue createCompletionQueue(CompletionQueueAttributes attributes) {
+        return CompletionQueue.create(this, attributes);
+    }
+
+    /**
+     * Returns how many completion vectors the device has (ibv_create_cq(3), ibv_context.num_comp_vectors): interrupts that
+     * completion events are spread over. At least 1.
+     */
+    public int completionVectors() {
+        begin();
+        try {
+            return vectors();
+        } finally {
+            end();
+        }
+    }
+
+    /** The same for a caller that holds the context. */
+    int vectors() {
+        return ibv_context.num_comp_vectors(handle);
     }
 
     /** Takes the next asynchronous event, if there is one now (ibv_get_async_event(3)). */

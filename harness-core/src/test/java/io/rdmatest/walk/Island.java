@@ -7,6 +7,7 @@ import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.CompletionQueueAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -321,6 +322,17 @@ final class Island {
             case 4 -> walker.done("requestNotify(" + queue + ")", () -> queue.requestNotify(walker.chance(2)));
             case 5 -> {
                 walker.maybe(
+        } else if (walker.chance(2)) {
+            int vectors = context.completionVectors();
+            CompletionQueueAttributes attributes = CompletionQueueAttributes.of(entries)
+                    .withVector(walker.below(vectors))
+                    .withChannel(channels.isEmpty() ? null : walker.pick(channels));
+            queue = walker.made(
+                    "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
+            walker.no(
+                    "createCompletionQueue(vector " + vectors + ")",
+                    () -> context.createCompletionQueue(attributes.withVector(vectors)),
+                    RdmaException.class);
                         "awaitSuccess(" + queue + ", 0)",
                         () -> queue.awaitSuccess(Duration.ZERO),
                         RdmaTimeoutException.class,
