@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The header has macros and inline functions of these names. */
@@ -83,13 +84,13 @@ static struct {
     [REFUSED_ACCESS] = {"refused_access", 0, 0},
     [NODE_TYPE] = {"node_type", IBV_NODE_CA, 0},
     [TRANSPORT] = {"transport", IBV_TRANSPORT_IB, 0},
-    /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
     [VECTORS] = {"vectors", 4, 0},
     /* A record: the completion vector of the last completion queue. */
     [VECTOR] = {"vector", 0, 0},
     /* The bits of odp_caps.general_caps, and whether memory of a dma-buf can be registered. */
     [PAGING] = {"paging", 0, 0},
     [DMABUF] = {"dmabuf", 0, 0},
+    /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
     [SINK] = {"sink", 0, 0},
 };
 
@@ -181,6 +182,7 @@ struct lb_mr {
     struct ibv_mr base;
     uint64_t iova;
     unsigned int access;
+    bool mapped;
 };
 
 /* Its descriptor is a semaphore that counts the events. */
@@ -298,6 +300,7 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 {
     (void)input;
     memset(attr, 0, size);
+    attr->odp_caps.general_caps = (uint64_t)get(PAGING);
     return ibv_query_device(context, &attr->orig_attr);
 }
 
@@ -797,6 +800,10 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
         errno = access & (unsigned int)get(REFUSED_ACCESS) ? EOPNOTSUPP : EINVAL;
         return NULL;
     }
+    if (access & IBV_ACCESS_ON_DEMAND && !(get(PAGING) & (length == SIZE_MAX ? IBV_ODP_SUPPORT_IMPLICIT : IBV_ODP_SUPPORT))) {
+        errno = EINVAL;
+        return NULL;
+    }
     struct lb_mr *mr = made(sizeof *mr);
     if (!mr)
         return NULL;
@@ -825,9 +832,29 @@ EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length
     return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned int)access);
 }
 
+/* What a device does with the memory of another one: it maps it. */
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+    if (!get(DMABUF)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    void *mapped = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    struct ibv_mr *mr = ibv_reg_mr_iova2(pd, mapped, length, iova, (unsigned int)access);
+    if (mr)
+        ((struct lb_mr *)mr)->mapped = true;
+    else
+        munmap(mapped, length);
+    return mr;
+}
+
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
     int error = destroying();
+    if (!error && ((struct lb_mr *)mr)->mapped)
+        munmap(mr->addr, mr->length);
     pthread_mutex_lock(&lock);
     /* Of a device that is gone nothing reaches the memory any more. */
     mrs[mr->handle] = NULL;

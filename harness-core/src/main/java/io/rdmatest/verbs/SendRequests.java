@@ -621,6 +621,10 @@ public final class SendRequests extends WorkRequests {
     private void hold(int index, int place) {
         MemoryRegion region = regions[index * maxSegments + place];
         if (region != null) {
+            if (region.isLost()) {
+                throw new IllegalStateException("request " + index + " is inline and uses " + region.describe()
+                        + ", whose memory its owner has freed");
+            }
             region.beginOften();
         }
     }

@@ -47,6 +47,10 @@ final class Verbs {
     static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);
     static final Downcall REG_MR =
             Downcall.of("ibv_reg_mr_iova2", C_POINTER, C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    /** Of rdma-core 34 and newer. */
+    static final Downcall REG_DMABUF_MR =
+            Downcall.of("ibv_reg_dmabuf_mr", C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
+
     static final Downcall DEREG_MR = Downcall.of("ibv_dereg_mr", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CHANNEL = Downcall.of("ibv_create_comp_channel", C_POINTER, C_POINTER);
     static final Downcall DESTROY_CHANNEL = Downcall.of("ibv_destroy_comp_channel", JAVA_INT, C_POINTER);

@@ -56,6 +56,11 @@ class LoopbackHostIT {
     }
 
     @TestFactory
+    Stream<DynamicTest> memoryOfOtherKinds() throws Exception {
+        return run(MemoryKindsTestCase.class);
+    }
+
+    @TestFactory
     Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
         return run(CompletionChannelTestCase.class);
     }

@@ -33,7 +33,8 @@ public final class LoopbackLibrary {
                         DataPathErrorsTestCase.class,
                         PortsTestCase.class,
                         InfinibandTestCase.class,
-                        CompletionChannelTestCase.class)
+                        CompletionChannelTestCase.class,
+                        MemoryKindsTestCase.class)
                 .map(Class::getName)
                 .toList();
     }

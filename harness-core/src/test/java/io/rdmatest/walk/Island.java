@@ -29,6 +29,8 @@ import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -146,6 +148,10 @@ final class Island {
             placeMemory();
             return;
         }
+        if (walker.chance(8)) {
+            registerOther();
+            return;
+        }
         long size = 1 + walker.below(walker.chance(10) ? 100_000 : 5000);
         Access[] access = walker.one(Link.ALL, new Access[0], new Access[] {Access.LOCAL_WRITE}, new Access[] {
             Access.LOCAL_WRITE, Access.LOCAL_WRITE, Access.REMOTE_READ
@@ -157,6 +163,47 @@ final class Island {
         memories.add(region);
     }
 
+    /** Memory that the harness does not allocate. */
+    private void registerOther() {
+        switch (walker.below(4)) {
+            case 0 -> {
+                MemorySegment memory = Arena.ofAuto().allocate(1 + walker.below(5000));
+                MemoryRegion region =
+                        walker.made("registerMemory(" + memory + ")", () -> pd.registerMemory(memory, Link.ALL));
+                walker.requireEqual(region.address(), memory.address(), "address of " + region);
+                walker.requireEqual(region.bytes(), memory, "bytes of " + region);
+                walker.close(region);
+                noteClosed(region);
+            }
+            case 1 ->
+                walker.no(
+                        "registerMemory(on the heap)",
+                        () -> pd.registerMemory(MemorySegment.ofArray(new byte[8])),
+                        IllegalArgumentException.class);
+            case 2 -> {
+                // Of a kernel that pages on demand.
+                MemoryRegion region = walker.maybe(
+                        "registerAddressSpace()",
+                        () -> pd.registerAddressSpace(Access.LOCAL_WRITE),
+                        RdmaException.class);
+                if (region != null) {
+                    walker.walk.made(region);
+                    walker.close(region);
+                }
+            }
+            default -> {
+                walker.no(
+                        "registerDmaBuf(-1)",
+                        () -> pd.registerDmaBuf(-1, 0, 4096, 0, Access.LOCAL_WRITE),
+                        IllegalArgumentException.class);
+                walker.no(
+                        "registerDmaBuf(standard input)",
+                        () -> pd.registerDmaBuf(0, 0, 4096, 0, Access.LOCAL_WRITE),
+                        RdmaException.class);
+            }
+        }
+    }
+
     private void placeMemory() {
         if (walker.chance(3)) {
             long alignment = walker.one(-1L, 3L, 2 * MemoryPlacement.MAX_ALIGNMENT, Long.MIN_VALUE);
@@ -164,6 +211,8 @@ final class Island {
                     "alignedTo(" + alignment + ")",
                     () -> MemoryPlacement.ANYWHERE.alignedTo(alignment),
                     IllegalArgumentException.class);
+            walker.no(
+                    "onHugePages(3)", () -> MemoryPlacement.ANYWHERE.onHugePages(3), IllegalArgumentException.class);
             walker.no("onNumaNode(-1)", () -> MemoryPlacement.ANYWHERE.onNumaNode(-1), IllegalArgumentException.class);
             walker.no(
                     "registerMemory(node 1023)",
@@ -273,6 +322,17 @@ final class Island {
                     "createCompletionQueue(" + entries + ", " + channel + ")",
                     () -> context.createCompletionQueue(entries, channel));
             walker.requireEqual(queue.channel(), channel, "channel of " + queue);
+        } else if (walker.chance(2)) {
+            int vectors = context.completionVectors();
+            CompletionQueueAttributes attributes = CompletionQueueAttributes.of(entries)
+                    .withVector(walker.below(vectors))
+                    .withChannel(channels.isEmpty() ? null : walker.pick(channels));
+            queue = walker.made(
+                    "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
+            walker.no(
+                    "createCompletionQueue(vector " + vectors + ")",
+                    () -> context.createCompletionQueue(attributes.withVector(vectors)),
+                    RdmaException.class);
         } else {
             queue = walker.made("createCompletionQueue(" + entries + ")", () -> context.createCompletionQueue(entries));
         }
@@ -322,17 +382,6 @@ final class Island {
             case 4 -> walker.done("requestNotify(" + queue + ")", () -> queue.requestNotify(walker.chance(2)));
             case 5 -> {
                 walker.maybe(
-        } else if (walker.chance(2)) {
-            int vectors = context.completionVectors();
-            CompletionQueueAttributes attributes = CompletionQueueAttributes.of(entries)
-                    .withVector(walker.below(vectors))
-                    .withChannel(channels.isEmpty() ? null : walker.pick(channels));
-            queue = walker.made(
-                    "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
-            walker.no(
-                    "createCompletionQueue(vector " + vectors + ")",
-                    () -> context.createCompletionQueue(attributes.withVector(vectors)),
-                    RdmaException.class);
                         "awaitSuccess(" + queue + ", 0)",
                         () -> queue.awaitSuccess(Duration.ZERO),
                         RdmaTimeoutException.class,
