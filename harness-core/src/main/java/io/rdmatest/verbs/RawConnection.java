@@ -6,8 +6,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects RC queue pairs through addresses that the sides exchanged by themselves, with an explicit GID index and
+ * Connects queue pairs of type RC and UC through addresses that the sides exchanged by themselves, with an explicit GID index and
  * without a connection manager (IBTA volume 1, section 10.3.1 for the transitions).
+ *
+ * <p>UC has no acknowledgements. Timeouts, repetitions, reads and atomics of the parameters are of no effect there.
  */
 public final class RawConnection {
 
@@ -44,7 +46,8 @@ public final class RawConnection {
      * @param hopLimit 0 to 255
      * @param trafficClass 0 to 255
      * @param serviceLevel 0 to 15
-     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations
+     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations, and
+     *     neither it nor {@link Access#REMOTE_READ} on UC
      * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; of one partition it may differ
      *     between the sides
      * @param lidPath how the peer's LID is reached without a global route header, on an InfiniBand subnet; null for packets with
@@ -302,32 +305,47 @@ public final class RawConnection {
      * @param local its own address, as it was given to the peer
      * @param remote the peer's address
      * @param parameters how the connection behaves
-     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none
+     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none, or if the queue pair is of type UD
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         Mtu mtu = parameters.mtu();
         if (mtu == Mtu.UNKNOWN) {
             mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
         }
-        queuePair.toReadyToReceive(QueuePairModification.builder()
+        QueuePairModification.Builder receive = QueuePairModification.builder()
                 .addressVector(destination(local, remote, parameters))
                 .pathMtu(mtu)
                 .destinationQp(remote.qpNumber())
-                .receivePsn(remote.psn())
-                .maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
-                .minRnrTimer(parameters.minRnrTimer()));
-        queuePair.toReadyToSend(QueuePairModification.builder()
-                .sendPsn(local.psn())
-                .timeout(parameters.timeout())
-                .retryCount(parameters.retryCount())
-                .rnrRetry(parameters.rnrRetry())
-                .maxReadAtomic(parameters.maxReadAtomic()));
+                .receivePsn(remote.psn());
+        QueuePairModification.Builder send = QueuePairModification.builder().sendPsn(local.psn());
+        if (queuePair.type() == QpType.RC) {
+            receive = receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
+                    .minRnrTimer(parameters.minRnrTimer());
+            send = send.timeout(parameters.timeout())
+                    .retryCount(parameters.retryCount())
+                    .rnrRetry(parameters.rnrRetry())
+                    .maxReadAtomic(parameters.maxReadAtomic());
+        }
+        queuePair.toReadyToReceive(receive);
+        queuePair.toReadyToSend(send);
     }
 
+    private static void requireConnected(QueuePair queuePair) {
+        if (queuePair.type() == QpType.UD) {
+            throw new IllegalArgumentException(
+                    queuePair.describe() + " is of type UD, which has no connections: use toReadyToSendDatagrams");
+        }
+    }
+
+     * @throws IllegalArgumentException if it is of type UD, which has no connections
     private static AddressHandleAttributes destination(RawAddress local, RawAddress remote, Parameters parameters) {
         AddressHandleAttributes byLid =
+        requireConnected(queuePair);
                 AddressHandleAttributes.toLid(local.port(), remote.lid()).withServiceLevel(parameters.serviceLevel());
         LidPath path = parameters.lidPath();
+        if (queuePair.type() == QpType.UC) {
+            access.removeAll(Set.of(Access.REMOTE_READ, Access.REMOTE_ATOMIC));
+        }
         if (path == null) {
             return byLid.withGid(remote.gid(), local.gidIndex())
                     .withHopLimit(parameters.hopLimit())
@@ -350,6 +368,7 @@ public final class RawConnection {
      */
     public static void connect(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         init(queuePair, local, parameters);
+        requireConnected(queuePair);
         establish(queuePair, local, remote, parameters);
     }
 
