@@ -52,6 +52,7 @@ public final class RawConnection {
      *     between the sides
      * @param lidPath how the peer's LID is reached without a global route header, on an InfiniBand subnet; null for packets with
      *     one, which RoCE needs and routers of InfiniBand as well
+     * @param flowLabel 20 bits; 0 leaves the source port of UDP to the device, on RoCE v2
      */
     public record Parameters(
             Mtu mtu,
@@ -66,7 +67,8 @@ public final class RawConnection {
             int serviceLevel,
             Set<Access> access,
             int pkeyIndex,
-            @Nullable LidPath lidPath) {
+            @Nullable LidPath lidPath,
+            int flowLabel) {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
@@ -85,11 +87,13 @@ public final class RawConnection {
                 0,
                 EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC),
                 0,
-                null);
+                null,
+                0);
 
-        /** Copies the set, and checks the index. */
+        /** Copies the set, and checks the index and the label. */
         public Parameters {
             AddressHandleAttributes.range("pkeyIndex", pkeyIndex, 0xffff);
+            AddressHandleAttributes.range("flowLabel", flowLabel, 0xfffff);
             access = Set.copyOf(access);
         }
 
@@ -112,7 +116,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -135,7 +140,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -158,7 +164,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -181,7 +188,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -205,7 +213,8 @@ public final class RawConnection {
                     service,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -227,7 +236,8 @@ public final class RawConnection {
                     serviceLevel,
                     Set.copyOf(Arrays.asList(value)),
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -249,7 +259,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     index,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -272,7 +283,41 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    path);
+                    path,
+                    flowLabel);
+        }
+
+        /**
+         * Returns a copy with another flow label. On RoCE v2 it chooses the source port of UDP, and with it the path that switches take
+         * among several: see {@link AddressHandleAttributes#udpSourcePort(int)}. Without a global route header it is of no effect.
+         *
+         * @param label 20 bits; 0 leaves the choice to the device
+         */
+        public Parameters withFlowLabel(int label) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access,
+                    pkeyIndex,
+                    lidPath,
+                    label);
+        }
+
+        /**
+         * Returns a copy whose packets come from a UDP port of choice, on RoCE v2.
+         *
+         * @param port 49152 to 65535
+         */
+        public Parameters withUdpSourcePort(int port) {
+            return withFlowLabel(AddressHandleAttributes.flowLabelOfUdpSourcePort(port));
         }
     }
 
@@ -282,10 +327,15 @@ public final class RawConnection {
      * @param queuePair the queue pair
      * @param local its own address
      * @param parameters how the connection behaves
+     * @throws IllegalArgumentException if it is of type UD, which has no connections
      */
     public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
+        requireConnected(queuePair);
         Set<Access> access = EnumSet.noneOf(Access.class);
         access.addAll(parameters.access());
+        if (queuePair.type() == QpType.UC) {
+            access.removeAll(Set.of(Access.REMOTE_READ, Access.REMOTE_ATOMIC));
+        }
         if (access.contains(Access.REMOTE_ATOMIC)
                 && !queuePair.protectionDomain().context().hasAtomics()) {
             // mlx5 and efa refuse the whole transition for it.
@@ -308,6 +358,7 @@ public final class RawConnection {
      * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none, or if the queue pair is of type UD
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
+        requireConnected(queuePair);
         Mtu mtu = parameters.mtu();
         if (mtu == Mtu.UNKNOWN) {
             mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
@@ -337,19 +388,15 @@ public final class RawConnection {
         }
     }
 
-     * @throws IllegalArgumentException if it is of type UD, which has no connections
     private static AddressHandleAttributes destination(RawAddress local, RawAddress remote, Parameters parameters) {
         AddressHandleAttributes byLid =
-        requireConnected(queuePair);
                 AddressHandleAttributes.toLid(local.port(), remote.lid()).withServiceLevel(parameters.serviceLevel());
         LidPath path = parameters.lidPath();
-        if (queuePair.type() == QpType.UC) {
-            access.removeAll(Set.of(Access.REMOTE_READ, Access.REMOTE_ATOMIC));
-        }
         if (path == null) {
             return byLid.withGid(remote.gid(), local.gidIndex())
                     .withHopLimit(parameters.hopLimit())
-                    .withTrafficClass(parameters.trafficClass());
+                    .withTrafficClass(parameters.trafficClass())
+                    .withFlowLabel(parameters.flowLabel());
         }
         if (remote.lid() == 0) {
             throw new IllegalArgumentException(
@@ -368,7 +415,6 @@ public final class RawConnection {
      */
     public static void connect(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         init(queuePair, local, parameters);
-        requireConnected(queuePair);
         establish(queuePair, local, remote, parameters);
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.rdmatest.NativeLibraryException;
+import io.rdmatest.verbs.AddressHandleAttributes;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -60,5 +61,16 @@ class BindingsHostIT {
                 .containsKeys(
                         "ENODATA", "SOL_PACKET", "MPOL_BIND", "NETLINK_RDMA", "MSG_DONTWAIT", "POLLIN", "SYS_mbind");
         assertThat(CLayouts.differences(expected, actual)).isEmpty();
+    }
+
+    /** The inline function of infiniband/verbs.h that this project has in Java. */
+    @Test
+    void flowLabelsGiveThePortsThatRdmaCoreSays(@TempDir Path folder) throws Exception {
+        Map<String, Long> expected = new LinkedHashMap<>();
+        for (int label = 0; label < 1 << 20; label += 4099) {
+            expected.put(
+                    "ibv_flow_label_to_udp_sport(" + label + ")", (long) AddressHandleAttributes.udpSourcePort(label));
+        }
+        assertThat(CLayouts.evaluate(CC, folder, expected.keySet())).isEqualTo(expected);
     }
 }

@@ -211,8 +211,7 @@ final class Island {
                     "alignedTo(" + alignment + ")",
                     () -> MemoryPlacement.ANYWHERE.alignedTo(alignment),
                     IllegalArgumentException.class);
-            walker.no(
-                    "onHugePages(3)", () -> MemoryPlacement.ANYWHERE.onHugePages(3), IllegalArgumentException.class);
+            walker.no("onHugePages(3)", () -> MemoryPlacement.ANYWHERE.onHugePages(3), IllegalArgumentException.class);
             walker.no("onNumaNode(-1)", () -> MemoryPlacement.ANYWHERE.onNumaNode(-1), IllegalArgumentException.class);
             walker.no(
                     "registerMemory(node 1023)",
@@ -1149,6 +1148,18 @@ final class Island {
                         () -> io.rdmatest.verbs.RawConnection.Parameters.DEFAULT
                                 .withMtu(Mtu.MTU_512)
                                 .withRouting(1, 2, 3)
+                int port = 49152 + walker.below(1 << 14);
+                AddressHandleAttributes chosen =
+                        walker.ok("withUdpSourcePort(" + port + ")", () -> lid.withUdpSourcePort(port));
+                walker.requireEqual(
+                        AddressHandleAttributes.udpSourcePort(chosen.flowLabel()), port, "port of " + chosen);
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabelOfUdpSourcePort(port), chosen.flowLabel(), "flow label");
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabel(port, 3),
+                        AddressHandleAttributes.flowLabel(3, port),
+                        "flow label of two queue pairs");
+                walker.no("withUdpSourcePort(4791)", () -> lid.withUdpSourcePort(4791), IllegalArgumentException.class);
                                 .withReadAtomic(2, 2)
                                 .withAccess(Access.LOCAL_WRITE)
                                 .withPkeyIndex(3));
@@ -1183,7 +1194,9 @@ final class Island {
             case 4 -> {
                 walker.requireEqual(
                         walker.ok("gid(1, " + gid.index() + ")", () -> context.gid(1, gid.index())), gid.gid(), "gid");
+                                .withUdpSourcePort(50_000)
                 walker.requireEqual(walker.ok("current(" + gid + ")", () -> context.current(gid)), gid, "entry");
+                walker.requireEqual(AddressHandleAttributes.udpSourcePort(made.flowLabel()), 50_000, "UDP source port");
             }
             case 5 -> {
                 int index = walker.one(-1, 250, 100_000);

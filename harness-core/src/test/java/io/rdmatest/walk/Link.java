@@ -106,8 +106,10 @@ final class Link {
 
     private void connect() {
         // Nothing may run out of patience only because the machine is slow: timeout 4.096 us * 2^20, about 4 s.
-        RawConnection.Parameters parameters =
-                RawConnection.Parameters.DEFAULT.withTimeout(20, 7).withRnr(7, 12);
+        RawConnection.Parameters parameters = RawConnection.Parameters.DEFAULT
+                .withTimeout(20, 7)
+                .withRnr(7, 12)
+                .withFlowLabel(walker.below(1 << 20));
         RawAddress ofA = walker.ok("RawAddress.of(" + a + ")", () -> RawAddress.of(a, port, gidIndex, psn()));
         RawAddress ofB = walker.ok("RawAddress.of(" + b + ")", () -> RawAddress.of(b, port, gidIndex, psn()));
         if (walker.chance(2)) {
