@@ -256,6 +256,9 @@ public final class CompletionQueue extends VerbsObject {
                 }
             } else if (!completions.isSuccess(i)) {
                 undecided++;
+            if (context.hasFlagsOfKernel) {
+                into.mendFlags();
+            }
             } else if (completions.opcodeCode(i) >= RECEIVED) {
                 receives++;
             } else {

@@ -33,6 +33,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
@@ -72,6 +73,9 @@ public final class DeviceContext extends VerbsObject {
     /** Null until somebody has asked. */
     private volatile @Nullable Boolean atomics;
 
+    /** Whether the kernel's number of a flag of completions reaches user space: see {@link Completions#mendFlags()}. */
+    final boolean hasFlagsOfKernel;
+
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
         this.owned = owned;
         MemorySegment ops = ibv_context.ops(handle);
@@ -87,6 +91,7 @@ public final class DeviceContext extends VerbsObject {
         this.asyncFd = ibv_context.async_fd(handle);
         super("context", handle, name, parents);
         Descriptors.makeNonBlocking(asyncFd);
+        this.hasFlagsOfKernel = Provider.hasFlagsOfKernel(ibv_context_ops.poll_cq(ops));
     }
 
     static DeviceContext own(MemorySegment handle, String name) {
@@ -221,6 +226,22 @@ public final class DeviceContext extends VerbsObject {
      * and destroying it.
      *
      * @return what was found; it does not change while the device is there
+    /**
+     * Explains the failure of a call that takes a capability: providers refuse with several errno values what the device does not have
+     * at all.
+     */
+    RdmaException failure(String call, String operands, int errno, DeviceCapability needed) {
+        if (!Errno.isDeviceGone(errno)) {
+            DeviceCapabilities seen = new DeviceCapabilities(attributes(), extendedAttributes(), Set.of());
+            Optional<String> lack = seen.lack(needed);
+            if (lack.isPresent()) {
+                return new RdmaException(
+                        call, operands, rdma_h.EOPNOTSUPP(), "The device has no " + needed + ": " + lack.get() + ".");
+            }
+        }
+        return new RdmaException(call, operands, errno);
+    }
+
      * @throws RdmaException if the device can't be asked, for example for want of a protection domain
      */
     public DeviceCapabilities capabilities() {

@@ -184,26 +184,21 @@ public final class MemoryRegion extends VerbsObject {
         if (handle.address() == 0) {
             int errno = Native.errno();
             if ((mask & Access.ON_DEMAND.bit()) != 0) {
-                requirePaging(pd, size == WHOLE, operands.get());
+                RdmaException failure = pd.context()
+                        .failure(
+                                "ibv_reg_mr",
+                                operands.get(),
+                                errno,
+                                size == WHOLE
+                                        ? DeviceCapability.IMPLICIT_ON_DEMAND_PAGING
+                                        : DeviceCapability.ON_DEMAND_PAGING);
+                if (failure.isUnsupported()) {
+                    throw failure;
+                }
             }
             throw failure(operands.get(), errno);
         }
         return handle;
-    }
-
-    /** Providers refuse with several errno values what the device does not have at all. */
-    private static void requirePaging(ProtectionDomain pd, boolean implicit, String operands) {
-        DeviceCapability needed =
-                implicit ? DeviceCapability.IMPLICIT_ON_DEMAND_PAGING : DeviceCapability.ON_DEMAND_PAGING;
-        ExtendedDeviceAttributes attributes = pd.context().extendedAttributes();
-        int bits = implicit ? rdma_h.IBV_ODP_SUPPORT_IMPLICIT() : rdma_h.IBV_ODP_SUPPORT();
-        if ((attributes.odpCapabilities() & bits) == 0) {
-            throw new RdmaException(
-                    "ibv_reg_mr",
-                    operands,
-                    rdma_h.EOPNOTSUPP(),
-                    "The device has no " + needed + ": odp_caps.general_caps is " + attributes.odpCapabilities() + ".");
-        }
     }
 
     /** Memory that the device may still write to is better lost than given back. */
@@ -373,13 +368,32 @@ public final class MemoryRegion extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.destroy(Verbs.DEREG_MR, this::describe, handle);
+        try {
+            Verbs.destroy(Verbs.DEREG_MR, this::describe, handle);
+        } catch (RdmaException e) {
+            throw access.contains(Access.MEMORY_WINDOW_BIND) ? stillBound(e) : e;
+        }
         try {
             memory.free();
         } catch (IllegalStateException e) {
             // Somebody holds the memory in a native call of their own: better lost than torn away.
             LOG.log(System.Logger.Level.WARNING, "the memory of " + describe() + " stays allocated: it is in use", e);
         }
+    }
+
+    private RdmaException stillBound(RdmaException failure) {
+        return switch (failure.errnoName()) {
+            case "EBUSY", "EINVAL" -> {
+                RdmaException explained = new RdmaException(
+                        "ibv_dereg_mr",
+                        describe(),
+                        failure.errno(),
+                        "A memory window is bound to it: close or invalidate its windows first.");
+                explained.initCause(failure);
+                yield explained;
+            }
+            default -> failure;
+        };
     }
 
     @Override

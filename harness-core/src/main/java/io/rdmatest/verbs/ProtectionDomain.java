@@ -119,6 +119,18 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
+     * Allocates a memory window (ibv_alloc_mw(3)). {@link QueuePair#postBind} binds it to memory.
+     *
+     * @param type how it is bound and unbound
+     * @return the window, not bound
+     * @throws io.rdmatest.RdmaException if the device refuses it; without {@link DeviceCapability#MEMORY_WINDOWS} or
+     *     {@link DeviceCapability#MEMORY_WINDOWS_TYPE_2} it {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     */
+    public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
+        return MemoryWindow.allocate(this, type);
+    }
+
+    /**
      * Creates a queue pair in the state RESET (ibv_create_qp(3)).
      *
      * @param attributes type, queues and capacities

@@ -52,6 +52,9 @@ final class Verbs {
             Downcall.of("ibv_reg_dmabuf_mr", C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
 
     static final Downcall DEREG_MR = Downcall.of("ibv_dereg_mr", JAVA_INT, C_POINTER);
+    static final Downcall ALLOC_MW = Downcall.pointer("alloc_mw", C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall BIND_MW = Downcall.pointer("bind_mw", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall DEALLOC_MW = Downcall.pointer("dealloc_mw", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CHANNEL = Downcall.of("ibv_create_comp_channel", C_POINTER, C_POINTER);
     static final Downcall DESTROY_CHANNEL = Downcall.of("ibv_destroy_comp_channel", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CQ =

@@ -444,6 +444,11 @@ final class Island {
             return;
         }
         queues.remove(queue);
+                walker.requireEqual(into.hasInvalidatedKey(index), completion.hasInvalidatedKey(), "hasInvalidatedKey");
+                walker.require(
+                        !completion.hasInvalidatedKey() || into.invalidatedKey(index) == completion.invalidatedKey(),
+                        "invalidatedKey");
+                walker.no("timestamp(" + index + ")", () -> into.timestamp(index), IllegalStateException.class);
         walker.close(queue);
         noteClosed(queue);
     }
