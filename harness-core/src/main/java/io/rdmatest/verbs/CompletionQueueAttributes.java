@@ -3,20 +3,27 @@ package io.rdmatest.verbs;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a completion queue is created with (ibv_create_cq(3)).
+ * What a completion queue is created with (ibv_create_cq(3), ibv_create_cq_ex(3)).
  *
  * @param entries the least number of entries, from 1
  * @param channel the channel that brings the queue's events; null for a queue that is only polled
  * @param vector the completion vector, from 0 to {@link DeviceContext#completionVectors()} - 1: it decides which interrupt, and so
  *     which processor, the events of the queue use
+ * @param extended whether it is an extended queue, which is polled field by field. It does what the other does, and has timestamps.
+ * @param timestamps the clock by which its completions are stamped
  */
 public record CompletionQueueAttributes(
-        int entries, @Nullable CompletionChannel channel, int vector) {
+        int entries,
+        @Nullable CompletionChannel channel,
+        int vector,
+        boolean extended,
+        CompletionTimestamp timestamps) {
 
     /**
      * Checks the ranges.
      *
-     * @throws IllegalArgumentException if there are no entries, or the vector is negative
+     * @throws IllegalArgumentException if there are no entries, or the vector is negative, or there are to be timestamps and it is not
+     *     extended
      */
     public CompletionQueueAttributes {
         if (entries < 1) {
@@ -24,6 +31,9 @@ public record CompletionQueueAttributes(
         }
         if (vector < 0) {
             throw new IllegalArgumentException("a completion vector is at least 0, not " + vector);
+        }
+        if (timestamps != CompletionTimestamp.NONE && !extended) {
+            throw new IllegalArgumentException("only an extended completion queue has timestamps");
         }
     }
 
@@ -34,7 +44,7 @@ public record CompletionQueueAttributes(
      * @return the attributes
      */
     public static CompletionQueueAttributes of(int entries) {
-        return new CompletionQueueAttributes(entries, null, 0);
+        return new CompletionQueueAttributes(entries, null, 0, false, CompletionTimestamp.NONE);
     }
 
     /**
@@ -43,7 +53,7 @@ public record CompletionQueueAttributes(
      * @param value a channel of the same device; null for a queue that is only polled
      */
     public CompletionQueueAttributes withChannel(@Nullable CompletionChannel value) {
-        return new CompletionQueueAttributes(entries, value, vector);
+        return new CompletionQueueAttributes(entries, value, vector, extended, timestamps);
     }
 
     /**
@@ -52,11 +62,27 @@ public record CompletionQueueAttributes(
      * @param value from 0
      */
     public CompletionQueueAttributes withVector(int value) {
-        return new CompletionQueueAttributes(entries, channel, value);
+        return new CompletionQueueAttributes(entries, channel, value, extended, timestamps);
+    }
+
+    /** Returns a copy for an extended queue (ibv_create_cq_ex(3)). Not every device has them. */
+    public CompletionQueueAttributes asExtended() {
+        return new CompletionQueueAttributes(entries, channel, vector, true, timestamps);
+    }
+
+    /**
+     * Returns a copy for an extended queue whose completions are stamped. Devices with
+     * {@link DeviceCapability#COMPLETION_TIMESTAMPS} have them.
+     *
+     * @param clock by which clock
+     */
+    public CompletionQueueAttributes withTimestamps(CompletionTimestamp clock) {
+        return new CompletionQueueAttributes(entries, channel, vector, true, clock);
     }
 
     @Override
     public String toString() {
-        return entries + " entries" + (vector == 0 ? "" : ", completion vector " + vector);
+        return entries + " entries" + (vector == 0 ? "" : ", completion vector " + vector)
+                + (timestamps == CompletionTimestamp.NONE ? "" : ", timestamps by " + timestamps);
     }
 }

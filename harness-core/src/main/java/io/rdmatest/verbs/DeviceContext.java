@@ -14,7 +14,9 @@ import io.rdmatest.ffi.ibv_odp_caps;
 import io.rdmatest.ffi.ibv_port_attr;
 import io.rdmatest.ffi.ibv_tm_caps;
 import io.rdmatest.ffi.ibv_tso_caps;
+import io.rdmatest.ffi.ibv_values_ex;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.timespec;
 import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.ContextLayout;
 import io.rdmatest.internal.Descriptors;
@@ -31,9 +33,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** An open device (ibv_open_device(3)): the root of all objects on it. */
@@ -53,6 +55,9 @@ public final class DeviceContext extends VerbsObject {
 
     private static final long PORT_ATTRIBUTES = ACTIVE_SPEED_EX + Integer.BYTES;
 
+    /** IBV_VALUES_MASK_RAW_CLOCK. */
+    private static final int RAW_CLOCK = 1;
+
     private static final ValueLayout.OfShort BIG_ENDIAN_SHORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
 
     /** The bits of a P_Key that name the partition, without the one that tells full membership. */
@@ -68,13 +73,13 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postSrqReceive;
     final boolean postsInUserSpace;
     final boolean pollsInUserSpace;
+    /** Whether the kernel's number of a flag of completions reaches user space: see {@link Completions#mendFlags()}. */
+    final boolean hasFlagsOfKernel;
+
     private final Transport transport;
     private final int asyncFd;
     /** Null until somebody has asked. */
     private volatile @Nullable Boolean atomics;
-
-    /** Whether the kernel's number of a flag of completions reaches user space: see {@link Completions#mendFlags()}. */
-    final boolean hasFlagsOfKernel;
 
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
         this.owned = owned;
@@ -86,12 +91,12 @@ public final class DeviceContext extends VerbsObject {
         this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
         this.postsInUserSpace = Provider.postsInUserSpace(ibv_context_ops.post_send(ops));
         this.pollsInUserSpace = Provider.pollsInUserSpace(ibv_context_ops.poll_cq(ops));
+        this.hasFlagsOfKernel = Provider.hasFlagsOfKernel(ibv_context_ops.poll_cq(ops));
         this.transport = Transport.of(
                 ibv_device.transport_type(ibv_context.device(handle).reinterpret(ibv_device.sizeof())));
         this.asyncFd = ibv_context.async_fd(handle);
         super("context", handle, name, parents);
         Descriptors.makeNonBlocking(asyncFd);
-        this.hasFlagsOfKernel = Provider.hasFlagsOfKernel(ibv_context_ops.poll_cq(ops));
     }
 
     static DeviceContext own(MemorySegment handle, String name) {
@@ -222,11 +227,6 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Reads all that is to be known of the device's abilities; what no attribute tells by making a queue pair of each type
-     * and destroying it.
-     *
-     * @return what was found; it does not change while the device is there
-    /**
      * Explains the failure of a call that takes a capability: providers refuse with several errno values what the device does not have
      * at all.
      */
@@ -242,6 +242,11 @@ public final class DeviceContext extends VerbsObject {
         return new RdmaException(call, operands, errno);
     }
 
+    /**
+     * Reads all that is to be known of the device's abilities; what no attribute tells by making a queue pair of each type
+     * and destroying it.
+     *
+     * @return what was found; it does not change while the device is there
      * @throws RdmaException if the device can't be asked, for example for want of a protection domain
      */
     public DeviceCapabilities capabilities() {
@@ -511,10 +516,11 @@ public final class DeviceContext extends VerbsObject {
     /**
      * Creates a completion queue (ibv_create_cq(3)).
      *
-     * @param attributes entries, channel and completion vector
+     * @param attributes entries, channel, completion vector and timestamps
      * @return the queue; it may have more entries
      * @throws IllegalArgumentException if the channel is of another device
-     * @throws RdmaException if the device refuses; of a vector that it does not have the message says which ones there are
+     * @throws RdmaException if the device refuses. Of a vector that it does not have the message says which ones there are. A device
+     *     without extended queues or timestamps {@linkplain RdmaException#isUnsupported() says so}.
      */
     public CompletionQueue createCompletionQueue(CompletionQueueAttributes attributes) {
         return CompletionQueue.create(this, attributes);
@@ -528,6 +534,31 @@ public final class DeviceContext extends VerbsObject {
         begin();
         try {
             return vectors();
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Reads the device's clock (ibv_query_rt_values_ex(3)), by which {@link CompletionTimestamp#DEVICE_CLOCK} stamps completions.
+     *
+     * @return ticks; {@link ExtendedDeviceAttributes#coreClockKhz()} says how many there are in a millisecond
+     * @throws RdmaException if the device has no clock that can be read; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public long deviceClock() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment function = extended(verbs_context::query_rt_values)
+                    .orElseThrow(() -> new RdmaException("ibv_query_rt_values_ex", deviceName(), rdma_h.EOPNOTSUPP()));
+            MemorySegment values = ibv_values_ex.allocate(arena);
+            ibv_values_ex.comp_mask(values, RAW_CLOCK);
+            int result =
+                    (int) Verbs.QUERY_RT_VALUES.handle().invokeExact(function, Native.errnoState(), handle, values);
+            Verbs.check(result, "ibv_query_rt_values_ex", deviceName());
+            MemorySegment clock = ibv_values_ex.raw_clock(values);
+            return timespec.tv_sec(clock) * 1_000_000_000 + timespec.tv_nsec(clock);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_rt_values_ex", e);
         } finally {
             end();
         }

@@ -59,6 +59,8 @@ final class Verbs {
     static final Downcall DESTROY_CHANNEL = Downcall.of("ibv_destroy_comp_channel", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CQ =
             Downcall.of("ibv_create_cq", C_POINTER, C_POINTER, JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall CREATE_CQ_EX = Downcall.pointer("create_cq_ex", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall QUERY_RT_VALUES = Downcall.pointer("query_rt_values", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall RESIZE_CQ = Downcall.of("ibv_resize_cq", JAVA_INT, C_POINTER, JAVA_INT);
     static final Downcall DESTROY_CQ = Downcall.of("ibv_destroy_cq", JAVA_INT, C_POINTER);
     private static final Downcall GET_CQ_EVENT =

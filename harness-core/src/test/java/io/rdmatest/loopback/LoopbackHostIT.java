@@ -61,6 +61,16 @@ class LoopbackHostIT {
     }
 
     @TestFactory
+    Stream<DynamicTest> memoryWindows() throws Exception {
+        return run(MemoryWindowTestCase.class);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> extendedCompletionQueues() throws Exception {
+        return run(ExtendedQueueTestCase.class);
+    }
+
+    @TestFactory
     Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
         return run(CompletionChannelTestCase.class);
     }

@@ -34,7 +34,9 @@ public final class LoopbackLibrary {
                         PortsTestCase.class,
                         InfinibandTestCase.class,
                         CompletionChannelTestCase.class,
-                        MemoryKindsTestCase.class)
+                        MemoryKindsTestCase.class,
+                        MemoryWindowTestCase.class,
+                        ExtendedQueueTestCase.class)
                 .map(Class::getName)
                 .toList();
     }

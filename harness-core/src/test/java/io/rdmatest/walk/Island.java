@@ -8,6 +8,7 @@ import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.CompletionQueueAttributes;
+import io.rdmatest.verbs.CompletionTimestamp;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
@@ -329,6 +330,27 @@ final class Island {
             queue = walker.made(
                     "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
             walker.no(
+            CompletionQueue extended = walker.maybe(
+                    "createCompletionQueue(extended)",
+                    () -> context.createCompletionQueue(attributes.asExtended()),
+                    RdmaException.class);
+            if (extended != null) {
+                walker.walk.made(extended);
+                Looks.random(walker, extended);
+                walker.requireEqual(
+                        walker.ok("poll(" + extended + ")", () -> extended.poll(extended.newCompletions(2))),
+                        0,
+                        "completions on " + extended);
+                walker.close(extended);
+            }
+            CompletionQueue stamped = walker.maybe(
+                    "createCompletionQueue(with timestamps)",
+                    () -> context.createCompletionQueue(attributes.withTimestamps(CompletionTimestamp.DEVICE_CLOCK)),
+                    RdmaException.class);
+            if (stamped != null) {
+                walker.walk.made(stamped);
+                walker.close(stamped);
+            }
                     "createCompletionQueue(vector " + vectors + ")",
                     () -> context.createCompletionQueue(attributes.withVector(vectors)),
                     RdmaException.class);
@@ -1176,7 +1198,7 @@ final class Island {
     }
 
     private void device() {
-        switch (walker.below(9)) {
+        switch (walker.below(10)) {
             case 0 -> Looks.random(walker, walker.ok("attributes()", context::attributes));
             case 8 -> {
                 List<Integer> table = walker.ok("pkeyTable(1)", () -> context.pkeyTable(1));
@@ -1232,6 +1254,7 @@ final class Island {
                         "awaitAsyncEvent(0)", () -> context.awaitAsyncEvent(Duration.ZERO), RdmaTimeoutException.class);
         }
     }
+            case 7 -> walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
 
     /** Objects of two contexts do not go together. */
     private void foreign(DeviceContext other) {
