@@ -7,11 +7,11 @@ import io.rdmatest.ffi.ibv_context;
 import io.rdmatest.ffi.ibv_context_ops;
 import io.rdmatest.ffi.ibv_ece;
 import io.rdmatest.ffi.ibv_gid;
+import io.rdmatest.ffi.ibv_mw_bind;
+import io.rdmatest.ffi.ibv_mw_bind_info;
 import io.rdmatest.ffi.ibv_qp;
 import io.rdmatest.ffi.ibv_qp_attr;
 import io.rdmatest.ffi.ibv_qp_cap;
-import io.rdmatest.ffi.ibv_mw_bind;
-import io.rdmatest.ffi.ibv_mw_bind_info;
 import io.rdmatest.ffi.ibv_qp_init_attr;
 import io.rdmatest.ffi.ibv_qp_init_attr_ex;
 import io.rdmatest.ffi.rdma_h;
@@ -22,10 +22,10 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -321,6 +321,42 @@ public final class QueuePair extends VerbsObject {
             String cure = "The P_Key table of port " + port + " has a length of " + entries
                     + ": use a lower index, 0 mostly.";
             throw new RdmaException("ibv_modify_qp", describe() + ", " + modification, EINVAL, cure);
+        }
+    }
+
+    /**
+     * Asks what the device offers for a connection, or what was agreed on (ibv_query_ece(3)). To be told to the peer before either side
+     * leaves INIT.
+     *
+     * @return what it offers
+     * @throws RdmaException if the device has no ECE; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public Ece queryEce() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment ece = ibv_ece.allocate(arena);
+            Verbs.run(Verbs.QUERY_ECE, describe(), handle, ece);
+            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece));
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Says what is agreed on with the peer (ibv_set_ece(3)). To be called in INIT, before the queue pair goes to RTR.
+     *
+     * @param agreed what both sides offer
+     * @throws RdmaException if the device has no ECE, or not for this vendor; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public void setEce(Ece agreed) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment ece = ibv_ece.allocate(arena);
+            ibv_ece.vendor_id(ece, agreed.vendorId());
+            ibv_ece.options(ece, agreed.options());
+            Verbs.run(Verbs.SET_ECE, describe() + ", " + agreed, handle, ece);
+        } finally {
+            end();
         }
     }
 
@@ -729,45 +765,6 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts a receive.
-     *
-     * @param wrId comes back in the completion
-     * @param region the memory to receive into
-     * @param offset where it begins in the region
-     * @param length bytes; UD needs 40 more than the payload
-     */
-    public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
-        beginOften();
-        try {
-            singleReceive.lock();
-            try {
-                post(singleReceive.receive(0, wrId, region, offset, length));
-            } finally {
-                singleReceive.unlock();
-            }
-        } finally {
-            endOften();
-        }
-    }
-
-    /**
-     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too. Closing leaves
-     * the group.
-     *
-     * @param group the group's GID
-     * @param lid the group's LID; 0 on RoCE
-     */
-    public void attachMulticast(Gid group, int lid) {
-        multicast(group, lid, true);
-    }
-
-    /**
-     * Leaves a multicast group (ibv_detach_mcast(3)).
-     *
-     * @param group the group's GID
-     * @param lid the group's LID; 0 on RoCE
-     */
-    /**
      * Posts a SEND that invalidates a key of the peer's memory, mostly that of a window of type 2: with the completion of its receive
      * the key is of no use any more. {@link WorkCompletion#invalidatedKey()} tells the peer which one it was. RC only.
      *
@@ -879,6 +876,45 @@ public final class QueuePair extends VerbsObject {
         });
     }
 
+    /**
+     * Posts a receive.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory to receive into
+     * @param offset where it begins in the region
+     * @param length bytes; UD needs 40 more than the payload
+     */
+    public void postReceive(long wrId, MemoryRegion region, long offset, int length) {
+        beginOften();
+        try {
+            singleReceive.lock();
+            try {
+                post(singleReceive.receive(0, wrId, region, offset, length));
+            } finally {
+                singleReceive.unlock();
+            }
+        } finally {
+            endOften();
+        }
+    }
+
+    /**
+     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too. Closing leaves
+     * the group.
+     *
+     * @param group the group's GID
+     * @param lid the group's LID; 0 on RoCE
+     */
+    public void attachMulticast(Gid group, int lid) {
+        multicast(group, lid, true);
+    }
+
+    /**
+     * Leaves a multicast group (ibv_detach_mcast(3)).
+     *
+     * @param group the group's GID
+     * @param lid the group's LID; 0 on RoCE
+     */
     public void detachMulticast(Gid group, int lid) {
         multicast(group, lid, false);
     }

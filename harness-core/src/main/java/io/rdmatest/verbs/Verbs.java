@@ -74,6 +74,8 @@ final class Verbs {
     static final Downcall MODIFY_QP = Downcall.of("ibv_modify_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
     static final Downcall QUERY_QP = Downcall.of("ibv_query_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT, C_POINTER);
     static final Downcall DESTROY_QP = Downcall.of("ibv_destroy_qp", JAVA_INT, C_POINTER);
+    static final Downcall QUERY_ECE = Downcall.of("ibv_query_ece", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall SET_ECE = Downcall.of("ibv_set_ece", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH = Downcall.of("ibv_create_ah", C_POINTER, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH_FROM_WC =
             Downcall.of("ibv_create_ah_from_wc", C_POINTER, C_POINTER, C_POINTER, C_POINTER, JAVA_BYTE);

@@ -11,6 +11,7 @@ import io.rdmatest.verbs.CompletionQueueAttributes;
 import io.rdmatest.verbs.CompletionTimestamp;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.KernelResource;
@@ -329,7 +330,6 @@ final class Island {
                     .withChannel(channels.isEmpty() ? null : walker.pick(channels));
             queue = walker.made(
                     "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
-            walker.no(
             CompletionQueue extended = walker.maybe(
                     "createCompletionQueue(extended)",
                     () -> context.createCompletionQueue(attributes.asExtended()),
@@ -351,6 +351,7 @@ final class Island {
                 walker.walk.made(stamped);
                 walker.close(stamped);
             }
+            walker.no(
                     "createCompletionQueue(vector " + vectors + ")",
                     () -> context.createCompletionQueue(attributes.withVector(vectors)),
                     RdmaException.class);
@@ -443,6 +444,11 @@ final class Island {
                 walker.requireEqual(into.sourceQp(index), completion.sourceQp(), "sourceQp");
                 walker.requireEqual(into.flags(index), completion.flags(), "flags");
                 walker.requireEqual(into.hasGrh(index), completion.hasGrh(), "hasGrh");
+                walker.requireEqual(into.hasInvalidatedKey(index), completion.hasInvalidatedKey(), "hasInvalidatedKey");
+                walker.require(
+                        !completion.hasInvalidatedKey() || into.invalidatedKey(index) == completion.invalidatedKey(),
+                        "invalidatedKey");
+                walker.no("timestamp(" + index + ")", () -> into.timestamp(index), IllegalStateException.class);
                 Looks.random(walker, completion);
                 if (!completion.isSuccess()) {
                     Looks.random(walker, walker.ok("exception(" + completion.status() + ")", completion::exception));
@@ -466,11 +472,6 @@ final class Island {
             return;
         }
         queues.remove(queue);
-                walker.requireEqual(into.hasInvalidatedKey(index), completion.hasInvalidatedKey(), "hasInvalidatedKey");
-                walker.require(
-                        !completion.hasInvalidatedKey() || into.invalidatedKey(index) == completion.invalidatedKey(),
-                        "invalidatedKey");
-                walker.no("timestamp(" + index + ")", () -> into.timestamp(index), IllegalStateException.class);
         walker.close(queue);
         noteClosed(queue);
     }
@@ -734,7 +735,7 @@ final class Island {
             return;
         }
         MemoryRegion region = walker.pick(memories);
-        switch (walker.below(3)) {
+        switch (walker.below(4)) {
             case 0 -> {
                 if (pair.srq() != null) {
                     walker.no(
@@ -761,6 +762,10 @@ final class Island {
                             () -> pair.postSend(1, region, 0, 1),
                             PostException.class);
                 }
+            }
+            case 2 -> {
+                walker.maybe("queryEce(" + pair + ")", pair::queryEce, RdmaException.class);
+                walker.no("setEce(" + pair + ", nobody)", () -> pair.setEce(new Ece(0, 0)), RdmaException.class);
             }
             default -> {
                 if (!handles.isEmpty() && pair.type() != QpType.UD) {
@@ -1143,6 +1148,18 @@ final class Island {
                         () -> AddressHandleAttributes.toLid(1, value),
                         IllegalArgumentException.class);
                 AddressHandleAttributes lid = walker.ok("toLid(1, 5)", () -> AddressHandleAttributes.toLid(1, 5));
+                int port = 49152 + walker.below(1 << 14);
+                AddressHandleAttributes chosen =
+                        walker.ok("withUdpSourcePort(" + port + ")", () -> lid.withUdpSourcePort(port));
+                walker.requireEqual(
+                        AddressHandleAttributes.udpSourcePort(chosen.flowLabel()), port, "port of " + chosen);
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabelOfUdpSourcePort(port), chosen.flowLabel(), "flow label");
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabel(port, 3),
+                        AddressHandleAttributes.flowLabel(3, port),
+                        "flow label of two queue pairs");
+                walker.no("withUdpSourcePort(4791)", () -> lid.withUdpSourcePort(4791), IllegalArgumentException.class);
                 walker.no("withPathBits(128)", () -> lid.withPathBits(128), IllegalArgumentException.class);
                 walker.no("withStaticRate(256)", () -> lid.withStaticRate(256), IllegalArgumentException.class);
                 AddressHandleAttributes routed = walker.ok(
@@ -1175,21 +1192,11 @@ final class Island {
                         () -> io.rdmatest.verbs.RawConnection.Parameters.DEFAULT
                                 .withMtu(Mtu.MTU_512)
                                 .withRouting(1, 2, 3)
-                int port = 49152 + walker.below(1 << 14);
-                AddressHandleAttributes chosen =
-                        walker.ok("withUdpSourcePort(" + port + ")", () -> lid.withUdpSourcePort(port));
-                walker.requireEqual(
-                        AddressHandleAttributes.udpSourcePort(chosen.flowLabel()), port, "port of " + chosen);
-                walker.requireEqual(
-                        AddressHandleAttributes.flowLabelOfUdpSourcePort(port), chosen.flowLabel(), "flow label");
-                walker.requireEqual(
-                        AddressHandleAttributes.flowLabel(port, 3),
-                        AddressHandleAttributes.flowLabel(3, port),
-                        "flow label of two queue pairs");
-                walker.no("withUdpSourcePort(4791)", () -> lid.withUdpSourcePort(4791), IllegalArgumentException.class);
                                 .withReadAtomic(2, 2)
                                 .withAccess(Access.LOCAL_WRITE)
+                                .withUdpSourcePort(50_000)
                                 .withPkeyIndex(3));
+                walker.requireEqual(AddressHandleAttributes.udpSourcePort(made.flowLabel()), 50_000, "UDP source port");
                 walker.requireEqual(made.hopLimit(), 1, "hop limit");
                 walker.requireEqual(made.pkeyIndex(), 3, "P_Key index");
                 Looks.random(walker, made);
@@ -1221,9 +1228,7 @@ final class Island {
             case 4 -> {
                 walker.requireEqual(
                         walker.ok("gid(1, " + gid.index() + ")", () -> context.gid(1, gid.index())), gid.gid(), "gid");
-                                .withUdpSourcePort(50_000)
                 walker.requireEqual(walker.ok("current(" + gid + ")", () -> context.current(gid)), gid, "entry");
-                walker.requireEqual(AddressHandleAttributes.udpSourcePort(made.flowLabel()), 50_000, "UDP source port");
             }
             case 5 -> {
                 int index = walker.one(-1, 250, 100_000);
@@ -1249,12 +1254,12 @@ final class Island {
                     walker.close(other);
                 }
             }
+            case 7 -> walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
             default ->
                 walker.maybe(
                         "awaitAsyncEvent(0)", () -> context.awaitAsyncEvent(Duration.ZERO), RdmaTimeoutException.class);
         }
     }
-            case 7 -> walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
 
     /** Objects of two contexts do not go together. */
     private void foreign(DeviceContext other) {
