@@ -20,6 +20,8 @@ EXPORT long loopback_qp(struct ibv_qp *qp, const char *field)
         {"pkey_index", attr.pkey_index},
         {"port_num", attr.port_num},
         {"path_mtu", attr.path_mtu},
+        {"min_rnr_timer", attr.min_rnr_timer},
+        {"qp_access_flags", attr.qp_access_flags},
         {"is_global", attr.ah_attr.is_global},
         {"dlid", attr.ah_attr.dlid},
         {"sl", attr.ah_attr.sl},

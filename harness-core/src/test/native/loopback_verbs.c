@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The header has macros and inline functions of these names. */
@@ -40,7 +42,7 @@ enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, SINK, SETTINGS
+    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, SINK, SETTINGS
 };
 
 static struct {
@@ -83,6 +85,20 @@ static struct {
     [REFUSED_ACCESS] = {"refused_access", 0, 0},
     [NODE_TYPE] = {"node_type", IBV_NODE_CA, 0},
     [TRANSPORT] = {"transport", IBV_TRANSPORT_IB, 0},
+    [VECTORS] = {"vectors", 4, 0},
+    /* A record: the completion vector of the last completion queue. */
+    [VECTOR] = {"vector", 0, 0},
+    /* The bits of odp_caps.general_caps, and whether memory of a dma-buf can be registered. */
+    [PAGING] = {"paging", 0, 0},
+    [DMABUF] = {"dmabuf", 0, 0},
+    /* Memory windows: 1 for those of type 1, 2 for those of type 2. */
+    [WINDOWS] = {"windows", 0, 0},
+    /* Whether completions of extended queues have timestamps, by a device's clock of 1 GHz and by that of the day. */
+    [STAMPS] = {"stamps", 0, 0},
+    /* The options that queue pairs offer by ECE, for the vendor 0x123456; 0 for no ECE. */
+    [ECE] = {"ece", 0, 0},
+    /* What next_poll of an extended queue returns if it is not 0. */
+    [NEXT_RESULT] = {"next_result", 0, 0},
     /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
     [SINK] = {"sink", 0, 0},
 };
@@ -152,6 +168,13 @@ struct lb_qp {
     struct send *sends;
     unsigned int sends_head, sends_count;
     struct sink_queue *sink;
+    uint32_t agreed;
+};
+
+struct stamped {
+    struct ibv_wc wc;
+    /* By the clock of the day. */
+    uint64_t nanoseconds;
 };
 
 struct lb_srq {
@@ -161,8 +184,14 @@ struct lb_srq {
 };
 
 struct lb_cq {
-    struct ibv_cq base;
-    struct ibv_wc *entries;
+    union {
+        struct ibv_cq base;
+        struct ibv_cq_ex ex;
+    };
+    struct stamped *entries;
+    /* Of an extended queue: what it is polled for, and the lock that a poll holds from its start to its end. */
+    struct stamped current;
+    pthread_spinlock_t polling;
     unsigned int head, count, size;
     /* 0: no event is asked for; 1: the next solicited one; 2: the next. */
     int armed;
@@ -175,6 +204,18 @@ struct lb_mr {
     struct ibv_mr base;
     uint64_t iova;
     unsigned int access;
+    bool mapped;
+    /* Windows that are bound to it. */
+    unsigned int windows;
+};
+
+/* Remote requests see it as a region of its own, which has a key only while the window is bound. */
+struct lb_mw {
+    struct ibv_mw base;
+    struct lb_mr view;
+    struct lb_mr *bound;
+    /* The present one. Whoever posts a bind of type 2 keeps that of the base the same. */
+    uint32_t key;
 };
 
 /* Its descriptor is a semaphore that counts the events. */
@@ -282,6 +323,8 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
     attr->max_srq = get(SRQ) ? MOST_QPS : 0;
     attr->max_srq_wr = get(SRQ) ? 16384 : 0;
     attr->max_srq_sge = get(SRQ) ? (int)get(MAX_SGE) : 0;
+    attr->max_mw = get(WINDOWS) ? MOST_MRS / 2 : 0;
+    attr->device_cap_flags = get(WINDOWS) & 2 ? IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B : 0;
     attr->max_pkeys = (uint16_t)get(PKEYS);
     attr->phys_port_cnt = 1;
     return 0;
@@ -292,6 +335,9 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 {
     (void)input;
     memset(attr, 0, size);
+    attr->odp_caps.general_caps = (uint64_t)get(PAGING);
+    attr->completion_timestamp_mask = get(STAMPS) ? UINT64_MAX : 0;
+    attr->hca_core_clock = get(STAMPS) ? 1000000 : 0;
     return ibv_query_device(context, &attr->orig_attr);
 }
 
@@ -437,7 +483,10 @@ static void complete(struct ibv_cq *queue, const struct ibv_wc *wc, bool solicit
     struct lb_cq *cq = (struct lb_cq *)queue;
     if (cq->count == cq->size)
         return;
-    cq->entries[(cq->head + cq->count++) % cq->size] = *wc;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    cq->entries[(cq->head + cq->count++) % cq->size] =
+        (struct stamped){.wc = *wc, .nanoseconds = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
     if (cq->armed == 2 || (cq->armed == 1 && (solicited || wc->status != IBV_WC_SUCCESS)))
         tell(cq);
 }
@@ -450,7 +499,7 @@ static int poll_cq(struct ibv_cq *queue, int most, struct ibv_wc *wc)
     int polled = 0;
     pthread_mutex_lock(&lock);
     for (; polled < most && cq->count; polled++, cq->count--) {
-        wc[polled] = cq->entries[cq->head];
+        wc[polled] = cq->entries[cq->head].wc;
         cq->head = (cq->head + 1) % cq->size;
     }
     pthread_mutex_unlock(&lock);
@@ -699,7 +748,11 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int events)
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
                     int vector)
 {
-    (void)vector;
+    if (vector < 0 || vector >= context->num_comp_vectors) {
+        errno = EINVAL;
+        return NULL;
+    }
+    atomic_store(&settings[VECTOR].value, vector);
     struct lb_cq *cq = made(sizeof *cq);
     if (!cq)
         return NULL;
@@ -714,13 +767,131 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
     return &cq->base;
 }
 
+/* ---- extended completion queues ---- */
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+    struct lb_cq *cq = (struct lb_cq *)ex;
+    int result = ENOENT;
+    pthread_mutex_lock(&lock);
+    if (cq->count) {
+        cq->current = cq->entries[cq->head];
+        cq->head = (cq->head + 1) % cq->size;
+        cq->count--;
+        ex->status = cq->current.wc.status;
+        ex->wr_id = cq->current.wc.wr_id;
+        result = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static int next_poll_or_fail(struct ibv_cq_ex *ex)
+{
+    return get(NEXT_RESULT) ? (int)get(NEXT_RESULT) : next_poll(ex);
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+    struct lb_cq *cq = (struct lb_cq *)ex;
+    if (attr->comp_mask)
+        return EINVAL;
+    if (get(POLL_RESULT))
+        return (int)get(POLL_RESULT);
+    pthread_spin_lock(&cq->polling);
+    int result = next_poll(ex);
+    if (result)
+        pthread_spin_unlock(&cq->polling);
+    return result;
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+    pthread_spin_unlock(&((struct lb_cq *)ex)->polling);
+}
+
+#define READ(type, field) \
+    static type read_##field(struct ibv_cq_ex *ex) \
+    { \
+        return ((struct lb_cq *)ex)->current.wc.field; \
+    }
+READ(enum ibv_wc_opcode, opcode)
+READ(uint32_t, vendor_err)
+READ(uint32_t, byte_len)
+READ(__be32, imm_data)
+READ(uint32_t, qp_num)
+READ(uint32_t, src_qp)
+READ(unsigned int, wc_flags)
+READ(uint32_t, slid)
+READ(uint8_t, sl)
+READ(uint8_t, dlid_path_bits)
+
+static uint64_t read_wallclock(struct ibv_cq_ex *ex)
+{
+    return ((struct lb_cq *)ex)->current.nanoseconds;
+}
+
+/* The device was switched on at a round time. */
+enum { SWITCHED_ON = 1000000000 };
+
+static uint64_t read_ticks(struct ibv_cq_ex *ex)
+{
+    return read_wallclock(ex) - SWITCHED_ON * 1000000000ULL;
+}
+
+static int query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+    (void)context;
+    if (!get(STAMPS))
+        return EOPNOTSUPP;
+    if (values->comp_mask != IBV_VALUES_MASK_RAW_CLOCK)
+        return EINVAL;
+    clock_gettime(CLOCK_REALTIME, &values->raw_clock);
+    values->raw_clock.tv_sec -= SWITCHED_ON;
+    return 0;
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+    uint64_t stamps = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+    if (init->comp_mask || (init->wc_flags & ~(IBV_WC_STANDARD_FLAGS | (get(STAMPS) ? stamps : 0)))) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct ibv_cq *base =
+        ibv_create_cq(context, (int)init->cqe, init->cq_context, init->channel, (int)init->comp_vector);
+    if (!base)
+        return NULL;
+    struct ibv_cq_ex *ex = &((struct lb_cq *)base)->ex;
+    pthread_spin_init(&((struct lb_cq *)base)->polling, PTHREAD_PROCESS_PRIVATE);
+    ex->start_poll = start_poll;
+    ex->next_poll = next_poll_or_fail;
+    ex->end_poll = end_poll;
+    ex->read_opcode = read_opcode;
+    ex->read_vendor_err = read_vendor_err;
+    ex->read_byte_len = read_byte_len;
+    ex->read_imm_data = read_imm_data;
+    ex->read_qp_num = read_qp_num;
+    ex->read_src_qp = read_src_qp;
+    ex->read_wc_flags = read_wc_flags;
+    ex->read_slid = read_slid;
+    ex->read_sl = read_sl;
+    ex->read_dlid_path_bits = read_dlid_path_bits;
+    /* Only what was asked for may be read. */
+    if (init->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+        ex->read_completion_ts = read_ticks;
+    if (init->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+        ex->read_completion_wallclock_ns = read_wallclock;
+    return ex;
+}
+
 EXPORT int ibv_resize_cq(struct ibv_cq *base, int cqe)
 {
     struct lb_cq *cq = (struct lb_cq *)base;
     pthread_mutex_lock(&lock);
     int error = cqe < (int)cq->count ? EINVAL : (int)get(CALL_ERROR);
     if (!error) {
-        struct ibv_wc *entries = calloc((size_t)cqe, sizeof *entries);
+        struct stamped *entries = calloc((size_t)cqe, sizeof *entries);
         for (unsigned int i = 0; i < cq->count; i++)
             entries[i] = cq->entries[(cq->head + i) % cq->size];
         free(cq->entries);
@@ -780,6 +951,16 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
     return error;
 }
 
+/* The lock is held. */
+static unsigned int free_key(void)
+{
+    unsigned int key = last_mr;
+    do
+        key = (key + 1) % MOST_MRS;
+    while (mrs[key] || !key);
+    return last_mr = key;
+}
+
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
     unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
@@ -787,15 +968,15 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
         errno = access & (unsigned int)get(REFUSED_ACCESS) ? EOPNOTSUPP : EINVAL;
         return NULL;
     }
+    if (access & IBV_ACCESS_ON_DEMAND && !(get(PAGING) & (length == SIZE_MAX ? IBV_ODP_SUPPORT_IMPLICIT : IBV_ODP_SUPPORT))) {
+        errno = EINVAL;
+        return NULL;
+    }
     struct lb_mr *mr = made(sizeof *mr);
     if (!mr)
         return NULL;
     pthread_mutex_lock(&lock);
-    unsigned int key = last_mr;
-    do
-        key = (key + 1) % MOST_MRS;
-    while (mrs[key] || !key);
-    last_mr = key;
+    unsigned int key = free_key();
     mr->base = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length, .handle = key,
                    .lkey = key << 8, .rkey = key << 8 | 1};
     mr->iova = iova;
@@ -815,9 +996,31 @@ EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length
     return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned int)access);
 }
 
+/* What a device does with the memory of another one: it maps it. */
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+    if (!get(DMABUF)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    void *mapped = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    struct ibv_mr *mr = ibv_reg_mr_iova2(pd, mapped, length, iova, (unsigned int)access);
+    if (mr)
+        ((struct lb_mr *)mr)->mapped = true;
+    else
+        munmap(mapped, length);
+    return mr;
+}
+
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
+    if (((struct lb_mr *)mr)->windows)
+        return EBUSY;
     int error = destroying();
+    if (!error && ((struct lb_mr *)mr)->mapped)
+        munmap(mr->addr, mr->length);
     pthread_mutex_lock(&lock);
     /* Of a device that is gone nothing reaches the memory any more. */
     mrs[mr->handle] = NULL;
@@ -861,6 +1064,84 @@ static bool copy(const struct ibv_sge *sge, int count, uint8_t *plain, uint64_t 
     return true;
 }
 
+/* ---- memory windows ---- */
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+    struct lb_mw *mw = get(WINDOWS) & type ? made(sizeof *mw) : NULL;
+    if (!mw) {
+        errno = EINVAL;
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    unsigned int key = free_key();
+    mrs[key] = &mw->view;
+    mw->base = (struct ibv_mw){.context = pd->context, .pd = pd, .rkey = key << 8, .handle = key, .type = type};
+    mw->key = mw->base.rkey;
+    pthread_mutex_unlock(&lock);
+    return &mw->base;
+}
+
+/* The lock is held. */
+static void unbind(struct lb_mw *mw)
+{
+    if (mw->bound)
+        mw->bound->windows--;
+    mw->bound = NULL;
+    mw->view = (struct lb_mr){0};
+}
+
+/* The lock is held. */
+static bool bind(struct lb_mw *mw, uint32_t key, const struct ibv_mw_bind_info *info)
+{
+    struct lb_mr *mr = (struct lb_mr *)info->mr;
+    if (mw->base.type == IBV_MW_TYPE_1)
+        unbind(mw);
+    else if (mw->bound || key == mw->key || mw->base.rkey != mw->key)
+        return false;
+    mw->key = key;
+    if (mw->base.type == IBV_MW_TYPE_1)
+        mw->base.rkey = key;
+    if (!info->length)
+        return mw->base.type == IBV_MW_TYPE_1;
+    if (!(mr->access & IBV_ACCESS_MW_BIND) || key >> 8 != mw->base.handle || info->addr < mr->iova ||
+        info->addr - mr->iova > mr->base.length - info->length)
+        return false;
+    mw->bound = mr;
+    mr->windows++;
+    mw->view.base = (struct ibv_mr){.addr = (uint8_t *)mr->base.addr + (info->addr - mr->iova), .length = info->length, .rkey = key};
+    mw->view.iova = info->addr;
+    mw->view.access = info->mw_access_flags;
+    return true;
+}
+
+/* Whether there was a window of type 2 with this key. The lock is held. */
+static bool invalidate(uint32_t key)
+{
+    struct lb_mr *view = mrs[(key >> 8) % MOST_MRS];
+    if (!view || view->base.rkey != key || view->base.lkey)
+        return false;
+    struct lb_mw *mw = (struct lb_mw *)((uint8_t *)view - offsetof(struct lb_mw, view));
+    if (mw->base.type != IBV_MW_TYPE_2)
+        return false;
+    unbind(mw);
+    return true;
+}
+
+static int dealloc_mw(struct ibv_mw *base)
+{
+    struct lb_mw *mw = (struct lb_mw *)base;
+    int error = destroying();
+    if (error)
+        return error;
+    pthread_mutex_lock(&lock);
+    unbind(mw);
+    mrs[base->handle] = NULL;
+    pthread_mutex_unlock(&lock);
+    free(mw);
+    return 0;
+}
+
 /* ---- queue pairs ---- */
 
 static void complete_send(struct lb_qp *qp, const struct ibv_send_wr *wr, enum ibv_wc_status status, uint64_t length)
@@ -869,6 +1150,7 @@ static void complete_send(struct lb_qp *qp, const struct ibv_send_wr *wr, enum i
         [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE, [IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
         [IBV_WR_SEND] = IBV_WC_SEND, [IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND, [IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
         [IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP, [IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+        [IBV_WR_LOCAL_INV] = IBV_WC_LOCAL_INV, [IBV_WR_BIND_MW] = IBV_WC_BIND_MW, [IBV_WR_SEND_WITH_INV] = IBV_WC_SEND,
     };
     if (status == IBV_WC_SUCCESS && !qp->signal_all && !(wr->send_flags & IBV_SEND_SIGNALED))
         return;
@@ -916,6 +1198,14 @@ static enum ibv_wc_status deliver(struct lb_qp *from, struct lb_qp *to, const st
     };
     if (immediate)
         wc.imm_data = wr->imm_data;
+    if (wr->opcode == IBV_WR_SEND_WITH_INV) {
+        wc.wc_flags |= IBV_WC_WITH_INV;
+        wc.invalidated_rkey = wr->invalidate_rkey;
+        if (!invalidate(wr->invalidate_rkey)) {
+            to_error(to);
+            return IBV_WC_REM_ACCESS_ERR;
+        }
+    }
     if (into && wc.byte_len > length_of(receive->sge, receive->count))
         wc.status = IBV_WC_LOC_LEN_ERR;
     else if (into && !copy(receive->sge, receive->count, payload, wc.byte_len, true))
@@ -929,7 +1219,8 @@ static enum ibv_wc_status deliver(struct lb_qp *from, struct lb_qp *to, const st
 
 static bool takes_receive(enum ibv_wr_opcode opcode)
 {
-    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_SEND_WITH_INV ||
+           opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* Carries out one request of a connected queue pair whose target has a receive for it if it needs one. */
@@ -941,7 +1232,7 @@ static enum ibv_wc_status carry(struct lb_qp *from, struct lb_qp *to, struct sen
                      : IBV_ACCESS_REMOTE_WRITE;
     uint64_t address = atomic ? wr->wr.atomic.remote_addr : wr->wr.rdma.remote_addr;
     uint32_t key = atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey;
-    bool sends = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
+    bool sends = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_SEND_WITH_INV;
     uint8_t *remote = NULL;
     if (!sends && length) {
         remote = (to->attr.qp_access_flags & access) ? memory(key, true, address, length, access) : NULL;
@@ -1002,12 +1293,26 @@ static enum ibv_wc_status carry_datagram(struct lb_qp *from, struct send *send, 
     return status;
 }
 
+static bool is_local(enum ibv_wr_opcode opcode)
+{
+    return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW;
+}
+
+static enum ibv_wc_status carry_out_here(const struct ibv_send_wr *wr)
+{
+    if (wr->opcode == IBV_WR_LOCAL_INV)
+        return invalidate(wr->invalidate_rkey) ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR;
+    return bind((struct lb_mw *)wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info) ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR;
+}
+
 /* Carries out what is at the head of the send queue, until something has to wait for a receive. The lock is held. */
 static void progress(struct lb_qp *qp)
 {
     while (qp->sends_count && qp->base.state == IBV_QPS_RTS) {
         struct send *head = &qp->sends[qp->sends_head];
         bool datagram = qp->base.qp_type == IBV_QPT_UD;
+        /* Nobody hears of a message that can't be delivered. */
+        bool unreliable = qp->base.qp_type == IBV_QPT_UC;
         struct lb_qp *to = datagram ? NULL : qps[qp->attr.dest_qp_num % MOST_QPS];
         bool there = to && to->base.state >= IBV_QPS_RTR && to->base.state <= IBV_QPS_RTS &&
                  to->attr.dest_qp_num == qp->base.qp_num;
@@ -1019,7 +1324,9 @@ static void progress(struct lb_qp *qp)
         qp->sends_head = (qp->sends_head + 1) % qp->cap.max_send_wr;
         qp->sends_count--;
         uint64_t length = length_of(send.sge, send.wr.num_sge);
-        enum ibv_wc_status status = datagram ? carry_datagram(qp, &send, length)
+        enum ibv_wc_status status = is_local(send.wr.opcode) ? carry_out_here(&send.wr)
+                        : datagram ? carry_datagram(qp, &send, length)
+                        : unreliable && (!there || !ready) ? IBV_WC_SUCCESS
                         : !there ? IBV_WC_RETRY_EXC_ERR
                         : ready  ? carry(qp, to, &send, length)
                              : IBV_WC_RNR_RETRY_EXC_ERR;
@@ -1051,7 +1358,7 @@ static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_sen
     for (; wr; wr = wr->next) {
         uint64_t length = length_of(wr->sg_list, wr->num_sge);
         bool inlined = wr->send_flags & IBV_SEND_INLINE;
-        if (base->state < IBV_QPS_RTS || wr->opcode > IBV_WR_ATOMIC_FETCH_AND_ADD ||
+        if (base->state < IBV_QPS_RTS || wr->opcode > IBV_WR_SEND_WITH_INV ||
             wr->num_sge > (int)qp->cap.max_send_sge || (inlined && length > qp->cap.max_inline_data))
             error = EINVAL;
         else if (qp->sends_count == qp->cap.max_send_wr)
@@ -1078,6 +1385,16 @@ static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_sen
     }
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *info)
+{
+    struct ibv_send_wr wr = {.wr_id = info->wr_id, .opcode = IBV_WR_BIND_MW, .send_flags = info->send_flags};
+    struct ibv_send_wr *bad;
+    wr.bind_mw.mw = mw;
+    wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+    wr.bind_mw.bind_info = info->bind_info;
+    return post_send(qp, &wr, &bad);
 }
 
 static int receive_into(struct receives *receives, struct ibv_recv_wr *wr)
@@ -1256,6 +1573,27 @@ EXPORT int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
     return 0;
 }
 
+enum { VENDOR = 0x123456 };
+
+EXPORT int ibv_query_ece(struct ibv_qp *base, struct ibv_ece *ece)
+{
+    struct lb_qp *qp = (struct lb_qp *)base;
+    if (!get(ECE))
+        return EOPNOTSUPP;
+    *ece = (struct ibv_ece){.vendor_id = VENDOR, .options = qp->agreed ? qp->agreed : (uint32_t)get(ECE)};
+    return 0;
+}
+
+EXPORT int ibv_set_ece(struct ibv_qp *base, struct ibv_ece *ece)
+{
+    if (!get(ECE) || ece->vendor_id != VENDOR)
+        return EOPNOTSUPP;
+    if (ece->comp_mask || base->state > IBV_QPS_INIT)
+        return EINVAL;
+    ((struct lb_qp *)base)->agreed = ece->options & (uint32_t)get(ECE);
+    return 0;
+}
+
 EXPORT int ibv_destroy_qp(struct ibv_qp *base)
 {
     struct lb_qp *qp = (struct lb_qp *)base;
@@ -1383,6 +1721,8 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
     context->base.query_port = query_port;
     context->base.query_device_ex = query_device_ex;
     context->base.create_qp_ex = create_qp_ex;
+    context->base.create_cq_ex = get(SINK) ? NULL : create_cq_ex;
+    context->base.query_rt_values = query_rt_values;
     struct ibv_context *inner = &context->base.context;
     inner->device = one;
     inner->ops.poll_cq = get(SINK) ? sink_poll_cq : poll_cq;
@@ -1390,9 +1730,12 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
     inner->ops.post_send = get(SINK) ? sink_post_send : post_send;
     inner->ops.post_recv = post_recv;
     inner->ops.post_srq_recv = post_srq_recv;
+    inner->ops.alloc_mw = alloc_mw;
+    inner->ops.bind_mw = bind_mw;
+    inner->ops.dealloc_mw = dealloc_mw;
     inner->cmd_fd = -1;
     inner->async_fd = ends[0];
-    inner->num_comp_vectors = 1;
+    inner->num_comp_vectors = (int)get(VECTORS);
     inner->abi_compat = (void *)UINTPTR_MAX;
     return inner;
 }

@@ -5,6 +5,7 @@ import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
+import io.rdmatest.ffi.ibv_ece;
 import io.rdmatest.ffi.ibv_qp_attr;
 import io.rdmatest.ffi.ibv_qp_init_attr_ex;
 import io.rdmatest.ffi.rdma_addr;
@@ -20,6 +21,7 @@ import io.rdmatest.internal.PathRecordLayout;
 import io.rdmatest.internal.PortInUse;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.ProtectionDomain;
@@ -776,6 +778,39 @@ public final class CmId extends NativeResource {
     public void setAckTimeout(int exponent) {
         ConnectionParameters.checkRange("exponent", exponent, 0, 31);
         setByte(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), exponent, "ACK_TIMEOUT " + exponent);
+    }
+
+    /**
+     * Says what this side offers for the connection by ECE (rdma_set_local_ece(3)): it goes out with the request, or with the answer.
+     * Only ids whose queue pair is made outside of librdmacm take it.
+     *
+     * @param ece what {@link io.rdmatest.verbs.QueuePair#queryEce()} of the queue pair said
+     * @throws RdmaException EINVAL if the id has a queue pair of its own, or the vendor is 0
+     */
+    public void setLocalEce(Ece ece) {
+        withArena(arena -> {
+            MemorySegment struct = ibv_ece.allocate(arena);
+            ibv_ece.vendor_id(struct, ece.vendorId());
+            ibv_ece.options(struct, ece.options());
+            Rdmacm.setLocalEce(id, struct, () -> describe() + ", " + ece);
+        });
+    }
+
+    /**
+     * Reads what the peer offers by ECE (rdma_get_remote_ece(3)): of a request, or of the answer to one. Only ids whose queue pair is
+     * made outside of librdmacm have it.
+     *
+     * @return what the peer offers; the vendor is 0 if it offers nothing
+     * @throws RdmaException EINVAL if the id has a queue pair of its own
+     */
+    public Ece remoteEce() {
+        return locked(() -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment struct = ibv_ece.allocate(arena);
+                Rdmacm.getRemoteEce(id, struct, this::describe);
+                return new Ece(ibv_ece.vendor_id(struct) & 0xffffff, ibv_ece.options(struct));
+            }
+        });
     }
 
     private void setByte(int option, int value, String operands) {

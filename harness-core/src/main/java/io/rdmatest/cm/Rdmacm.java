@@ -55,6 +55,8 @@ final class Rdmacm {
     private static final Downcall JOIN_EX =
             Downcall.of("rdma_join_multicast_ex", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
     private static final Downcall ESTABLISH = Downcall.of("rdma_establish", JAVA_INT, C_POINTER);
+    private static final Downcall SET_LOCAL_ECE = Downcall.of("rdma_set_local_ece", JAVA_INT, C_POINTER, C_POINTER);
+    private static final Downcall GET_REMOTE_ECE = Downcall.of("rdma_get_remote_ece", JAVA_INT, C_POINTER, C_POINTER);
     private static final Downcall INIT_QP_ATTR =
             Downcall.of("rdma_init_qp_attr", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
 
@@ -232,6 +234,14 @@ final class Rdmacm {
         } catch (Throwable e) {
             throw Native.unchecked("rdma_set_option", e);
         }
+    }
+
+    static void setLocalEce(MemorySegment id, MemorySegment ece, Supplier<String> operands) {
+        two(SET_LOCAL_ECE, operands, id, ece);
+    }
+
+    static void getRemoteEce(MemorySegment id, MemorySegment ece, Supplier<String> operands) {
+        two(GET_REMOTE_ECE, operands, id, ece);
     }
 
     static void migrate(MemorySegment id, MemorySegment channel, Supplier<String> operands) {

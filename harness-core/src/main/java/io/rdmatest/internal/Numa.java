@@ -11,12 +11,16 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.BitSet;
+import java.util.OptionalInt;
+import java.util.stream.Collectors;
 
-/** Places memory on a NUMA node: mmap(2), then mbind(2), which the C library does not export. */
+/** Places memory on huge pages and on a NUMA node: mmap(2), then mbind(2), which the C library does not export. */
 public final class Numa {
 
     private static final Path ONLINE = Path.of("/sys/devices/system/node/online");
+    private static final Path HUGE_PAGES = Path.of("/sys/kernel/mm/hugepages");
     private static final Linker LINKER = Linker.nativeLinker();
 
     /** From linux/mempolicy.h and asm-generic/mman.h; the latter are the same on x86-64 and aarch64. */
@@ -25,7 +29,13 @@ public final class Numa {
     private static final int MPOL_MF_STRICT = 1;
     private static final int PROT_READ_WRITE = 3;
     private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
+    private static final int MAP_HUGETLB = 0x40000;
+
+    /** Where the flags have the binary logarithm of the size of a huge page. */
+    private static final int MAP_HUGE_SHIFT = 26;
+
     private static final long MAP_FAILED = -1;
+    private static final long KIB = 1024;
 
     private Numa() {}
 
@@ -111,39 +121,90 @@ public final class Numa {
     }
 
     /**
-     * Maps zeroed memory with all its pages on one node.
+     * Checks that the kernel has huge pages of a size.
+     *
+     * @param bytes the size of a page
+     * @throws RdmaException if it has none of this size; the message lists the sizes
+     */
+    public static void checkHugePage(long bytes) {
+        if (!Files.isDirectory(poolOf(bytes))) {
+            String[] names = HUGE_PAGES.toFile().list();
+            String sizes = names == null
+                    ? ""
+                    : Arrays.stream(names)
+                            .map(name -> name.replaceAll("\\D", ""))
+                            .mapToLong(Long::parseLong)
+                            .sorted()
+                            .mapToObj(kib -> kib + " KiB")
+                            .collect(Collectors.joining(", "));
+            throw new RdmaException("this machine has no huge pages of " + bytes / KIB + " KiB"
+                    + (sizes.isEmpty() ? ": its kernel has no " + HUGE_PAGES : "; its kernel has " + sizes));
+        }
+    }
+
+    private static Path poolOf(long bytes) {
+        return HUGE_PAGES.resolve("hugepages-" + bytes / KIB + "kB");
+    }
+
+    /**
+     * Maps zeroed memory with all its pages on one node, on huge pages, or both.
      *
      * @param arena the arena that frees the memory
      * @param size bytes, from 1
      * @param alignment a power of two
      * @param page the size of a page in bytes
-     * @param node the node's number
+     * @param huge whether that is a huge page
+     * @param node the node's number; empty for where the kernel puts the pages
      * @return the memory, of exactly this size
-     * @throws RdmaException if the node does not exist, or the kernel refuses
+     * @throws RdmaException if the node or the huge page does not exist, or the kernel refuses
      */
-    public static MemorySegment allocate(Arena arena, long size, long alignment, long page, int node) {
-        check(node);
+    public static MemorySegment allocate(
+            Arena arena, long size, long alignment, long page, boolean huge, OptionalInt node) {
+        if (node.isPresent()) {
+            check(node.getAsInt());
+        }
+        if (huge) {
+            checkHugePage(page);
+        }
         long boundary = Math.max(alignment, page);
+        String place = (huge ? " on pages of " + page / KIB + " KiB" : "")
+                + (node.isPresent() ? " on NUMA node " + node.getAsInt() : "");
         if (size > Long.MAX_VALUE - boundary - page) {
-            throw new RdmaException(
-                    Cause.OUT_OF_MEMORY, "not enough memory for " + size + " bytes on NUMA node " + node);
+            throw new RdmaException(Cause.OUT_OF_MEMORY, "not enough memory for " + size + " bytes" + place);
         }
         // One alignment more than needed, so that the range contains an aligned address.
         long length = (size + page - 1) / page * page + boundary - page;
-        String operands = length + " bytes for NUMA node " + node;
+        String operands = length + " bytes" + place;
+        int flags =
+                MAP_PRIVATE_ANONYMOUS | (huge ? MAP_HUGETLB | Long.numberOfTrailingZeros(page) << MAP_HUGE_SHIFT : 0);
         try {
-            long address = (long) Calls.MMAP.invokeExact(
-                    Native.errnoState(), 0L, length, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0L);
+            long address =
+                    (long) Calls.MMAP.invokeExact(Native.errnoState(), 0L, length, PROT_READ_WRITE, flags, -1, 0L);
             if (address == MAP_FAILED) {
-                throw Native.failure("mmap", operands);
+                int errno = Native.errno();
+                throw new RdmaException("mmap", operands, errno, huge ? tooFewHugePages(length, page) : "");
             }
             MemorySegment mapped = MemorySegment.ofAddress(address)
                     .reinterpret(length, arena, whole -> unmap(whole.address(), length));
-            bind(address, length, node, operands);
+            if (node.isPresent()) {
+                bind(address, length, node.getAsInt(), operands);
+            }
             return mapped.asSlice((boundary - address % boundary) % boundary, size);
         } catch (Throwable e) {
             throw Native.unchecked("mmap", e);
         }
+    }
+
+    private static String tooFewHugePages(long length, long page) {
+        Path pool = poolOf(page);
+        String free;
+        try {
+            free = Files.readString(pool.resolve("free_hugepages")).strip();
+        } catch (IOException e) {
+            free = "an unknown number";
+        }
+        return "It takes " + length / page + " huge pages, and " + free + " are free: raise the number in "
+                + pool.resolve("nr_hugepages") + " as root.";
     }
 
     /** Called before the first access to a page, so that no page has to move. */

@@ -17,7 +17,9 @@ public enum Access {
     REMOTE_READ(1 << 2),
     /** The peer may run atomic operations. */
     REMOTE_ATOMIC(1 << 3),
-    /** Pages are brought in on demand instead of being locked. */
+    /** Memory windows may be bound to the region. */
+    MEMORY_WINDOW_BIND(1 << 4),
+    /** Pages are brought in on demand instead of being locked; only on devices with {@link DeviceCapability#ON_DEMAND_PAGING}. */
     ON_DEMAND(1 << 6),
     /** Writes may arrive out of order; ignored where the device can't. */
     RELAXED_ORDERING(1 << 20);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param serviceLevel 0 to 15 on InfiniBand; the priority 0 to 7 on RoCE
  * @param pathBits the low bits of the source LID; 0 on RoCE
  * @param staticRate the largest rate, as enum ibv_rate; 0 for the port's own
- * @param flowLabel 20 bits
+ * @param flowLabel 20 bits; on RoCE v2 it chooses the source port of UDP, see {@link #udpSourcePort(int)}
  * @param hopLimit 0 to 255; must be over 1 for a routed destination
  * @param trafficClass 0 to 255; on RoCE v2 the DSCP and ECN bits
  */
@@ -27,6 +27,14 @@ public record AddressHandleAttributes(
         int flowLabel,
         int hopLimit,
         int trafficClass) {
+
+    /** IB_ROCE_UDP_ENCAP_VALID_PORT_MIN. */
+    private static final int LOWEST_PORT = 0xc000;
+
+    /** The bits of a flow label that a port has; those above are folded into them. */
+    private static final int PORT_WIDTH = 14;
+
+    private static final int PORT_BITS = (1 << PORT_WIDTH) - 1;
 
     /** Checks the ranges. */
     public AddressHandleAttributes {
@@ -143,6 +151,58 @@ public record AddressHandleAttributes(
     public AddressHandleAttributes withPathBits(int value) {
         return new AddressHandleAttributes(
                 port, gid, gidIndex, lid, serviceLevel, value, staticRate, flowLabel, hopLimit, trafficClass);
+    }
+
+    /**
+     * Returns the source port of UDP that packets with a flow label have on RoCE v2 (ibv_flow_label_to_udp_sport). Switches hash it to
+     * choose one of several paths. Devices that choose by themselves, for example soft-RoCE for datagrams, do not use it.
+     *
+     * @param flowLabel 20 bits
+     * @return 49152 to 65535
+     */
+    public static int udpSourcePort(int flowLabel) {
+        range("flowLabel", flowLabel, 0xfffff);
+        return LOWEST_PORT | (flowLabel & PORT_BITS) ^ (flowLabel >> PORT_WIDTH);
+    }
+
+    /**
+     * Returns the flow label that the kernel computes for a connection that has none (rdma_calc_flow_label), for the source port of UDP.
+     *
+     * @param localQp the number of the queue pair on this side, 24 bits
+     * @param remoteQp that of the peer, 24 bits
+     * @return 20 bits
+     */
+    public static int flowLabel(int localQp, int remoteQp) {
+        range("localQp", localQp, 0xffffff);
+        range("remoteQp", remoteQp, 0xffffff);
+        long product = (long) localQp * remoteQp;
+        product ^= product >>> 20;
+        product ^= product >>> 40;
+        return (int) (product & 0xfffff);
+    }
+
+    /**
+     * Returns a flow label whose packets have a source port of UDP, as {@link #udpSourcePort(int)} maps it. It is never 0, which devices
+     * take for no label.
+     *
+     * @param port 49152 to 65535
+     * @return 20 bits
+     */
+    public static int flowLabelOfUdpSourcePort(int port) {
+        if (port < LOWEST_PORT || port > 0xffff) {
+            throw new IllegalArgumentException("a source port of RoCE v2 is " + LOWEST_PORT + " to 65535, not " + port);
+        }
+        int low = port & PORT_BITS;
+        return low != 0 ? low : 1 << PORT_WIDTH | 1;
+    }
+
+    /**
+     * Returns a copy whose packets come from a UDP port of choice, on RoCE v2.
+     *
+     * @param port 49152 to 65535
+     */
+    public AddressHandleAttributes withUdpSourcePort(int port) {
+        return withFlowLabel(flowLabelOfUdpSourcePort(port));
     }
 
     static void range(String name, int value, int max) {

@@ -4,7 +4,11 @@ import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_cq;
+import io.rdmatest.ffi.ibv_cq_init_attr_ex;
+import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.Native;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.time.Duration;
@@ -31,6 +35,10 @@ public final class CompletionQueue extends VerbsObject {
 
     private final DeviceContext context;
     private final @Nullable CompletionChannel channel;
+    /** Null if the queue is not an extended one. */
+    private final @Nullable ExtendedPoll extended;
+
+    private final CompletionTimestamp timestamps;
     private final int number;
     private final AtomicInteger pendingEvents;
     /** The number by which the channel knows the queue; 0 without a channel. */
@@ -52,9 +60,12 @@ public final class CompletionQueue extends VerbsObject {
     private int countedLive;
 
     private CompletionQueue(
-            DeviceContext context, MemorySegment handle, @Nullable CompletionChannel channel, int numberInChannel) {
+            DeviceContext context, MemorySegment handle, CompletionQueueAttributes attributes, int numberInChannel) {
+        CompletionChannel channel = attributes.channel();
         this.context = context;
         this.channel = channel;
+        this.timestamps = attributes.timestamps();
+        this.extended = attributes.extended() ? new ExtendedPoll(handle, attributes.timestamps()) : null;
         this.number = ibv_cq.handle(handle);
         this.pendingEvents = new AtomicInteger();
         this.numberInChannel = numberInChannel;
@@ -66,22 +77,19 @@ public final class CompletionQueue extends VerbsObject {
         }
     }
 
-    static CompletionQueue create(DeviceContext context, int entries, @Nullable CompletionChannel channel) {
-        if (entries < 1) {
-            throw new IllegalArgumentException("a completion queue has at least 1 entry, not " + entries);
-        }
+    static CompletionQueue create(DeviceContext context, CompletionQueueAttributes attributes) {
+        CompletionChannel channel = attributes.channel();
         if (channel != null && channel.context().address != context.address) {
             throw new IllegalArgumentException(channel.describe() + " is not of " + context.describe());
         }
-        String operands = context.deviceName() + ", " + entries + " entries";
         context.begin();
         try {
             if (channel == null) {
-                return create(context, entries, null, 0, operands);
+                return create(context, attributes, MemorySegment.NULL, 0);
             }
             channel.begin();
             try {
-                return createOn(channel, context, entries, operands);
+                return createOn(channel, context, attributes);
             } finally {
                 channel.end();
             }
@@ -91,11 +99,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private static CompletionQueue createOn(
-            CompletionChannel channel, DeviceContext context, int entries, String operands) {
+            CompletionChannel channel, DeviceContext context, CompletionQueueAttributes attributes) {
         int number = channel.reserve();
         boolean created = false;
         try {
-            CompletionQueue queue = create(context, entries, channel, number, operands);
+            CompletionQueue queue = create(context, attributes, channel.handle, number);
             created = true;
             return queue;
         } finally {
@@ -106,30 +114,74 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private static CompletionQueue create(
-            DeviceContext context, int entries, @Nullable CompletionChannel channel, int number, String operands) {
-        // In a variable: as an argument of invokeExact the conditional would have the type Object.
-        MemorySegment channelHandle = channel == null ? MemorySegment.NULL : channel.handle;
+            DeviceContext context, CompletionQueueAttributes attributes, MemorySegment channel, int number) {
         MemorySegment handle;
+        String call = attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq";
         try {
-            handle = (MemorySegment) Verbs.CREATE_CQ
-                    .handle()
-                    .invokeExact(
-                            Native.errnoState(),
-                            context.handle,
-                            entries,
-                            MemorySegment.ofAddress(number),
-                            channelHandle,
-                            0);
+            handle = attributes.extended()
+                    ? createExtended(context, attributes, channel, number)
+                    : (MemorySegment) Verbs.CREATE_CQ
+                            .handle()
+                            .invokeExact(
+                                    Native.errnoState(),
+                                    context.handle,
+                                    attributes.entries(),
+                                    MemorySegment.ofAddress(number),
+                                    channel,
+                                    attributes.vector());
         } catch (Throwable e) {
-            throw Native.unchecked("ibv_create_cq", e);
+            throw Native.unchecked(call, e);
         }
-        MemorySegment cq = Verbs.made(handle, "ibv_create_cq", operands).reinterpret(ibv_cq.sizeof());
+        if (handle.address() == 0) {
+            throw failure(call, context, attributes, Native.errno());
+        }
+        MemorySegment cq = handle.reinterpret(ibv_cq.sizeof());
         try {
-            return new CompletionQueue(context, cq, channel, number);
+            return new CompletionQueue(context, cq, attributes, number);
         } catch (IllegalStateException e) {
-            Verbs.destroy(Verbs.DESTROY_CQ, operands, cq);
+            Verbs.destroy(Verbs.DESTROY_CQ, attributes.toString(), cq);
             throw e;
         }
+    }
+
+    /** What the inline ibv_create_cq_ex(3) does. */
+    private static MemorySegment createExtended(
+            DeviceContext context, CompletionQueueAttributes attributes, MemorySegment channel, int number)
+            throws Throwable {
+        MemorySegment function = context.extended(verbs_context::create_cq_ex)
+                .orElseThrow(() -> new RdmaException(
+                        "ibv_create_cq_ex", context.deviceName() + ", " + attributes, rdma_h.EOPNOTSUPP()));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = ibv_cq_init_attr_ex.allocate(arena);
+            ibv_cq_init_attr_ex.cqe(init, attributes.entries());
+            ibv_cq_init_attr_ex.cq_context(init, MemorySegment.ofAddress(number));
+            ibv_cq_init_attr_ex.channel(init, channel);
+            ibv_cq_init_attr_ex.comp_vector(init, attributes.vector());
+            ibv_cq_init_attr_ex.wc_flags(
+                    init,
+                    rdma_h.IBV_WC_STANDARD_FLAGS() | attributes.timestamps().flag());
+            return (MemorySegment)
+                    Verbs.CREATE_CQ_EX.handle().invokeExact(function, Native.errnoState(), context.handle, init);
+        }
+    }
+
+    private static RdmaException failure(
+            String call, DeviceContext context, CompletionQueueAttributes attributes, int errno) {
+        String operands = context.deviceName() + ", " + attributes;
+        int vectors = context.vectors();
+        if (attributes.timestamps() != CompletionTimestamp.NONE) {
+            RdmaException failure = context.failure(call, operands, errno, DeviceCapability.COMPLETION_TIMESTAMPS);
+            if (failure.isUnsupported()) {
+                return failure;
+            }
+        }
+        return attributes.vector() < vectors
+                ? new RdmaException(call, operands, errno)
+                : new RdmaException(
+                        call,
+                        operands,
+                        errno,
+                        "The device has " + vectors + " completion vectors: use one of 0 to " + (vectors - 1) + ".");
     }
 
     int numberInChannel() {
@@ -144,6 +196,16 @@ public final class CompletionQueue extends VerbsObject {
     /** Returns the channel that brings this queue's events; null if it is only polled. */
     public @Nullable CompletionChannel channel() {
         return channel;
+    }
+
+    /** Returns the clock by which the completions are stamped: {@link Completions#timestamp} has the stamps. */
+    public CompletionTimestamp timestamps() {
+        return timestamps;
+    }
+
+    /** Tells whether it is an extended queue (ibv_create_cq_ex(3)). */
+    public boolean isExtended() {
+        return extended != null;
     }
 
     /** Returns how many completions the queue can hold. */
@@ -179,6 +241,10 @@ public final class CompletionQueue extends VerbsObject {
     private int poll(Completions into, int most) {
         boolean alone = beginOften();
         try {
+            ExtendedPoll byField = extended;
+            if (byField != null) {
+                return pollByField(byField, into, most, alone);
+            }
             int polled = context.pollsInUserSpace
                     ? (int) Verbs.POLL_CQ_IN_USER_SPACE.invokeExact(context.pollCq, address, most, into.address())
                     : (int) Verbs.POLL_CQ.invokeExact(context.pollCq, address, most, into.address());
@@ -190,6 +256,9 @@ public final class CompletionQueue extends VerbsObject {
                 return 0;
             }
             into.count(polled);
+            if (context.hasFlagsOfKernel) {
+                into.mendFlags();
+            }
             countCompletions(into, polled, alone);
             return polled;
         } catch (Throwable e) {
@@ -198,6 +267,18 @@ public final class CompletionQueue extends VerbsObject {
             Reference.reachabilityFence(into);
             endOften();
         }
+    }
+
+    private int pollByField(ExtendedPoll byField, Completions into, int most, boolean alone) throws Throwable {
+        int polled = byField.poll(into, most);
+        if (polled < 0) {
+            throw new RdmaException("ibv_start_poll", describe(), -polled);
+        }
+        if (context.hasFlagsOfKernel) {
+            into.mendFlags();
+        }
+        countCompletions(into, polled, alone);
+        return polled;
     }
 
     private RdmaException pollFailure(int result) {
@@ -521,7 +602,8 @@ public final class CompletionQueue extends VerbsObject {
         int flag = solicitedOnly ? 1 : 0;
         beginOften();
         try {
-            result = context.postsInUserSpace
+            // Of irdma it takes the lock that a poll of an extended queue holds while it is in Java.
+            result = context.postsInUserSpace && extended == null
                     ? (int) Verbs.REQ_NOTIFY_IN_USER_SPACE.invokeExact(context.requestNotify, address, flag)
                     : (int) Verbs.REQ_NOTIFY.invokeExact(context.requestNotify, address, flag);
         } catch (Throwable e) {

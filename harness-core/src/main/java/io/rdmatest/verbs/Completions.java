@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A native array of work completions that {@link CompletionQueue#poll} fills and that is read in place, without
@@ -14,22 +15,24 @@ import java.util.Objects;
  */
 public final class Completions {
 
-    private static final long SIZE = ibv_wc.sizeof();
-    private static final long WR_ID = ibv_wc.wr_id$offset();
-    private static final long STATUS = ibv_wc.status$offset();
-    private static final long OPCODE = ibv_wc.opcode$offset();
-    private static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
-    private static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
-    private static final long IMMEDIATE = ibv_wc.imm_data$offset();
-    private static final long QP_NUMBER = ibv_wc.qp_num$offset();
-    private static final long SOURCE_QP = ibv_wc.src_qp$offset();
-    private static final long FLAGS = ibv_wc.wc_flags$offset();
-    private static final long SOURCE_LID = ibv_wc.slid$offset();
-    private static final long SERVICE_LEVEL = ibv_wc.sl$offset();
-    private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
-    private static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
+    static final long SIZE = ibv_wc.sizeof();
+    static final long WR_ID = ibv_wc.wr_id$offset();
+    static final long STATUS = ibv_wc.status$offset();
+    static final long OPCODE = ibv_wc.opcode$offset();
+    static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
+    static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
+    static final long IMMEDIATE = ibv_wc.imm_data$offset();
+    static final long QP_NUMBER = ibv_wc.qp_num$offset();
+    static final long SOURCE_QP = ibv_wc.src_qp$offset();
+    static final long FLAGS = ibv_wc.wc_flags$offset();
+    static final long SOURCE_LID = ibv_wc.slid$offset();
+    static final long SERVICE_LEVEL = ibv_wc.sl$offset();
+    static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
+    static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
     private static final int WITH_GRH = 1;
     private static final int WITH_IMMEDIATE = 1 << 1;
+    private static final int INVALIDATE_OF_KERNEL = 1 << 2;
+    private static final int WITH_INVALIDATE = WorkCompletion.WITH_INVALIDATE;
 
     private final int capacity;
     /** Keeps the memory, as long as this object is reachable. */
@@ -37,6 +40,9 @@ public final class Completions {
 
     private final long address;
     private int count;
+    private boolean timed;
+    /** Made by the first poll of a queue with timestamps. */
+    private long @Nullable [] timestamps;
 
     Completions(int capacity) {
         if (capacity < 1) {
@@ -55,6 +61,56 @@ public final class Completions {
 
     void count(int polled) {
         count = polled;
+        timed = false;
+    }
+
+    void count(int polled, boolean withTimestamps) {
+        count = polled;
+        timed = withTimestamps;
+    }
+
+    /**
+     * Turns the kernel's IB_WC_WITH_INVALIDATE into IBV_WC_WITH_INV. In user space its bit is IBV_WC_IP_CSUM_OK, which is of raw
+     * packets, and soft-RoCE has none.
+     */
+    void mendFlags() {
+        for (int i = 0; i < count; i++) {
+            long at = address + i * SIZE + FLAGS;
+            int bits = CMemory.ALL.get(ValueLayout.JAVA_INT, at);
+            if ((bits & INVALIDATE_OF_KERNEL) != 0) {
+                CMemory.ALL.set(ValueLayout.JAVA_INT, at, bits & ~INVALIDATE_OF_KERNEL | WITH_INVALIDATE);
+            }
+        }
+    }
+
+    /** Returns where timestamps are put. */
+    long[] timestamps() {
+        long[] made = timestamps;
+        if (made == null) {
+            made = new long[capacity];
+            timestamps = made;
+        }
+        return made;
+    }
+
+    /** Tells whether the last poll was of a queue with timestamps. */
+    public boolean hasTimestamps() {
+        return timed;
+    }
+
+    /**
+     * Returns when the device completed the request, by the clock that the queue was created with.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     * @return ticks or nanoseconds, see {@link CompletionTimestamp}
+     * @throws IllegalStateException if the last poll was of a queue without timestamps
+     */
+    public long timestamp(int index) {
+        long[] its = timestamps;
+        if (!timed || its == null) {
+            throw new IllegalStateException("the completions are of a queue without timestamps");
+        }
+        return its[Objects.checkIndex(index, count)];
     }
 
     /** Returns how many completions one poll can bring. */
@@ -202,6 +258,24 @@ public final class Completions {
     }
 
     /**
+     * Tells whether the message invalidated a key of this side's memory.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean hasInvalidatedKey(int index) {
+        return (flags(index) & WITH_INVALIDATE) != 0;
+    }
+
+    /**
+     * Returns the key that the message invalidated; meaningless unless {@link #hasInvalidatedKey}.
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int invalidatedKey(int index) {
+        return number(index, IMMEDIATE);
+    }
+
+    /**
      * Copies one completion out of the array.
      *
      * @param index from 0 to {@link #count()} - 1
@@ -231,7 +305,8 @@ public final class Completions {
                 all.get(ValueLayout.JAVA_SHORT, at + SOURCE_LID) & 0xffff,
                 all.get(ValueLayout.JAVA_BYTE, at + SERVICE_LEVEL) & 0xff,
                 all.get(ValueLayout.JAVA_BYTE, at + PATH_BITS) & 0xff,
-                all.get(ValueLayout.JAVA_SHORT, at + PKEY_INDEX) & 0xffff);
+                all.get(ValueLayout.JAVA_SHORT, at + PKEY_INDEX) & 0xffff,
+                (flags & WITH_INVALIDATE) != 0 ? all.get(ValueLayout.JAVA_INT, at + IMMEDIATE) : 0);
         Reference.reachabilityFence(this);
         return completion;
     }

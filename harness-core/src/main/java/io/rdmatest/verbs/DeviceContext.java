@@ -8,14 +8,19 @@ import io.rdmatest.ffi.ibv_context;
 import io.rdmatest.ffi.ibv_context_ops;
 import io.rdmatest.ffi.ibv_device;
 import io.rdmatest.ffi.ibv_device_attr;
+import io.rdmatest.ffi.ibv_device_attr_ex;
 import io.rdmatest.ffi.ibv_gid_entry;
+import io.rdmatest.ffi.ibv_odp_caps;
 import io.rdmatest.ffi.ibv_port_attr;
+import io.rdmatest.ffi.ibv_tm_caps;
+import io.rdmatest.ffi.ibv_tso_caps;
+import io.rdmatest.ffi.ibv_values_ex;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.timespec;
 import io.rdmatest.ffi.verbs_context;
 import io.rdmatest.internal.ContextLayout;
 import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
-import io.rdmatest.internal.ExtendedDeviceLayout;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.VerbsBridge;
 import java.lang.foreign.Arena;
@@ -28,6 +33,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +55,9 @@ public final class DeviceContext extends VerbsObject {
 
     private static final long PORT_ATTRIBUTES = ACTIVE_SPEED_EX + Integer.BYTES;
 
+    /** IBV_VALUES_MASK_RAW_CLOCK. */
+    private static final int RAW_CLOCK = 1;
+
     private static final ValueLayout.OfShort BIG_ENDIAN_SHORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
 
     /** The bits of a P_Key that name the partition, without the one that tells full membership. */
@@ -64,6 +73,9 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postSrqReceive;
     final boolean postsInUserSpace;
     final boolean pollsInUserSpace;
+    /** Whether the kernel's number of a flag of completions reaches user space: see {@link Completions#mendFlags()}. */
+    final boolean hasFlagsOfKernel;
+
     private final Transport transport;
     private final int asyncFd;
     /** Null until somebody has asked. */
@@ -79,6 +91,7 @@ public final class DeviceContext extends VerbsObject {
         this.postSrqReceive = ibv_context_ops.post_srq_recv(ops);
         this.postsInUserSpace = Provider.postsInUserSpace(ibv_context_ops.post_send(ops));
         this.pollsInUserSpace = Provider.pollsInUserSpace(ibv_context_ops.poll_cq(ops));
+        this.hasFlagsOfKernel = Provider.hasFlagsOfKernel(ibv_context_ops.poll_cq(ops));
         this.transport = Transport.of(
                 ibv_device.transport_type(ibv_context.device(handle).reinterpret(ibv_device.sizeof())));
         this.asyncFd = ibv_context.async_fd(handle);
@@ -184,7 +197,7 @@ public final class DeviceContext extends VerbsObject {
             if (query.isEmpty()) {
                 return ExtendedDeviceAttributes.NONE;
             }
-            MemorySegment attr = arena.allocate(ExtendedDeviceLayout.LAYOUT);
+            MemorySegment attr = ibv_device_attr_ex.allocate(arena);
             int result = (int) Verbs.QUERY_DEVICE_EX
                     .handle()
                     .invokeExact(query.get(), Native.errnoState(), handle, MemorySegment.NULL, attr, attr.byteSize());
@@ -192,23 +205,41 @@ public final class DeviceContext extends VerbsObject {
                 return ExtendedDeviceAttributes.NONE;
             }
             Verbs.check(result, "ibv_query_device_ex", deviceName());
+            MemorySegment paging = ibv_device_attr_ex.odp_caps(attr);
+            MemorySegment byTransport = ibv_odp_caps.per_transport_caps(paging);
             return new ExtendedDeviceAttributes(
-                    ExtendedDeviceLayout.u64(attr, "odp_caps", "general_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "rc_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "uc_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "odp_caps", "per_transport_caps", "ud_odp_caps"),
-                    ExtendedDeviceLayout.u32(attr, "xrc_odp_caps"),
-                    ExtendedDeviceLayout.u64(attr, "completion_timestamp_mask"),
-                    ExtendedDeviceLayout.u64(attr, "hca_core_clock"),
-                    ExtendedDeviceLayout.u64(attr, "device_cap_flags_ex"),
-                    ExtendedDeviceLayout.u32(attr, "tso_caps", "max_tso"),
-                    ExtendedDeviceLayout.u32(attr, "tm_caps", "max_num_tags"),
-                    ExtendedDeviceLayout.u64(attr, "max_dm_size"));
+                    ibv_odp_caps.general_caps(paging),
+                    ibv_odp_caps.per_transport_caps.rc_odp_caps(byTransport),
+                    ibv_odp_caps.per_transport_caps.uc_odp_caps(byTransport),
+                    ibv_odp_caps.per_transport_caps.ud_odp_caps(byTransport),
+                    ibv_device_attr_ex.xrc_odp_caps(attr),
+                    ibv_device_attr_ex.completion_timestamp_mask(attr),
+                    ibv_device_attr_ex.hca_core_clock(attr),
+                    ibv_device_attr_ex.device_cap_flags_ex(attr),
+                    ibv_tso_caps.max_tso(ibv_device_attr_ex.tso_caps(attr)),
+                    ibv_tm_caps.max_num_tags(ibv_device_attr_ex.tm_caps(attr)),
+                    ibv_device_attr_ex.max_dm_size(attr));
         } catch (Throwable e) {
             throw Native.unchecked("ibv_query_device_ex", e);
         } finally {
             end();
         }
+    }
+
+    /**
+     * Explains the failure of a call that takes a capability: providers refuse with several errno values what the device does not have
+     * at all.
+     */
+    RdmaException failure(String call, String operands, int errno, DeviceCapability needed) {
+        if (!Errno.isDeviceGone(errno)) {
+            DeviceCapabilities seen = new DeviceCapabilities(attributes(), extendedAttributes(), Set.of());
+            Optional<String> lack = seen.lack(needed);
+            if (lack.isPresent()) {
+                return new RdmaException(
+                        call, operands, rdma_h.EOPNOTSUPP(), "The device has no " + needed + ": " + lack.get() + ".");
+            }
+        }
+        return new RdmaException(call, operands, errno);
     }
 
     /**
@@ -468,7 +499,7 @@ public final class DeviceContext extends VerbsObject {
      * @return the queue; it may have more entries
      */
     public CompletionQueue createCompletionQueue(int entries) {
-        return CompletionQueue.create(this, entries, null);
+        return createCompletionQueue(CompletionQueueAttributes.of(entries));
     }
 
     /**
@@ -479,7 +510,63 @@ public final class DeviceContext extends VerbsObject {
      * @return the queue; it may have more entries
      */
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) {
-        return CompletionQueue.create(this, entries, channel);
+        return createCompletionQueue(CompletionQueueAttributes.of(entries).withChannel(channel));
+    }
+
+    /**
+     * Creates a completion queue (ibv_create_cq(3)).
+     *
+     * @param attributes entries, channel, completion vector and timestamps
+     * @return the queue; it may have more entries
+     * @throws IllegalArgumentException if the channel is of another device
+     * @throws RdmaException if the device refuses. Of a vector that it does not have the message says which ones there are. A device
+     *     without extended queues or timestamps {@linkplain RdmaException#isUnsupported() says so}.
+     */
+    public CompletionQueue createCompletionQueue(CompletionQueueAttributes attributes) {
+        return CompletionQueue.create(this, attributes);
+    }
+
+    /**
+     * Returns how many completion vectors the device has (ibv_create_cq(3), ibv_context.num_comp_vectors): interrupts that
+     * completion events are spread over. At least 1.
+     */
+    public int completionVectors() {
+        begin();
+        try {
+            return vectors();
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Reads the device's clock (ibv_query_rt_values_ex(3)), by which {@link CompletionTimestamp#DEVICE_CLOCK} stamps completions.
+     *
+     * @return ticks; {@link ExtendedDeviceAttributes#coreClockKhz()} says how many there are in a millisecond
+     * @throws RdmaException if the device has no clock that can be read; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public long deviceClock() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment function = extended(verbs_context::query_rt_values)
+                    .orElseThrow(() -> new RdmaException("ibv_query_rt_values_ex", deviceName(), rdma_h.EOPNOTSUPP()));
+            MemorySegment values = ibv_values_ex.allocate(arena);
+            ibv_values_ex.comp_mask(values, RAW_CLOCK);
+            int result =
+                    (int) Verbs.QUERY_RT_VALUES.handle().invokeExact(function, Native.errnoState(), handle, values);
+            Verbs.check(result, "ibv_query_rt_values_ex", deviceName());
+            MemorySegment clock = ibv_values_ex.raw_clock(values);
+            return timespec.tv_sec(clock) * 1_000_000_000 + timespec.tv_nsec(clock);
+        } catch (Throwable e) {
+            throw Native.unchecked("ibv_query_rt_values_ex", e);
+        } finally {
+            end();
+        }
+    }
+
+    /** The same for a caller that holds the context. */
+    int vectors() {
+        return ibv_context.num_comp_vectors(handle);
     }
 
     /** Takes the next asynchronous event, if there is one now (ibv_get_async_event(3)). */

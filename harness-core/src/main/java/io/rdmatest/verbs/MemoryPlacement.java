@@ -4,24 +4,27 @@ import io.rdmatest.internal.Numa;
 import java.util.OptionalInt;
 
 /**
- * Says where registered memory lies: on which boundary it begins, and on which NUMA node its pages are.
+ * Says where registered memory lies: on which boundary it begins, on which NUMA node its pages are, and how large they are.
  *
  * @param alignment the first byte's address is a multiple of it: a power of two from 1 to {@value #MAX_ALIGNMENT} bytes, or
  *     0 for the size of a page
  * @param numaNode the node that all pages are on (mbind(2), MPOL_BIND); empty for where the kernel puts them
+ * @param hugePage the size of the huge pages that it lies on, in bytes (mmap(2), MAP_HUGETLB): a power of two of which the kernel has
+ *     a pool, mostly 2 MiB and 1 GiB on x86-64; 0 for usual pages
  */
-public record MemoryPlacement(long alignment, OptionalInt numaNode) {
+public record MemoryPlacement(long alignment, OptionalInt numaNode, long hugePage) {
 
     /** The largest alignment: 1 GiB, in bytes. */
     public static final long MAX_ALIGNMENT = 1L << 30;
 
-    /** On a page boundary, on whatever node. */
+    /** On a page boundary, on whatever node, on usual pages. */
     public static final MemoryPlacement ANYWHERE = new MemoryPlacement(0, OptionalInt.empty());
 
     /**
-     * Checks the alignment.
+     * Checks the alignment and the size of the pages.
      *
-     * @throws IllegalArgumentException if the alignment is no power of two or too large, or the node is negative
+     * @throws IllegalArgumentException if the alignment or the huge page is no power of two or the alignment is too large, or the node
+     *     is negative
      */
     public MemoryPlacement {
         if (alignment < 0 || alignment > MAX_ALIGNMENT || Long.bitCount(alignment) > 1) {
@@ -31,6 +34,19 @@ public record MemoryPlacement(long alignment, OptionalInt numaNode) {
         if (numaNode.isPresent() && numaNode.getAsInt() < 0) {
             throw new IllegalArgumentException("a NUMA node is at least 0, not " + numaNode.getAsInt());
         }
+        if (hugePage < 0 || Long.bitCount(hugePage) > 1) {
+            throw new IllegalArgumentException("a huge page has a power of two of bytes, not " + hugePage);
+        }
+    }
+
+    /**
+     * Makes a placement on usual pages.
+     *
+     * @param alignment a power of two from 1 to {@value #MAX_ALIGNMENT} bytes, or 0 for the size of a page
+     * @param numaNode the node that all pages are on; empty for where the kernel puts them
+     */
+    public MemoryPlacement(long alignment, OptionalInt numaNode) {
+        this(alignment, numaNode, 0);
     }
 
     /**
@@ -39,7 +55,7 @@ public record MemoryPlacement(long alignment, OptionalInt numaNode) {
      * @param bytes a power of two from 1 to {@value #MAX_ALIGNMENT}, or 0 for the size of a page
      */
     public MemoryPlacement alignedTo(long bytes) {
-        return new MemoryPlacement(bytes, numaNode);
+        return new MemoryPlacement(bytes, numaNode, hugePage);
     }
 
     /**
@@ -48,24 +64,38 @@ public record MemoryPlacement(long alignment, OptionalInt numaNode) {
      * @param node the node's number, at least 0
      */
     public MemoryPlacement onNumaNode(int node) {
-        return new MemoryPlacement(alignment, OptionalInt.of(node));
+        return new MemoryPlacement(alignment, OptionalInt.of(node), hugePage);
+    }
+
+    /**
+     * Returns a copy on huge pages. The kernel has them only if somebody has reserved them:
+     * {@code /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages} says how many of 2 MiB there are.
+     *
+     * @param bytes the size of a page, for example {@code 1L << 21}; 0 for usual pages
+     */
+    public MemoryPlacement onHugePages(long bytes) {
+        return new MemoryPlacement(alignment, numaNode, bytes);
     }
 
     /**
      * Checks that this machine can do it; registering does so too.
      *
-     * @throws io.rdmatest.RdmaException if the NUMA node is not one of this machine's, or the kernel knows no NUMA; says
-     *     which nodes there are
+     * @throws io.rdmatest.RdmaException if the NUMA node is not one of this machine's, or the kernel knows no NUMA, or it has no huge
+     *     pages of this size; says which there are
      */
     public void check() {
         if (numaNode.isPresent()) {
             Numa.check(numaNode.getAsInt());
+        }
+        if (hugePage != 0) {
+            Numa.checkHugePage(hugePage);
         }
     }
 
     @Override
     public String toString() {
         return "alignment " + (alignment == 0 ? "of a page" : alignment + " B")
-                + (numaNode.isPresent() ? ", NUMA node " + numaNode.getAsInt() : "");
+                + (numaNode.isPresent() ? ", NUMA node " + numaNode.getAsInt() : "")
+                + (hugePage == 0 ? "" : ", huge pages of " + hugePage + " B");
     }
 }

@@ -3,6 +3,7 @@ package io.rdmatest.verbs;
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.ibv_mr;
+import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.Numa;
@@ -12,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -20,13 +22,17 @@ import java.util.function.Supplier;
  * Registered memory that the device reads and writes (ibv_reg_mr(3); IBTA volume 1, section 10.6).
  *
  * <p>The region owns its memory and frees it only after the device let go of it. Access through {@link #bytes()} is
- * checked by the JVM: outside of the region it throws, and so it does after the region is closed.
+ * checked by the JVM: outside of the region it throws, and so it does after the region is closed. Memory of the caller's own
+ * ({@link ProtectionDomain#registerMemory(MemorySegment, Access...)}) is the caller's before and after.
  *
  * <p>Queue pairs whose peer may use the region are to be closed before it. With soft-RoCE the close of the region else waits 50 s
  * where a packet was being worked on when the queue pair went to the error state: the responder keeps the region then until the
  * queue pair is destroyed or reset.
  */
 public final class MemoryRegion extends VerbsObject {
+
+    /** SIZE_MAX: with the address 0 it is the whole address space. */
+    private static final long WHOLE = -1;
 
     private static final System.Logger LOG = System.getLogger(MemoryRegion.class.getName());
 
@@ -53,17 +59,102 @@ public final class MemoryRegion extends VerbsObject {
         if (size < 1) {
             throw new IllegalArgumentException("a memory region has at least 1 byte, not " + size);
         }
-        int mask = Access.mask(Arrays.asList(access));
-        Supplier<String> operands = () -> pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access)
-                + (placement.equals(MemoryPlacement.ANYWHERE) ? "" : ", " + placement);
+        Supplier<String> operands =
+                () -> operands(pd, size, access) + (placement.equals(MemoryPlacement.ANYWHERE) ? "" : ", " + placement);
         placement.check();
+        return register(
+                pd,
+                access,
+                operands,
+                () -> allocate(size, placement, operands),
+                (memory, mask) -> register(pd, memory.whole(), memory.size(), memory.address(), mask, operands));
+    }
+
+    static MemoryRegion register(ProtectionDomain pd, MemorySegment memory, Access... access) {
+        if (!memory.isNative()) {
+            throw new IllegalArgumentException("memory on the Java heap can't be registered, as the collector moves it:"
+                    + " allocate it from an Arena");
+        }
+        if (memory.byteSize() < 1) {
+            throw new IllegalArgumentException("a memory region has at least 1 byte, not 0");
+        }
+        if (memory.isReadOnly() && Access.mask(Arrays.asList(access)) != 0) {
+            throw new IllegalArgumentException(
+                    "read-only memory is registered without access, not with " + Arrays.toString(access));
+        }
+        if (!memory.scope().isAlive()) {
+            throw new IllegalStateException("the memory to register is freed: its arena is closed");
+        }
+        Supplier<String> operands = () -> operands(pd, memory.byteSize(), access) + ", memory of the caller at 0x"
+                + Long.toHexString(memory.address());
+        return register(
+                pd,
+                access,
+                operands,
+                () -> RegionMemory.ofCaller(memory),
+                (whole, mask) -> register(pd, memory, memory.byteSize(), memory.address(), mask, operands));
+    }
+
+    static MemoryRegion registerAddressSpace(ProtectionDomain pd, Access... access) {
+        Set<Access> all = EnumSet.of(Access.ON_DEMAND, access);
+        Access[] complete = all.toArray(Access[]::new);
+        Supplier<String> operands =
+                () -> pd.describe() + ", the whole address space, access " + Arrays.toString(complete);
+        return register(
+                pd,
+                complete,
+                operands,
+                () -> RegionMemory.withoutView(0, Long.MAX_VALUE),
+                (whole, mask) -> register(pd, MemorySegment.NULL, WHOLE, 0, mask, operands));
+    }
+
+    static MemoryRegion registerDmaBuf(
+            ProtectionDomain pd, int fd, long offset, long size, long address, Access... access) {
+        if (fd < 0 || offset < 0 || size < 1) {
+            throw new IllegalArgumentException("a dma-buf has a descriptor and an offset of at least 0 and a size of at"
+                    + " least 1, not " + fd + ", " + offset + " and " + size);
+        }
+        Supplier<String> operands =
+                () -> operands(pd, size, access) + ", dma-buf of descriptor " + fd + " from " + offset;
+        if (!Verbs.REG_DMABUF_MR.isPresent()) {
+            throw new RdmaException(
+                    "ibv_reg_dmabuf_mr",
+                    operands.get(),
+                    rdma_h.EOPNOTSUPP(),
+                    "The installed libibverbs has no such call: rdma-core 34 or newer is needed.");
+        }
+        return register(pd, access, operands, () -> RegionMemory.withoutView(address, size), (whole, mask) -> {
+            MemorySegment handle;
+            try {
+                handle = (MemorySegment) Verbs.REG_DMABUF_MR
+                        .handle()
+                        .invokeExact(Native.errnoState(), pd.handle, offset, size, address, fd, mask);
+            } catch (Throwable e) {
+                throw Native.unchecked("ibv_reg_dmabuf_mr", e);
+            }
+            return Verbs.made(handle, "ibv_reg_dmabuf_mr", operands.get());
+        });
+    }
+
+    private static String operands(ProtectionDomain pd, long size, Access... access) {
+        return pd.describe() + ", " + size + " bytes, access " + Arrays.toString(access);
+    }
+
+    /** Registers memory by a call that takes it and the mask of the access. */
+    private interface Call {
+        MemorySegment register(RegionMemory memory, int mask);
+    }
+
+    private static MemoryRegion register(
+            ProtectionDomain pd, Access[] access, Supplier<String> operands, Supplier<RegionMemory> source, Call call) {
+        int mask = Access.mask(Arrays.asList(access));
         pd.begin();
         try {
-            RegionMemory memory = allocate(size, placement, operands);
+            RegionMemory memory = source.get();
             MemorySegment handle;
             boolean registered = false;
             try {
-                handle = register(pd, memory, mask, operands);
+                handle = call.register(memory, mask).reinterpret(ibv_mr.sizeof());
                 registered = true;
             } finally {
                 if (!registered) {
@@ -82,20 +173,32 @@ public final class MemoryRegion extends VerbsObject {
     }
 
     private static MemorySegment register(
-            ProtectionDomain pd, RegionMemory memory, int mask, Supplier<String> operands) {
+            ProtectionDomain pd, MemorySegment memory, long size, long address, int mask, Supplier<String> operands) {
         MemorySegment handle;
         try {
-            handle = (MemorySegment) Verbs.REG_MR
-                    .handle()
-                    .invokeExact(Native.errnoState(), pd.handle, memory.whole(), memory.size(), memory.address(), mask);
+            handle = (MemorySegment)
+                    Verbs.REG_MR.handle().invokeExact(Native.errnoState(), pd.handle, memory, size, address, mask);
         } catch (Throwable e) {
             throw Native.unchecked("ibv_reg_mr", e);
         }
         if (handle.address() == 0) {
             int errno = Native.errno();
+            if ((mask & Access.ON_DEMAND.bit()) != 0) {
+                RdmaException failure = pd.context()
+                        .failure(
+                                "ibv_reg_mr",
+                                operands.get(),
+                                errno,
+                                size == WHOLE
+                                        ? DeviceCapability.IMPLICIT_ON_DEMAND_PAGING
+                                        : DeviceCapability.ON_DEMAND_PAGING);
+                if (failure.isUnsupported()) {
+                    throw failure;
+                }
+            }
             throw failure(operands.get(), errno);
         }
-        return handle.reinterpret(ibv_mr.sizeof());
+        return handle;
     }
 
     /** Memory that the device may still write to is better lost than given back. */
@@ -114,8 +217,10 @@ public final class MemoryRegion extends VerbsObject {
 
     private static RegionMemory allocate(long size, MemoryPlacement placement, Supplier<String> operands) {
         long alignment = placement.alignment() == 0 ? Verbs.PAGE_SIZE : placement.alignment();
-        boolean ofC =
-                placement.numaNode().isEmpty() && size <= RegionMemory.MOST_OF_C && alignment <= RegionMemory.MOST_OF_C;
+        boolean ofC = placement.numaNode().isEmpty()
+                && placement.hugePage() == 0
+                && size <= RegionMemory.MOST_OF_C
+                && alignment <= RegionMemory.MOST_OF_C;
         try {
             return ofC ? RegionMemory.ofC(size, Math.max(alignment, Long.BYTES)) : ofArena(size, alignment, placement);
         } catch (OutOfMemoryError e) {
@@ -132,16 +237,18 @@ public final class MemoryRegion extends VerbsObject {
         Arena arena = Arena.ofShared();
         boolean allocated = false;
         try {
+            boolean huge = placement.hugePage() != 0;
             RegionMemory memory = RegionMemory.of(
                     arena,
-                    placement.numaNode().isEmpty()
+                    placement.numaNode().isEmpty() && !huge
                             ? arena.allocate(size, alignment)
                             : Numa.allocate(
                                     arena,
                                     size,
                                     alignment,
-                                    Verbs.PAGE_SIZE,
-                                    placement.numaNode().getAsInt()));
+                                    huge ? placement.hugePage() : Verbs.PAGE_SIZE,
+                                    huge,
+                                    placement.numaNode()));
             allocated = true;
             return memory;
         } finally {
@@ -167,6 +274,12 @@ public final class MemoryRegion extends VerbsObject {
                         errno,
                         "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too; the size must be within the device's"
                                 + " maxMrSize.");
+            case "EFAULT" ->
+                new RdmaException(
+                        "ibv_reg_mr",
+                        operands,
+                        errno,
+                        "The pages can't be written: they are read-only, of a file, or huge pages that a NUMA node lacks.");
             default -> new RdmaException("ibv_reg_mr", operands, errno);
         };
     }
@@ -196,7 +309,7 @@ public final class MemoryRegion extends VerbsObject {
         return address + Objects.checkIndex(offset, size + 1);
     }
 
-    /** Returns the size in bytes. */
+    /** Returns the size in bytes; Long.MAX_VALUE for the whole address space. */
     public long size() {
         return size;
     }
@@ -206,12 +319,21 @@ public final class MemoryRegion extends VerbsObject {
         return access;
     }
 
+    /** Tells whether a provider must not read the memory any more, as the caller has freed it. */
+    boolean isLost() {
+        return memory.isLost();
+    }
+
     /** Returns the protection domain. */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
-    /** Returns the memory; access throws once the region is closed. */
+    /**
+     * Returns the memory; access throws once the region is closed. Memory of the caller's own is the caller's segment.
+     *
+     * @throws UnsupportedOperationException if the region is of a dma-buf, or of the whole address space
+     */
     public MemorySegment bytes() {
         return memory.bytes();
     }
@@ -223,15 +345,17 @@ public final class MemoryRegion extends VerbsObject {
      * @param length bytes
      * @return the buffer; access throws once the region is closed
      * @throws IndexOutOfBoundsException outside of the region
+     * @throws UnsupportedOperationException if the region is of a dma-buf, or of the whole address space
      */
     public ByteBuffer buffer(long offset, int length) {
-        return memory.bytes().asSlice(offset, length).asByteBuffer().order(ByteOrder.nativeOrder());
+        return bytes().asSlice(offset, length).asByteBuffer().order(ByteOrder.nativeOrder());
     }
 
     /**
      * Sets every byte.
      *
      * @param value the value
+     * @throws UnsupportedOperationException if the region is of a dma-buf, or of the whole address space
      */
     public void fill(byte value) {
         begin();
@@ -244,13 +368,32 @@ public final class MemoryRegion extends VerbsObject {
 
     @Override
     protected void release() {
-        Verbs.destroy(Verbs.DEREG_MR, this::describe, handle);
+        try {
+            Verbs.destroy(Verbs.DEREG_MR, this::describe, handle);
+        } catch (RdmaException e) {
+            throw access.contains(Access.MEMORY_WINDOW_BIND) ? stillBound(e) : e;
+        }
         try {
             memory.free();
         } catch (IllegalStateException e) {
             // Somebody holds the memory in a native call of their own: better lost than torn away.
             LOG.log(System.Logger.Level.WARNING, "the memory of " + describe() + " stays allocated: it is in use", e);
         }
+    }
+
+    private RdmaException stillBound(RdmaException failure) {
+        return switch (failure.errnoName()) {
+            case "EBUSY", "EINVAL" -> {
+                RdmaException explained = new RdmaException(
+                        "ibv_dereg_mr",
+                        describe(),
+                        failure.errno(),
+                        "A memory window is bound to it: close or invalidate its windows first.");
+                explained.initCause(failure);
+                yield explained;
+            }
+            default -> failure;
+        };
     }
 
     @Override

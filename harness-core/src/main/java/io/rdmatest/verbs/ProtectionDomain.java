@@ -69,6 +69,68 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
+     * Registers memory of the caller's own (ibv_reg_mr(3)): of an {@link Arena}, of a mapped file or of another library.
+     *
+     * <p>The caller keeps the memory allocated until the region is closed: the device reads and writes it until then, and a close of its
+     * arena does not stop that. The region keeps the segment reachable, so memory of an automatic arena stays as long.
+     *
+     * @param memory native memory, from 1 byte; it may begin anywhere in a page
+     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too. None for read-only memory,
+     *     which can be sent from.
+     * @return the memory region; its {@link MemoryRegion#bytes()} are this segment
+     * @throws IllegalArgumentException if it is on the Java heap or empty, or read-only and to be written
+     * @throws IllegalStateException if its arena is closed
+     * @throws io.rdmatest.RdmaException if the device or the limit of locked memory refuses it; of {@link Access#ON_DEMAND} on a
+     *     device without paging it {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     */
+    public MemoryRegion registerMemory(MemorySegment memory, Access... access) {
+        return MemoryRegion.register(this, memory, access);
+    }
+
+    /**
+     * Registers the whole address space of this process at once, to be paged on demand: implicit ODP (ibv_reg_mr(3), address 0 and
+     * length SIZE_MAX). Addresses are offsets then: {@code postSend(id, region, segment.address(), length)}.
+     *
+     * <p>The JVM's own memory is in it too. Whoever gets the key of a region with remote access reaches all of it.
+     *
+     * @param access what may be done to it; {@link Access#ON_DEMAND} is added
+     * @return the memory region; it has no {@link MemoryRegion#bytes()}
+     * @throws io.rdmatest.RdmaException if the device refuses it; without {@link DeviceCapability#IMPLICIT_ON_DEMAND_PAGING} it
+     *     {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     */
+    public MemoryRegion registerAddressSpace(Access... access) {
+        return MemoryRegion.registerAddressSpace(this, access);
+    }
+
+    /**
+     * Registers memory that a dma-buf stands for, for example that of a graphics card (ibv_reg_dmabuf_mr(3)).
+     *
+     * @param fd the descriptor of the dma-buf; it may be closed when the region is registered
+     * @param offset where the memory begins in the dma-buf, in bytes from 0
+     * @param size bytes, from 1
+     * @param address how peers and requests name the first byte; as far from the begin of a page as {@code offset} is
+     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
+     * @return the memory region; it has no {@link MemoryRegion#bytes()}
+     * @throws io.rdmatest.RdmaException if it is no dma-buf, or the device refuses it; a device or kernel that can't do it at all
+     *     {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     */
+    public MemoryRegion registerDmaBuf(int fd, long offset, long size, long address, Access... access) {
+        return MemoryRegion.registerDmaBuf(this, fd, offset, size, address, access);
+    }
+
+    /**
+     * Allocates a memory window (ibv_alloc_mw(3)). {@link QueuePair#postBind} binds it to memory.
+     *
+     * @param type how it is bound and unbound
+     * @return the window, not bound
+     * @throws io.rdmatest.RdmaException if the device refuses it; without {@link DeviceCapability#MEMORY_WINDOWS} or
+     *     {@link DeviceCapability#MEMORY_WINDOWS_TYPE_2} it {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     */
+    public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
+        return MemoryWindow.allocate(this, type);
+    }
+
+    /**
      * Creates a queue pair in the state RESET (ibv_create_qp(3)).
      *
      * @param attributes type, queues and capacities

@@ -59,6 +59,14 @@ final class Provider {
         return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : !POLLS_IN_KERNEL.contains(name);
     }
 
+    /**
+     * Tells whether completions that the device's function polls have the kernel's flags: rxe's kernel module writes them to the queue
+     * itself.
+     */
+    static boolean hasFlagsOfKernel(MemorySegment poll) {
+        return name(poll).equals("rxe");
+    }
+
     private static String name(MemorySegment function) {
         Optional<MethodHandle> dladdr = Dladdr.HANDLE;
         if (dladdr.isEmpty()) {

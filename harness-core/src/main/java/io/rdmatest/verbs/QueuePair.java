@@ -3,7 +3,12 @@ package io.rdmatest.verbs;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
+import io.rdmatest.ffi.ibv_context;
+import io.rdmatest.ffi.ibv_context_ops;
+import io.rdmatest.ffi.ibv_ece;
 import io.rdmatest.ffi.ibv_gid;
+import io.rdmatest.ffi.ibv_mw_bind;
+import io.rdmatest.ffi.ibv_mw_bind_info;
 import io.rdmatest.ffi.ibv_qp;
 import io.rdmatest.ffi.ibv_qp_attr;
 import io.rdmatest.ffi.ibv_qp_cap;
@@ -17,6 +22,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -315,6 +321,42 @@ public final class QueuePair extends VerbsObject {
             String cure = "The P_Key table of port " + port + " has a length of " + entries
                     + ": use a lower index, 0 mostly.";
             throw new RdmaException("ibv_modify_qp", describe() + ", " + modification, EINVAL, cure);
+        }
+    }
+
+    /**
+     * Asks what the device offers for a connection, or what was agreed on (ibv_query_ece(3)). To be told to the peer before either side
+     * leaves INIT.
+     *
+     * @return what it offers
+     * @throws RdmaException if the device has no ECE; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public Ece queryEce() {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment ece = ibv_ece.allocate(arena);
+            Verbs.run(Verbs.QUERY_ECE, describe(), handle, ece);
+            return new Ece(ibv_ece.vendor_id(ece), ibv_ece.options(ece));
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * Says what is agreed on with the peer (ibv_set_ece(3)). To be called in INIT, before the queue pair goes to RTR.
+     *
+     * @param agreed what both sides offer
+     * @throws RdmaException if the device has no ECE, or not for this vendor; it {@linkplain RdmaException#isUnsupported() says so}
+     */
+    public void setEce(Ece agreed) {
+        begin();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment ece = ibv_ece.allocate(arena);
+            ibv_ece.vendor_id(ece, agreed.vendorId());
+            ibv_ece.options(ece, agreed.options());
+            Verbs.run(Verbs.SET_ECE, describe() + ", " + agreed, handle, ece);
+        } finally {
+            end();
         }
     }
 
@@ -720,6 +762,118 @@ public final class QueuePair extends VerbsObject {
         } finally {
             endSingle();
         }
+    }
+
+    /**
+     * Posts a SEND that invalidates a key of the peer's memory, mostly that of a window of type 2: with the completion of its receive
+     * the key is of no use any more. {@link WorkCompletion#invalidatedKey()} tells the peer which one it was. RC only.
+     *
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes; 0 sends an empty message
+     * @param rkey the key, as the peer gave it
+     * @param flags how it is carried out
+     */
+    public void postSendWithInvalidate(
+            long wrId, MemoryRegion region, long offset, int length, int rkey, SendFlag... flags) {
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.sendWithInvalidate(0, wrId, region, offset, length, rkey, flags), 0, 1, alone);
+        } finally {
+            endSingle();
+        }
+    }
+
+    /**
+     * Posts an invalidation of a key of this side's own, mostly that of a window of type 2 (IBV_WR_LOCAL_INV).
+     *
+     * @param wrId comes back in the completion
+     * @param rkey the key
+     * @param flags how it is carried out
+     */
+    public void postInvalidate(long wrId, int rkey, SendFlag... flags) {
+        boolean alone = beginSingle();
+        try {
+            postHeld(singleSend.invalidate(0, wrId, rkey, flags), 0, 1, alone);
+        } finally {
+            endSingle();
+        }
+    }
+
+    /**
+     * Posts a bind of a memory window (ibv_bind_mw(3), IBV_WR_BIND_MW). Requests that are posted later on this queue pair may count on
+     * it; a peer may be told the key once it has completed.
+     *
+     * @param wrId comes back in the completion, {@link WorkCompletion.Opcode#BIND_MW}
+     * @param window the window; of type 2 it must not be bound
+     * @param region the region that it is a part of, with {@link Access#MEMORY_WINDOW_BIND}
+     * @param offset where it begins in the region
+     * @param length bytes; 0 unbinds a window of type 1
+     * @param access what the peer may do: REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC
+     * @param flags how it is carried out
+     * @return the key that a peer needs; also {@link MemoryWindow#rkey()}
+     * @throws IndexOutOfBoundsException outside of the region
+     * @throws PostException if a bind of a window of type 2 is not posted
+     * @throws RdmaException if one of type 1 is not
+     */
+    public int postBind(
+            long wrId,
+            MemoryWindow window,
+            MemoryRegion region,
+            long offset,
+            long length,
+            Set<Access> access,
+            SendFlag... flags) {
+        if (window.type() == MemoryWindow.Type.TYPE_1) {
+            return bindType1(wrId, window, region, offset, length, access, flags);
+        }
+        boolean alone = beginSingle();
+        try {
+            int key = window.nextKey();
+            postHeld(singleSend.bind(0, wrId, window, key, region, offset, length, access, flags), 0, 1, alone);
+            return key;
+        } finally {
+            endSingle();
+        }
+    }
+
+    /** What the inline ibv_bind_mw(3) does. The provider posts a request, and changes the key of the window. */
+    private int bindType1(
+            long wrId,
+            MemoryWindow window,
+            MemoryRegion region,
+            long offset,
+            long length,
+            Set<Access> access,
+            SendFlag... flags) {
+        Objects.checkFromIndexSize(offset, length, region.size());
+        require(window.protectionDomain() == region.protectionDomain(), window, region.protectionDomain());
+        require(window.protectionDomain().context().address == context.address, window, protectionDomain);
+        return holding(List.of(this, window, region), 0, () -> {
+            int result;
+            counts.postSends(false, 1);
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment bind = ibv_mw_bind.allocate(arena);
+                ibv_mw_bind.wr_id(bind, wrId);
+                ibv_mw_bind.send_flags(bind, SendFlag.mask(flags));
+                MemorySegment info = ibv_mw_bind.bind_info(bind);
+                ibv_mw_bind_info.mr(info, region.handle);
+                ibv_mw_bind_info.addr(info, region.address(offset));
+                ibv_mw_bind_info.length(info, length);
+                ibv_mw_bind_info.mw_access_flags(info, Access.mask(access));
+                MemorySegment function = ibv_context_ops.bind_mw(ibv_context.ops(context.handle));
+                result = (int)
+                        Verbs.BIND_MW.handle().invokeExact(function, Native.errnoState(), handle, window.handle, bind);
+            } catch (Throwable e) {
+                throw Native.unchecked("ibv_bind_mw", e);
+            }
+            if (result != 0) {
+                counts.postSends(false, -1);
+            }
+            Verbs.check(result, "ibv_bind_mw", describe() + ", " + window.describe() + ", " + region.describe());
+            return window.readKey();
+        });
     }
 
     /**

@@ -6,8 +6,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects RC queue pairs through addresses that the sides exchanged by themselves, with an explicit GID index and
+ * Connects queue pairs of type RC and UC through addresses that the sides exchanged by themselves, with an explicit GID index and
  * without a connection manager (IBTA volume 1, section 10.3.1 for the transitions).
+ *
+ * <p>UC has no acknowledgements. Timeouts, repetitions, reads and atomics of the parameters are of no effect there.
  */
 public final class RawConnection {
 
@@ -44,11 +46,13 @@ public final class RawConnection {
      * @param hopLimit 0 to 255
      * @param trafficClass 0 to 255
      * @param serviceLevel 0 to 15
-     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations
+     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations, and
+     *     neither it nor {@link Access#REMOTE_READ} on UC
      * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; of one partition it may differ
      *     between the sides
      * @param lidPath how the peer's LID is reached without a global route header, on an InfiniBand subnet; null for packets with
      *     one, which RoCE needs and routers of InfiniBand as well
+     * @param flowLabel 20 bits; 0 leaves the source port of UDP to the device, on RoCE v2
      */
     public record Parameters(
             Mtu mtu,
@@ -63,7 +67,8 @@ public final class RawConnection {
             int serviceLevel,
             Set<Access> access,
             int pkeyIndex,
-            @Nullable LidPath lidPath) {
+            @Nullable LidPath lidPath,
+            int flowLabel) {
 
         /**
          * The usual values: smaller MTU of both ports, ACK timeout 67 ms with 7 retries, receiver-not-ready repeated for
@@ -82,11 +87,13 @@ public final class RawConnection {
                 0,
                 EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC),
                 0,
-                null);
+                null,
+                0);
 
-        /** Copies the set, and checks the index. */
+        /** Copies the set, and checks the index and the label. */
         public Parameters {
             AddressHandleAttributes.range("pkeyIndex", pkeyIndex, 0xffff);
+            AddressHandleAttributes.range("flowLabel", flowLabel, 0xfffff);
             access = Set.copyOf(access);
         }
 
@@ -109,7 +116,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -132,7 +140,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -155,7 +164,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -178,7 +188,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -202,7 +213,8 @@ public final class RawConnection {
                     service,
                     access,
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -224,7 +236,8 @@ public final class RawConnection {
                     serviceLevel,
                     Set.copyOf(Arrays.asList(value)),
                     pkeyIndex,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -246,7 +259,8 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     index,
-                    lidPath);
+                    lidPath,
+                    flowLabel);
         }
 
         /**
@@ -269,7 +283,41 @@ public final class RawConnection {
                     serviceLevel,
                     access,
                     pkeyIndex,
-                    path);
+                    path,
+                    flowLabel);
+        }
+
+        /**
+         * Returns a copy with another flow label. On RoCE v2 it chooses the source port of UDP, and with it the path that switches take
+         * among several: see {@link AddressHandleAttributes#udpSourcePort(int)}. Without a global route header it is of no effect.
+         *
+         * @param label 20 bits; 0 leaves the choice to the device
+         */
+        public Parameters withFlowLabel(int label) {
+            return new Parameters(
+                    mtu,
+                    timeout,
+                    retryCount,
+                    rnrRetry,
+                    minRnrTimer,
+                    maxReadAtomic,
+                    maxDestinationReadAtomic,
+                    hopLimit,
+                    trafficClass,
+                    serviceLevel,
+                    access,
+                    pkeyIndex,
+                    lidPath,
+                    label);
+        }
+
+        /**
+         * Returns a copy whose packets come from a UDP port of choice, on RoCE v2.
+         *
+         * @param port 49152 to 65535
+         */
+        public Parameters withUdpSourcePort(int port) {
+            return withFlowLabel(AddressHandleAttributes.flowLabelOfUdpSourcePort(port));
         }
     }
 
@@ -279,10 +327,15 @@ public final class RawConnection {
      * @param queuePair the queue pair
      * @param local its own address
      * @param parameters how the connection behaves
+     * @throws IllegalArgumentException if it is of type UD, which has no connections
      */
     public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
+        requireConnected(queuePair);
         Set<Access> access = EnumSet.noneOf(Access.class);
         access.addAll(parameters.access());
+        if (queuePair.type() == QpType.UC) {
+            access.removeAll(Set.of(Access.REMOTE_READ, Access.REMOTE_ATOMIC));
+        }
         if (access.contains(Access.REMOTE_ATOMIC)
                 && !queuePair.protectionDomain().context().hasAtomics()) {
             // mlx5 and efa refuse the whole transition for it.
@@ -302,26 +355,37 @@ public final class RawConnection {
      * @param local its own address, as it was given to the peer
      * @param remote the peer's address
      * @param parameters how the connection behaves
-     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none
+     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none, or if the queue pair is of type UD
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
+        requireConnected(queuePair);
         Mtu mtu = parameters.mtu();
         if (mtu == Mtu.UNKNOWN) {
             mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
         }
-        queuePair.toReadyToReceive(QueuePairModification.builder()
+        QueuePairModification.Builder receive = QueuePairModification.builder()
                 .addressVector(destination(local, remote, parameters))
                 .pathMtu(mtu)
                 .destinationQp(remote.qpNumber())
-                .receivePsn(remote.psn())
-                .maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
-                .minRnrTimer(parameters.minRnrTimer()));
-        queuePair.toReadyToSend(QueuePairModification.builder()
-                .sendPsn(local.psn())
-                .timeout(parameters.timeout())
-                .retryCount(parameters.retryCount())
-                .rnrRetry(parameters.rnrRetry())
-                .maxReadAtomic(parameters.maxReadAtomic()));
+                .receivePsn(remote.psn());
+        QueuePairModification.Builder send = QueuePairModification.builder().sendPsn(local.psn());
+        if (queuePair.type() == QpType.RC) {
+            receive = receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
+                    .minRnrTimer(parameters.minRnrTimer());
+            send = send.timeout(parameters.timeout())
+                    .retryCount(parameters.retryCount())
+                    .rnrRetry(parameters.rnrRetry())
+                    .maxReadAtomic(parameters.maxReadAtomic());
+        }
+        queuePair.toReadyToReceive(receive);
+        queuePair.toReadyToSend(send);
+    }
+
+    private static void requireConnected(QueuePair queuePair) {
+        if (queuePair.type() == QpType.UD) {
+            throw new IllegalArgumentException(
+                    queuePair.describe() + " is of type UD, which has no connections: use toReadyToSendDatagrams");
+        }
     }
 
     private static AddressHandleAttributes destination(RawAddress local, RawAddress remote, Parameters parameters) {
@@ -331,7 +395,8 @@ public final class RawConnection {
         if (path == null) {
             return byLid.withGid(remote.gid(), local.gidIndex())
                     .withHopLimit(parameters.hopLimit())
-                    .withTrafficClass(parameters.trafficClass());
+                    .withTrafficClass(parameters.trafficClass())
+                    .withFlowLabel(parameters.flowLabel());
         }
         if (remote.lid() == 0) {
             throw new IllegalArgumentException(

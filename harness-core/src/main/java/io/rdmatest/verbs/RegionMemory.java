@@ -11,13 +11,22 @@ import org.jspecify.annotations.Nullable;
  * <p>To close the arena of a view stops every thread of the JVM for a moment. So small memory is of the C library, and has an arena
  * only from the first look at its bytes on: a region that no Java code looks at is closed without one. Large memory, where that
  * moment counts for nothing beside registering it, is of an arena from the start, and within -XX:MaxDirectMemorySize.
+ *
+ * <p>Memory of the caller's own is never freed here. Memory of another device, and the whole address space, have no view.
  */
 final class RegionMemory {
 
     static final long MOST_OF_C = 1 << 20;
 
+    private enum Kind {
+        OF_C,
+        OF_ARENA,
+        OF_CALLER,
+        NO_VIEW
+    }
+
     private final MemorySegment whole;
-    private final boolean ofC;
+    private final Kind kind;
     /** Null before the first look at memory of the C library. Guarded by this. */
     private @Nullable Arena arena;
 
@@ -25,20 +34,30 @@ final class RegionMemory {
     /** Guarded by this. */
     private boolean freed;
 
-    private RegionMemory(MemorySegment whole, boolean ofC, @Nullable Arena arena) {
+    private RegionMemory(MemorySegment whole, Kind kind, @Nullable Arena arena) {
         this.whole = whole;
-        this.ofC = ofC;
+        this.kind = kind;
         this.arena = arena;
-        this.bytes = ofC ? null : whole;
+        this.bytes = kind == Kind.OF_ARENA || kind == Kind.OF_CALLER ? whole : null;
     }
 
     static RegionMemory of(Arena arena, MemorySegment whole) {
-        return new RegionMemory(whole, false, arena);
+        return new RegionMemory(whole, Kind.OF_ARENA, arena);
     }
 
     /** Allocates zeroed memory of the C library. */
     static RegionMemory ofC(long size, long alignment) {
-        return new RegionMemory(CMemory.allocate(size, alignment), true, null);
+        return new RegionMemory(CMemory.allocate(size, alignment), Kind.OF_C, null);
+    }
+
+    /** Takes memory that the caller has allocated and will free. */
+    static RegionMemory ofCaller(MemorySegment whole) {
+        return new RegionMemory(whole, Kind.OF_CALLER, null);
+    }
+
+    /** Stands for addresses that only the device reaches. */
+    static RegionMemory withoutView(long address, long size) {
+        return new RegionMemory(MemorySegment.ofAddress(address).reinterpret(size), Kind.NO_VIEW, null);
     }
 
     long address() {
@@ -51,7 +70,20 @@ final class RegionMemory {
 
     /** Returns the memory for the C library, and for calls that hold the region. */
     MemorySegment whole() {
+        requireView();
         return whole;
+    }
+
+    /** Tells whether the caller has freed the memory that it registered. */
+    boolean isLost() {
+        return kind == Kind.OF_CALLER && !whole.scope().isAlive();
+    }
+
+    private void requireView() {
+        if (kind == Kind.NO_VIEW) {
+            throw new UnsupportedOperationException(
+                    "the region has no memory of its own that Java code could look at: use the memory that it stands for");
+        }
     }
 
     /** Returns the memory for everybody: access throws once it is freed. */
@@ -61,6 +93,7 @@ final class RegionMemory {
     }
 
     private synchronized MemorySegment look() {
+        requireView();
         MemorySegment made = bytes;
         if (made == null) {
             Arena checked = Arena.ofShared();
@@ -86,7 +119,7 @@ final class RegionMemory {
             arena.close();
         }
         freed = true;
-        if (ofC) {
+        if (kind == Kind.OF_C) {
             CMemory.free(whole);
         }
     }

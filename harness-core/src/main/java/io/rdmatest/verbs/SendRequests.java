@@ -8,7 +8,9 @@ import io.rdmatest.ffi.ibv_send_wr;
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,13 @@ public final class SendRequests extends WorkRequests {
     private static final long UD_AH = in("ud", "ah");
     private static final long UD_QP = in("ud", "remote_qpn");
     private static final long UD_KEY = in("ud", "remote_qkey");
+    private static final long BIND = ibv_send_wr.bind_mw$offset();
+    private static final long BIND_WINDOW = BIND + inBind("mw");
+    private static final long BIND_KEY = BIND + inBind("rkey");
+    private static final long BIND_REGION = BIND + inBind("bind_info", "mr");
+    private static final long BIND_ADDRESS = BIND + inBind("bind_info", "addr");
+    private static final long BIND_LENGTH = BIND + inBind("bind_info", "length");
+    private static final long BIND_ACCESS = BIND + inBind("bind_info", "mw_access_flags");
     private static final ValueLayout.OfInt NETWORK_INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.BIG_ENDIAN);
 
     private static final String CALL = "ibv_post_send";
@@ -44,13 +53,24 @@ public final class SendRequests extends WorkRequests {
     private static final int READ = 4;
     private static final int COMPARE_AND_SWAP = 5;
     private static final int FETCH_AND_ADD = 6;
+    private static final int LOCAL_INVALIDATE = 7;
+    private static final int BIND_MEMORY_WINDOW = 8;
+    private static final int SEND_WITH_INVALIDATE = 9;
+
+    /** What a request may have to be held for, beside the regions of its segments: a destination, a window and its region. */
+    private static final int NO_SEGMENTS = 3;
 
     private final @Nullable AddressHandle[] addressHandles;
     private final boolean[] inlined;
-    /** How many requests have a destination, and how many are inline. */
+    /** Made by the first request that binds a window. */
+    private @Nullable MemoryWindow @Nullable [] windows;
+
+    private @Nullable MemoryRegion @Nullable [] bound;
+    /** How many requests have a destination, how many are inline, and how many bind a window. */
     private int destinations;
 
     private int inlines;
+    private int binds;
 
     private SendRequests(int capacity, int maxSegments) {
         super(
@@ -72,6 +92,15 @@ public final class SendRequests extends WorkRequests {
                         PathElement.groupElement("wr"),
                         PathElement.groupElement(member),
                         PathElement.groupElement(field));
+    }
+
+    private static long inBind(String... path) {
+        return ibv_send_wr
+                .bind_mw
+                .layout()
+                .byteOffset(Arrays.stream(path)
+                        .map(name -> PathElement.groupElement(name))
+                        .toArray(PathElement[]::new));
     }
 
     /**
@@ -110,6 +139,7 @@ public final class SendRequests extends WorkRequests {
             addressHandles[index] = null;
             destinations--;
         }
+        unbind(index);
         long at = requests + index * SIZE;
         ALL.set(JAVA_INT, at + OPCODE, opcode);
         setFlags(index, mask);
@@ -436,6 +466,122 @@ public final class SendRequests extends WorkRequests {
         }
     }
 
+    /**
+     * Sets a SEND that invalidates a key of the peer's memory, mostly that of a window of type 2: with the completion of its receive
+     * the key is of no use any more (IBTA volume 1, section 10.7.4). RC only.
+     *
+     * @param index from 0
+     * @param wrId comes back in the completion
+     * @param region the memory with the data
+     * @param offset where the data begins in the region
+     * @param length bytes; 0 sends an empty message
+     * @param rkey the key, as the peer gave it
+     * @param flags how it is carried out
+     * @return this
+     * @throws IndexOutOfBoundsException outside of the list or the region
+     */
+    public SendRequests sendWithInvalidate(
+            int index, long wrId, MemoryRegion region, long offset, int length, int rkey, SendFlag... flags) {
+        lock();
+        try {
+            SendRequests set = request(index, SEND_WITH_INVALIDATE, wrId, requireMemory(region), offset, length, flags);
+            ALL.set(JAVA_INT, requests + index * SIZE + IMMEDIATE, rkey);
+            return set;
+        } finally {
+            unlock();
+        }
+    }
+
+    /**
+     * Sets an invalidation of a key of this side's own, mostly that of a window of type 2 (IBV_WR_LOCAL_INV).
+     *
+     * @param index from 0
+     * @param wrId comes back in the completion
+     * @param rkey the key
+     * @param flags how it is carried out; not INLINE
+     * @return this
+     * @throws IndexOutOfBoundsException outside of the list
+     */
+    public SendRequests invalidate(int index, long wrId, int rkey, SendFlag... flags) {
+        lock();
+        try {
+            SendRequests set = request(index, LOCAL_INVALIDATE, wrId, null, 0, 0, flags);
+            ALL.set(JAVA_INT, requests + index * SIZE + IMMEDIATE, rkey);
+            return set;
+        } finally {
+            unlock();
+        }
+    }
+
+    /**
+     * Sets a bind of a memory window of type 2 (IBV_WR_BIND_MW). {@link QueuePair#postBind} chooses the key by itself, and takes
+     * windows of type 1 too.
+     *
+     * @param index from 0
+     * @param wrId comes back in the completion
+     * @param window the window, not bound
+     * @param rkey the key that it gets: the window's own, with other lowest 8 bits
+     * @param region the region that it is a part of
+     * @param offset where it begins in the region
+     * @param length bytes, from 1
+     * @param access what the peer may do: REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC
+     * @param flags how it is carried out; not INLINE
+     * @return this
+     * @throws IndexOutOfBoundsException outside of the list or the region
+     * @throws IllegalArgumentException if the window is not of type 2
+     */
+    public SendRequests bind(
+            int index,
+            long wrId,
+            MemoryWindow window,
+            int rkey,
+            MemoryRegion region,
+            long offset,
+            long length,
+            Set<Access> access,
+            SendFlag... flags) {
+        if (window.type() != MemoryWindow.Type.TYPE_2) {
+            throw new IllegalArgumentException(
+                    window.describe() + " is of type 1: it is bound by QueuePair.postBind, and not by a list");
+        }
+        Objects.checkFromIndexSize(offset, length, requireMemory(region).size());
+        lock();
+        try {
+            SendRequests set = request(index, BIND_MEMORY_WINDOW, wrId, null, 0, 0, flags);
+            @Nullable MemoryWindow[] itsWindows = windows;
+            @Nullable MemoryRegion[] itsRegions = bound;
+            if (itsWindows == null || itsRegions == null) {
+                itsWindows = new MemoryWindow[capacity];
+                itsRegions = new MemoryRegion[capacity];
+                windows = itsWindows;
+                bound = itsRegions;
+            }
+            itsWindows[index] = window;
+            itsRegions[index] = region;
+            binds++;
+            long at = requests + index * SIZE;
+            ALL.set(JAVA_LONG, at + BIND_WINDOW, window.address);
+            ALL.set(JAVA_INT, at + BIND_KEY, rkey);
+            ALL.set(JAVA_LONG, at + BIND_REGION, region.handle.address());
+            ALL.set(JAVA_LONG, at + BIND_ADDRESS, region.address(offset));
+            ALL.set(JAVA_LONG, at + BIND_LENGTH, length);
+            ALL.set(JAVA_INT, at + BIND_ACCESS, Access.mask(access));
+            return set;
+        } finally {
+            unlock();
+        }
+    }
+
+    private void unbind(int index) {
+        @Nullable MemoryWindow[] itsWindows = windows;
+        @Nullable MemoryRegion[] itsRegions = bound;
+        if (itsWindows != null && itsRegions != null && itsWindows[index] != null) {
+            itsWindows[index] = null;
+            itsRegions[index] = null;
+            binds--;
+        }
+    }
+
     private SendRequests to(int index, AddressHandle destination, int remoteQp, int qkey) {
         addressHandles[index] = destination;
         destinations++;
@@ -478,7 +624,7 @@ public final class SendRequests extends WorkRequests {
                     ALL.set(JAVA_LONG, requests + index * SIZE + RDMA_ADDRESS, remoteAddress);
                 case FETCH_AND_ADD, COMPARE_AND_SWAP ->
                     ALL.set(JAVA_LONG, requests + index * SIZE + ATOMIC_ADDRESS, remoteAddress);
-                default -> throw new IllegalStateException("request " + index + " is a send: it has no remote address");
+                default -> throw new IllegalStateException("request " + index + " has no remote address");
             }
         } finally {
             unlock();
@@ -542,19 +688,19 @@ public final class SendRequests extends WorkRequests {
     }
 
     /**
-     * Posts requests to a queue pair that the caller holds. The provider reads address handles and inline data while it posts: they
-     * are held open meanwhile. A request of the wrong service would make it follow a pointer that is none: that is refused here.
+     * Posts requests to a queue pair that the caller holds. The provider reads address handles, windows and inline data while it
+     * posts: they are held open meanwhile. A request of the wrong service would make it follow a pointer that is none: that is refused here.
      */
     void post(QueuePair queuePair, DeviceContext context, int from, int count) {
         lock();
         try {
             checkRange(from, count);
             checkRequests(from, count);
-            if (inlines == 0 && destinations == 0 && !queuePair.isDatagram()) {
+            if (inlines == 0 && destinations == 0 && binds == 0 && !queuePair.isDatagram()) {
                 downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
             } else {
                 for (int i = from; i < from + count; i++) {
-                    checkDestination(i, queuePair, queuePair.isDatagram());
+                    checkTarget(i, queuePair, queuePair.isDatagram());
                 }
                 holdAndPost(queuePair, context, from, count);
             }
@@ -563,74 +709,102 @@ public final class SendRequests extends WorkRequests {
         }
     }
 
-    private void checkDestination(int index, QueuePair queuePair, boolean datagrams) {
+    private void checkTarget(int index, QueuePair queuePair, boolean datagrams) {
         AddressHandle destination = addressHandles[index];
         if (datagrams != (destination != null)) {
             throw new IllegalArgumentException("request " + index + " "
                     + (datagrams ? "has no destination" : "has a destination of datagrams") + ", but "
                     + queuePair.describe() + " is of type " + queuePair.type());
         }
-        if (destination != null
-                && destination.protectionDomain().context().address
-                        != queuePair.protectionDomain().context().address) {
-            throw new IllegalArgumentException(
-                    "the destination of request " + index + " is not of the device of " + queuePair.describe());
+        if (destination != null) {
+            requireSameDevice("the destination of request " + index, destination.protectionDomain(), queuePair);
+        }
+        @Nullable MemoryWindow[] itsWindows = windows;
+        MemoryWindow window = itsWindows == null ? null : itsWindows[index];
+        if (window != null) {
+            requireSameDevice("the window of request " + index, window.protectionDomain(), queuePair);
+        }
+    }
+
+    private static void requireSameDevice(String what, ProtectionDomain its, QueuePair queuePair) {
+        if (its.context().address != queuePair.protectionDomain().context().address) {
+            throw new IllegalArgumentException(what + " is not of the device of " + queuePair.describe());
         }
     }
 
     private void holdAndPost(QueuePair queuePair, DeviceContext context, int from, int count) {
         int held = 0;
+        int posted = 0;
         try {
-            for (int i = from; i < from + count; i++) {
-                AddressHandle destination = addressHandles[i];
-                if (destination != null) {
-                    destination.beginOften();
-                }
-                held++;
-                if (inlined[i]) {
-                    int regionsHeld = 0;
-                    try {
-                        for (; regionsHeld < maxSegments; regionsHeld++) {
-                            hold(i, regionsHeld);
-                        }
-                    } finally {
-                        if (regionsHeld < maxSegments) {
-                            release(i, regionsHeld);
-                            if (destination != null) {
-                                destination.endOften();
-                            }
-                            held--;
-                        }
-                    }
-                }
+            for (; held < count; held++) {
+                hold(from + held);
             }
             downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+            posted = count;
+        } catch (PostException e) {
+            posted = Math.max(0, e.badIndex());
+            throw e;
         } finally {
+            giveKeys(from, posted);
             for (int i = from; i < from + held; i++) {
-                AddressHandle destination = addressHandles[i];
-                if (inlined[i]) {
-                    release(i, maxSegments);
-                }
-                if (destination != null) {
-                    destination.endOften();
-                }
+                release(i, places(i));
             }
         }
     }
 
-    private void hold(int index, int place) {
-        MemoryRegion region = regions[index * maxSegments + place];
-        if (region != null) {
-            region.beginOften();
+    private void giveKeys(int from, int posted) {
+        @Nullable MemoryWindow[] itsWindows = windows;
+        for (int i = from; itsWindows != null && i < from + posted; i++) {
+            MemoryWindow window = itsWindows[i];
+            if (window != null) {
+                window.bound(ALL.get(JAVA_INT, requests + i * SIZE + BIND_KEY));
+            }
+        }
+    }
+
+    /** Holds all that the provider looks at while it posts a request, or nothing of it. */
+    private void hold(int index) {
+        int places = places(index);
+        int held = 0;
+        try {
+            for (; held < places; held++) {
+                VerbsObject object = at(index, held);
+                if (object instanceof MemoryRegion region && region.isLost()) {
+                    throw new IllegalStateException(
+                            "request " + index + " uses " + region.describe() + ", whose memory its owner has freed");
+                }
+                if (object != null) {
+                    boolean ignored = object.beginOften();
+                }
+            }
+        } finally {
+            if (held < places) {
+                release(index, held);
+            }
         }
     }
 
     private void release(int index, int places) {
-        for (int i = 0; i < places; i++) {
-            MemoryRegion region = regions[index * maxSegments + i];
-            if (region != null) {
-                region.endOften();
+        for (int place = 0; place < places; place++) {
+            VerbsObject object = at(index, place);
+            if (object != null) {
+                object.endOften();
             }
         }
+    }
+
+    private int places(int index) {
+        return inlined[index] ? NO_SEGMENTS + maxSegments : NO_SEGMENTS;
+    }
+
+    private @Nullable VerbsObject at(int index, int place) {
+        @Nullable MemoryWindow[] itsWindows = windows;
+        @Nullable MemoryRegion[] itsRegions = bound;
+        return switch (place) {
+            case 0 -> addressHandles[index];
+            case 1 -> itsWindows == null ? null : itsWindows[index];
+            case 2 -> itsRegions == null ? null : itsRegions[index];
+            default -> regions[index * maxSegments + place - NO_SEGMENTS];
+        };
     }
 }

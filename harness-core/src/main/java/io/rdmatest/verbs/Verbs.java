@@ -47,11 +47,20 @@ final class Verbs {
     static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);
     static final Downcall REG_MR =
             Downcall.of("ibv_reg_mr_iova2", C_POINTER, C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    /** Of rdma-core 34 and newer. */
+    static final Downcall REG_DMABUF_MR =
+            Downcall.of("ibv_reg_dmabuf_mr", C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
+
     static final Downcall DEREG_MR = Downcall.of("ibv_dereg_mr", JAVA_INT, C_POINTER);
+    static final Downcall ALLOC_MW = Downcall.pointer("alloc_mw", C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall BIND_MW = Downcall.pointer("bind_mw", JAVA_INT, C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall DEALLOC_MW = Downcall.pointer("dealloc_mw", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CHANNEL = Downcall.of("ibv_create_comp_channel", C_POINTER, C_POINTER);
     static final Downcall DESTROY_CHANNEL = Downcall.of("ibv_destroy_comp_channel", JAVA_INT, C_POINTER);
     static final Downcall CREATE_CQ =
             Downcall.of("ibv_create_cq", C_POINTER, C_POINTER, JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
+    static final Downcall CREATE_CQ_EX = Downcall.pointer("create_cq_ex", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall QUERY_RT_VALUES = Downcall.pointer("query_rt_values", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall RESIZE_CQ = Downcall.of("ibv_resize_cq", JAVA_INT, C_POINTER, JAVA_INT);
     static final Downcall DESTROY_CQ = Downcall.of("ibv_destroy_cq", JAVA_INT, C_POINTER);
     private static final Downcall GET_CQ_EVENT =
@@ -65,6 +74,8 @@ final class Verbs {
     static final Downcall MODIFY_QP = Downcall.of("ibv_modify_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT);
     static final Downcall QUERY_QP = Downcall.of("ibv_query_qp", JAVA_INT, C_POINTER, C_POINTER, JAVA_INT, C_POINTER);
     static final Downcall DESTROY_QP = Downcall.of("ibv_destroy_qp", JAVA_INT, C_POINTER);
+    static final Downcall QUERY_ECE = Downcall.of("ibv_query_ece", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall SET_ECE = Downcall.of("ibv_set_ece", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH = Downcall.of("ibv_create_ah", C_POINTER, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH_FROM_WC =
             Downcall.of("ibv_create_ah_from_wc", C_POINTER, C_POINTER, C_POINTER, C_POINTER, JAVA_BYTE);

@@ -24,6 +24,7 @@ import io.rdmatest.WorkCompletionException;
  * @param serviceLevel the service level; UD only
  * @param pathBits the low bits of the destination LID; UD only
  * @param pkeyIndex the index of the partition key; UD of special kinds only
+ * @param invalidatedKey the key of this side's memory that the message invalidated; 0 unless {@link #hasInvalidatedKey()}
  */
 public record WorkCompletion(
         long wrId,
@@ -42,7 +43,11 @@ public record WorkCompletion(
         int sourceLid,
         int serviceLevel,
         int pathBits,
-        int pkeyIndex) {
+        int pkeyIndex,
+        int invalidatedKey) {
+
+    /** IBV_WC_WITH_INV. */
+    static final int WITH_INVALIDATE = 1 << 3;
 
     /** How a work request ended (enum ibv_wc_status; IBTA volume 1, section 11.6.2). */
     public enum Status {
@@ -180,6 +185,11 @@ public record WorkCompletion(
             }
             return UNKNOWN;
         }
+    }
+
+    /** Tells whether the message invalidated a key of this side's memory (IBV_WC_WITH_INV). */
+    public boolean hasInvalidatedKey() {
+        return (flags & WITH_INVALIDATE) != 0;
     }
 
     /** Tells whether the request succeeded. */

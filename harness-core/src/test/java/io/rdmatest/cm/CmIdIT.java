@@ -12,6 +12,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.WholeLedger;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.PortAttributes;
@@ -262,6 +263,31 @@ class CmIdIT {
                 server.expectEvent(CmEvent.Type.TIMEWAIT_EXIT, Duration.ofSeconds(30));
                 client.expectEvent(CmEvent.Type.TIMEWAIT_EXIT, Duration.ofSeconds(30));
             }
+        }
+    }
+
+    @Test
+    void whatASideOffersByEceReachesTheOther() {
+        try (EventChannel channel = EventChannel.create();
+                CmId listener = listener(channel, PortSpace.TCP, IP4);
+                CmId client = resolved(channel, listener)) {
+            Ece ofClient = new Ece(0x0002c9, 0x5);
+            client.setLocalEce(ofClient);
+            client.connect(withoutQueuePair().build());
+            try (CmId server =
+                    listener.expectEvent(CmEvent.Type.CONNECT_REQUEST, TIMEOUT).id()) {
+                assertThat(server.remoteEce()).isEqualTo(ofClient);
+                Ece ofServer = new Ece(0x0002c9, 0x4);
+                server.setLocalEce(ofServer);
+                server.accept(withoutQueuePair().build());
+                client.expectEvent(CmEvent.Type.CONNECT_RESPONSE, TIMEOUT);
+                assertThat(client.remoteEce()).isEqualTo(ofServer);
+            }
+            assertThatExceptionOfType(RdmaException.class)
+                    .isThrownBy(() -> client.setLocalEce(new Ece(0, 1)))
+                    .withMessageContaining("rdma_set_local_ece")
+                    .withMessageContaining("EINVAL");
+            assertThatIllegalArgumentException().isThrownBy(() -> new Ece(1 << 24, 0));
         }
     }
 

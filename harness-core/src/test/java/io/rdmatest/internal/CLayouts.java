@@ -110,7 +110,7 @@ public final class CLayouts {
                 add(type, layout, expected);
             }
         }
-        add("struct ibv_device_attr_ex", ExtendedDeviceLayout.LAYOUT, expected);
+        add("struct ibv_cq_ex", ExtendedQueueLayout.LAYOUT, expected);
         add("struct ibv_sa_path_rec", PathRecordLayout.LAYOUT, expected);
         expected.put("offsetof(struct ibv_context, abi_compat)", ContextLayout.ABI_COMPAT);
         expected.put("sizeof(struct ibv_context)", ContextLayout.SIZE);

@@ -1,10 +1,13 @@
 package io.rdmatest.loopback;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.CompletionQueueAttributes;
 import io.rdmatest.verbs.SendFlag;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,6 +33,20 @@ class CompletionChannelTestCase {
     @AfterEach
     void nothingIsLeft() {
         assertThat(Ledger.describeLive()).isEmpty();
+    }
+
+    @Test
+    void theVectorReachesTheProvider() throws Exception {
+        try (Standin standin = new Standin()) {
+            assertThat(standin.context.completionVectors()).isEqualTo(4);
+            CompletionQueueAttributes attributes =
+                    CompletionQueueAttributes.of(16).withVector(3);
+            CompletionQueue ignored = standin.add(standin.context.createCompletionQueue(attributes));
+            assertThat(Standin.get("vector")).isEqualTo(3);
+            assertThatThrownBy(() -> standin.context.createCompletionQueue(attributes.withVector(4)))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("The device has 4 completion vectors: use one of 0 to 3.");
+        }
     }
 
     /** Of two that poll, one reads the event of the other, which waits for the end of its slice of 20 ms. */

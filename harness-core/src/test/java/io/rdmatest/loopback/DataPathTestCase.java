@@ -4,14 +4,17 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.QpState;
@@ -123,6 +126,49 @@ class DataPathTestCase {
                     .isEqualTo(WorkCompletion.Status.WR_FLUSH_ERR);
             assertThat(List.of(pair.a().state(), pair.b().state())).containsOnly(QpState.ERR);
             assertThat(pair.a().drain(Standin.SOON)).isEmpty();
+        }
+    }
+
+    @Test
+    void anUnreliableConnectionLosesWhatNobodyReceives() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.cq();
+            QueuePair a = standin.qp(QpType.UC, cq);
+            QueuePair b = standin.qp(QpType.UC, standin.cq());
+            GidEntry gid = standin.context.gidTable(1).getFirst();
+            RawConnection.connect(a, b, gid, RawConnection.Parameters.DEFAULT.withFlowLabel(0x54321));
+            assertThat(Standin.received(a, "flow_label")).isEqualTo(0x54321);
+            assertThat(Standin.received(a, "min_rnr_timer")).isZero();
+            assertThat(Standin.received(a, "qp_access_flags"))
+                    .as("LOCAL_WRITE and REMOTE_WRITE")
+                    .isEqualTo(3);
+            MemoryRegion memory = standin.memory();
+            a.postSend(1, memory, 0, 8, SendFlag.SIGNALED);
+            assertThat(cq.awaitSuccess(Standin.SOON).wrId()).isEqualTo(1);
+            b.postReceive(2, memory, 1024, 8);
+            a.postSend(3, memory, 0, 8);
+            assertThat(b.receiveQueue().awaitSuccess(Standin.SOON).wrId()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void twoQueuePairsAgreeByEce() throws Exception {
+        try (Standin standin = new Standin()) {
+            QueuePair queuePair = standin.qp(QpType.RC, standin.cq());
+            assertThatThrownBy(queuePair::queryEce)
+                    .isInstanceOfSatisfying(
+                            RdmaException.class,
+                            failure -> assertThat(failure.isUnsupported()).isTrue())
+                    .hasMessageContaining("ibv_query_ece(" + queuePair.describe());
+            Standin.set("ece", 0b110);
+            assertThat(queuePair.queryEce()).isEqualTo(new Ece(0x123456, 0b110));
+            queuePair.setEce(new Ece(0x123456, 0b011));
+            assertThat(queuePair.queryEce()).isEqualTo(new Ece(0x123456, 0b010));
+            assertThatThrownBy(() -> queuePair.setEce(new Ece(0x2c9, 1)))
+                    .isInstanceOfSatisfying(
+                            RdmaException.class,
+                            failure -> assertThat(failure.isUnsupported()).isTrue())
+                    .hasMessageContaining("ibv_set_ece(" + queuePair.describe());
         }
     }
 

@@ -56,6 +56,21 @@ class LoopbackHostIT {
     }
 
     @TestFactory
+    Stream<DynamicTest> memoryOfOtherKinds() throws Exception {
+        return run(MemoryKindsTestCase.class);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> memoryWindows() throws Exception {
+        return run(MemoryWindowTestCase.class);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> extendedCompletionQueues() throws Exception {
+        return run(ExtendedQueueTestCase.class);
+    }
+
+    @TestFactory
     Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
         return run(CompletionChannelTestCase.class);
     }

@@ -33,7 +33,10 @@ public final class LoopbackLibrary {
                         DataPathErrorsTestCase.class,
                         PortsTestCase.class,
                         InfinibandTestCase.class,
-                        CompletionChannelTestCase.class)
+                        CompletionChannelTestCase.class,
+                        MemoryKindsTestCase.class,
+                        MemoryWindowTestCase.class,
+                        ExtendedQueueTestCase.class)
                 .map(Class::getName)
                 .toList();
     }

@@ -141,4 +141,36 @@ class CompletionEventIT {
             assertThat(cq.entries()).isGreaterThan(before);
         }
     }
+
+    @Test
+    void everyCompletionVectorBringsEvents() throws Exception {
+        try (Rig rig = new Rig()) {
+            int vectors = rig.context.completionVectors();
+            assertThat(vectors).isPositive();
+            CompletionChannel channel = rig.add(rig.context.createCompletionChannel());
+            for (int vector : List.of(0, vectors - 1)) {
+                CompletionQueue cq = rig.add(rig.context.createCompletionQueue(
+                        CompletionQueueAttributes.of(32).withChannel(channel).withVector(vector)));
+                assertThat(cq.channel()).isSameAs(channel);
+                Rig.Pair pair =
+                        rig.pair(rig.gid(true), RawConnection.Parameters.DEFAULT, builder -> builder.receiveQueue(cq));
+                cq.requestNotify(false);
+                pair.b().postReceive(1, pair.mrB(), 0, 64);
+                pair.a().postSend(2, pair.mrA(), 0, 64);
+                assertThat(channel.awaitEvent(Rig.SOON)).isSameAs(cq);
+            }
+        }
+    }
+
+    @Test
+    void aVectorThatTheDeviceLacksIsRefusedWithThoseThatItHas() throws Exception {
+        try (Rig rig = new Rig()) {
+            int vectors = rig.context.completionVectors();
+            CompletionQueueAttributes beyond = CompletionQueueAttributes.of(32).withVector(vectors);
+            assertThatThrownBy(() -> rig.context.createCompletionQueue(beyond))
+                    .isInstanceOf(RdmaException.class)
+                    .hasMessageContaining("completion vector " + vectors)
+                    .hasMessageContaining("use one of 0 to " + (vectors - 1));
+        }
+    }
 }

@@ -31,4 +31,14 @@ class MemoryPlacementTests {
         assertThat(placement).hasToString("alignment 64 B, NUMA node 1");
         assertThatIllegalArgumentException().isThrownBy(() -> MemoryPlacement.ANYWHERE.onNumaNode(-1));
     }
+
+    @Test
+    void takesHugePagesOfAPowerOfTwo() {
+        MemoryPlacement placement = MemoryPlacement.ANYWHERE.onHugePages(1 << 21);
+        assertThat(placement.alignedTo(64).onNumaNode(0).hugePage()).isEqualTo(1 << 21);
+        assertThat(placement).hasToString("alignment of a page, huge pages of 2097152 B");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemoryPlacement.ANYWHERE.onHugePages(3 << 20))
+                .withMessage("a huge page has a power of two of bytes, not 3145728");
+    }
 }

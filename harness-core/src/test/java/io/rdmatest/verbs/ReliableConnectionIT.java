@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
@@ -54,6 +55,22 @@ class ReliableConnectionIT {
         assertThat(received.hasImmediate()).isFalse();
         assertThat(Rig.slice(pair.mrB(), 100, LENGTH)).isEqualTo(Rig.slice(pair.mrA(), 50, LENGTH));
         assertThat(Rig.slice(pair.mrB(), 100 + LENGTH, 100)).containsOnly(0);
+    }
+
+    @Test
+    void theDeviceOffersSomethingByEceOrIsSaidToLackIt() {
+        Rig.Pair pair = rig.pair();
+        try {
+            assertThat(pair.a().queryEce().vendorId()).isNotNegative();
+        } catch (RdmaException e) {
+            assertThat(e.isUnsupported()).as(e.getMessage()).isTrue();
+            assertThat(e).hasMessageContaining("ibv_query_ece(" + pair.a().describe());
+        }
+        // No vendor: there is nothing to agree on.
+        assertThatThrownBy(() -> pair.a().setEce(new Ece(0, 0)))
+                .isInstanceOfSatisfying(
+                        RdmaException.class,
+                        failure -> assertThat(failure.isUnsupported()).isTrue());
     }
 
     @Test

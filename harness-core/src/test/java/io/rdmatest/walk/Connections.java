@@ -14,6 +14,7 @@ import io.rdmatest.cm.MulticastMembership;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.ProtectionDomain;
@@ -122,6 +123,9 @@ final class Connections {
             walker.done("setTypeOfService(8)", () -> id.setTypeOfService(8));
             walker.done("setAfOnly(true)", () -> id.setAfOnly(true));
             walker.maybeDone("setAckTimeout(20)", () -> id.setAckTimeout(20), RdmaException.class);
+            walker.maybeDone("setLocalEce(1)", () -> id.setLocalEce(new Ece(1, 2)), RdmaException.class);
+            Ece remote = walker.maybe("remoteEce()", id::remoteEce, RdmaException.class);
+            walker.require(remote == null || remote.options() == 0, "an offer of nobody: " + remote);
             walker.no("setAckTimeout(32)", () -> id.setAckTimeout(32), IllegalArgumentException.class);
         }
         if (id.portSpace() == PortSpace.TCP && walker.chance(2)) {

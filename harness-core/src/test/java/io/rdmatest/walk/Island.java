@@ -7,8 +7,11 @@ import io.rdmatest.verbs.AddressHandle;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
+import io.rdmatest.verbs.CompletionQueueAttributes;
+import io.rdmatest.verbs.CompletionTimestamp;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Ece;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.KernelResource;
@@ -28,6 +31,8 @@ import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -145,6 +150,10 @@ final class Island {
             placeMemory();
             return;
         }
+        if (walker.chance(8)) {
+            registerOther();
+            return;
+        }
         long size = 1 + walker.below(walker.chance(10) ? 100_000 : 5000);
         Access[] access = walker.one(Link.ALL, new Access[0], new Access[] {Access.LOCAL_WRITE}, new Access[] {
             Access.LOCAL_WRITE, Access.LOCAL_WRITE, Access.REMOTE_READ
@@ -156,6 +165,47 @@ final class Island {
         memories.add(region);
     }
 
+    /** Memory that the harness does not allocate. */
+    private void registerOther() {
+        switch (walker.below(4)) {
+            case 0 -> {
+                MemorySegment memory = Arena.ofAuto().allocate(1 + walker.below(5000));
+                MemoryRegion region =
+                        walker.made("registerMemory(" + memory + ")", () -> pd.registerMemory(memory, Link.ALL));
+                walker.requireEqual(region.address(), memory.address(), "address of " + region);
+                walker.requireEqual(region.bytes(), memory, "bytes of " + region);
+                walker.close(region);
+                noteClosed(region);
+            }
+            case 1 ->
+                walker.no(
+                        "registerMemory(on the heap)",
+                        () -> pd.registerMemory(MemorySegment.ofArray(new byte[8])),
+                        IllegalArgumentException.class);
+            case 2 -> {
+                // Of a kernel that pages on demand.
+                MemoryRegion region = walker.maybe(
+                        "registerAddressSpace()",
+                        () -> pd.registerAddressSpace(Access.LOCAL_WRITE),
+                        RdmaException.class);
+                if (region != null) {
+                    walker.walk.made(region);
+                    walker.close(region);
+                }
+            }
+            default -> {
+                walker.no(
+                        "registerDmaBuf(-1)",
+                        () -> pd.registerDmaBuf(-1, 0, 4096, 0, Access.LOCAL_WRITE),
+                        IllegalArgumentException.class);
+                walker.no(
+                        "registerDmaBuf(standard input)",
+                        () -> pd.registerDmaBuf(0, 0, 4096, 0, Access.LOCAL_WRITE),
+                        RdmaException.class);
+            }
+        }
+    }
+
     private void placeMemory() {
         if (walker.chance(3)) {
             long alignment = walker.one(-1L, 3L, 2 * MemoryPlacement.MAX_ALIGNMENT, Long.MIN_VALUE);
@@ -163,6 +213,7 @@ final class Island {
                     "alignedTo(" + alignment + ")",
                     () -> MemoryPlacement.ANYWHERE.alignedTo(alignment),
                     IllegalArgumentException.class);
+            walker.no("onHugePages(3)", () -> MemoryPlacement.ANYWHERE.onHugePages(3), IllegalArgumentException.class);
             walker.no("onNumaNode(-1)", () -> MemoryPlacement.ANYWHERE.onNumaNode(-1), IllegalArgumentException.class);
             walker.no(
                     "registerMemory(node 1023)",
@@ -272,6 +323,38 @@ final class Island {
                     "createCompletionQueue(" + entries + ", " + channel + ")",
                     () -> context.createCompletionQueue(entries, channel));
             walker.requireEqual(queue.channel(), channel, "channel of " + queue);
+        } else if (walker.chance(2)) {
+            int vectors = context.completionVectors();
+            CompletionQueueAttributes attributes = CompletionQueueAttributes.of(entries)
+                    .withVector(walker.below(vectors))
+                    .withChannel(channels.isEmpty() ? null : walker.pick(channels));
+            queue = walker.made(
+                    "createCompletionQueue(" + attributes + ")", () -> context.createCompletionQueue(attributes));
+            CompletionQueue extended = walker.maybe(
+                    "createCompletionQueue(extended)",
+                    () -> context.createCompletionQueue(attributes.asExtended()),
+                    RdmaException.class);
+            if (extended != null) {
+                walker.walk.made(extended);
+                Looks.random(walker, extended);
+                walker.requireEqual(
+                        walker.ok("poll(" + extended + ")", () -> extended.poll(extended.newCompletions(2))),
+                        0,
+                        "completions on " + extended);
+                walker.close(extended);
+            }
+            CompletionQueue stamped = walker.maybe(
+                    "createCompletionQueue(with timestamps)",
+                    () -> context.createCompletionQueue(attributes.withTimestamps(CompletionTimestamp.DEVICE_CLOCK)),
+                    RdmaException.class);
+            if (stamped != null) {
+                walker.walk.made(stamped);
+                walker.close(stamped);
+            }
+            walker.no(
+                    "createCompletionQueue(vector " + vectors + ")",
+                    () -> context.createCompletionQueue(attributes.withVector(vectors)),
+                    RdmaException.class);
         } else {
             queue = walker.made("createCompletionQueue(" + entries + ")", () -> context.createCompletionQueue(entries));
         }
@@ -361,6 +444,11 @@ final class Island {
                 walker.requireEqual(into.sourceQp(index), completion.sourceQp(), "sourceQp");
                 walker.requireEqual(into.flags(index), completion.flags(), "flags");
                 walker.requireEqual(into.hasGrh(index), completion.hasGrh(), "hasGrh");
+                walker.requireEqual(into.hasInvalidatedKey(index), completion.hasInvalidatedKey(), "hasInvalidatedKey");
+                walker.require(
+                        !completion.hasInvalidatedKey() || into.invalidatedKey(index) == completion.invalidatedKey(),
+                        "invalidatedKey");
+                walker.no("timestamp(" + index + ")", () -> into.timestamp(index), IllegalStateException.class);
                 Looks.random(walker, completion);
                 if (!completion.isSuccess()) {
                     Looks.random(walker, walker.ok("exception(" + completion.status() + ")", completion::exception));
@@ -647,7 +735,7 @@ final class Island {
             return;
         }
         MemoryRegion region = walker.pick(memories);
-        switch (walker.below(3)) {
+        switch (walker.below(4)) {
             case 0 -> {
                 if (pair.srq() != null) {
                     walker.no(
@@ -674,6 +762,10 @@ final class Island {
                             () -> pair.postSend(1, region, 0, 1),
                             PostException.class);
                 }
+            }
+            case 2 -> {
+                walker.maybe("queryEce(" + pair + ")", pair::queryEce, RdmaException.class);
+                walker.no("setEce(" + pair + ", nobody)", () -> pair.setEce(new Ece(0, 0)), RdmaException.class);
             }
             default -> {
                 if (!handles.isEmpty() && pair.type() != QpType.UD) {
@@ -1056,6 +1148,18 @@ final class Island {
                         () -> AddressHandleAttributes.toLid(1, value),
                         IllegalArgumentException.class);
                 AddressHandleAttributes lid = walker.ok("toLid(1, 5)", () -> AddressHandleAttributes.toLid(1, 5));
+                int port = 49152 + walker.below(1 << 14);
+                AddressHandleAttributes chosen =
+                        walker.ok("withUdpSourcePort(" + port + ")", () -> lid.withUdpSourcePort(port));
+                walker.requireEqual(
+                        AddressHandleAttributes.udpSourcePort(chosen.flowLabel()), port, "port of " + chosen);
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabelOfUdpSourcePort(port), chosen.flowLabel(), "flow label");
+                walker.requireEqual(
+                        AddressHandleAttributes.flowLabel(port, 3),
+                        AddressHandleAttributes.flowLabel(3, port),
+                        "flow label of two queue pairs");
+                walker.no("withUdpSourcePort(4791)", () -> lid.withUdpSourcePort(4791), IllegalArgumentException.class);
                 walker.no("withPathBits(128)", () -> lid.withPathBits(128), IllegalArgumentException.class);
                 walker.no("withStaticRate(256)", () -> lid.withStaticRate(256), IllegalArgumentException.class);
                 AddressHandleAttributes routed = walker.ok(
@@ -1090,7 +1194,9 @@ final class Island {
                                 .withRouting(1, 2, 3)
                                 .withReadAtomic(2, 2)
                                 .withAccess(Access.LOCAL_WRITE)
+                                .withUdpSourcePort(50_000)
                                 .withPkeyIndex(3));
+                walker.requireEqual(AddressHandleAttributes.udpSourcePort(made.flowLabel()), 50_000, "UDP source port");
                 walker.requireEqual(made.hopLimit(), 1, "hop limit");
                 walker.requireEqual(made.pkeyIndex(), 3, "P_Key index");
                 Looks.random(walker, made);
@@ -1099,7 +1205,7 @@ final class Island {
     }
 
     private void device() {
-        switch (walker.below(9)) {
+        switch (walker.below(10)) {
             case 0 -> Looks.random(walker, walker.ok("attributes()", context::attributes));
             case 8 -> {
                 List<Integer> table = walker.ok("pkeyTable(1)", () -> context.pkeyTable(1));
@@ -1148,6 +1254,7 @@ final class Island {
                     walker.close(other);
                 }
             }
+            case 7 -> walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
             default ->
                 walker.maybe(
                         "awaitAsyncEvent(0)", () -> context.awaitAsyncEvent(Duration.ZERO), RdmaTimeoutException.class);

@@ -4,8 +4,11 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.DeviceCapabilities;
+import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.MemoryRegion;
+import io.rdmatest.verbs.MemoryWindow;
 import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpState;
@@ -29,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Two connected queue pairs of one thread, with an exact model: which completions come on which queue in which order, and
@@ -55,6 +59,7 @@ final class Link {
     private record Receive(long wrId, int offset, int length) {}
 
     private final Walker walker;
+    private final ProtectionDomain pd;
     private final int port;
     private final int gidIndex;
     private final CompletionQueue cqA;
@@ -63,6 +68,7 @@ final class Link {
     private final MemoryRegion mrB;
     private final QueuePair a;
     private final QueuePair b;
+    private final List<MemoryWindow.Type> windowTypes;
     private final SendRequests sends;
     private final ReceiveRequests receives;
     private final byte[] modelA = new byte[SIZE];
@@ -77,19 +83,37 @@ final class Link {
 
     Link(Walker walker, ProtectionDomain pd, int port, int gidIndex) {
         this.walker = walker;
+        this.pd = pd;
         this.port = port;
         this.gidIndex = gidIndex;
         DeviceContext context = pd.context();
         cqA = walker.made("createCompletionQueue(64)", () -> context.createCompletionQueue(64));
         cqB = walker.made("createCompletionQueue(64)", () -> context.createCompletionQueue(64));
         mrA = walker.made("registerMemory(4096, all)", () -> pd.registerMemory(SIZE, ALL));
-        mrB = walker.made("registerMemory(4096, all)", () -> pd.registerMemory(SIZE, ALL));
+        windowTypes = windowTypes(context);
+        Access[] access = Arrays.copyOf(ALL, windowTypes.isEmpty() ? ALL.length : ALL.length + 1);
+        if (!windowTypes.isEmpty()) {
+            access[ALL.length] = Access.MEMORY_WINDOW_BIND;
+        }
+        mrB = walker.made("registerMemory(4096, all)", () -> pd.registerMemory(SIZE, access));
         a = queuePair(pd, cqA);
         b = queuePair(pd, cqB);
         sends = walker.ok("SendRequests.allocate(4, 2)", () -> SendRequests.allocate(4, 2));
         receives = walker.ok("ReceiveRequests.allocate(4)", () -> ReceiveRequests.allocate(4));
         connect();
         scribble();
+    }
+
+    private static List<MemoryWindow.Type> windowTypes(DeviceContext context) {
+        DeviceCapabilities seen = new DeviceCapabilities(context.attributes(), context.extendedAttributes(), Set.of());
+        List<MemoryWindow.Type> types = new ArrayList<>();
+        if (seen.has(DeviceCapability.MEMORY_WINDOWS)) {
+            types.add(MemoryWindow.Type.TYPE_1);
+        }
+        if (seen.has(DeviceCapability.MEMORY_WINDOWS_TYPE_2)) {
+            types.add(MemoryWindow.Type.TYPE_2);
+        }
+        return types;
     }
 
     private QueuePair queuePair(ProtectionDomain pd, CompletionQueue cq) {
@@ -106,8 +130,10 @@ final class Link {
 
     private void connect() {
         // Nothing may run out of patience only because the machine is slow: timeout 4.096 us * 2^20, about 4 s.
-        RawConnection.Parameters parameters =
-                RawConnection.Parameters.DEFAULT.withTimeout(20, 7).withRnr(7, 12);
+        RawConnection.Parameters parameters = RawConnection.Parameters.DEFAULT
+                .withTimeout(20, 7)
+                .withRnr(7, 12)
+                .withFlowLabel(walker.below(1 << 20));
         RawAddress ofA = walker.ok("RawAddress.of(" + a + ")", () -> RawAddress.of(a, port, gidIndex, psn()));
         RawAddress ofB = walker.ok("RawAddress.of(" + b + ")", () -> RawAddress.of(b, port, gidIndex, psn()));
         if (walker.chance(2)) {
@@ -145,6 +171,8 @@ final class Link {
             case 18 -> {
                 if (walker.chance(25)) {
                     breakAndMend();
+                } else if (walker.chance(12)) {
+                    window();
                 }
             }
             default -> {
@@ -548,6 +576,93 @@ final class Link {
                 wrong < 0,
                 region + " differs from the model at byte " + wrong + ": " + (wrong < 0 ? 0 : actual[wrong])
                         + " instead of " + (wrong < 0 ? 0 : model[wrong]));
+    }
+
+    // ---- memory windows ----
+
+    /** The peer binds a window onto its memory, is written to through it, and takes it back. */
+    private void window() {
+        if (windowTypes.isEmpty()) {
+            return;
+        }
+        settle();
+        MemoryWindow.Type type = walker.pick(windowTypes);
+        boolean prepared = walker.chance(2);
+        MemoryWindow window = walker.made("allocateMemoryWindow(" + type + ")", () -> pd.allocateMemoryWindow(type));
+        long bind = wrIds++;
+        String what = "(" + bind + ", " + window + " onto " + mrB + ") on " + b;
+        if (prepared && type == MemoryWindow.Type.TYPE_2) {
+            int key = window.rkey() & ~0xff | window.rkey() + 1 & 0xff;
+            SendRequests ignored = walker.ok(
+                    "list.bind" + what,
+                    () -> sends.bind(
+                            0, bind, window, key, mrB, 0, ZONE, Set.of(Access.REMOTE_WRITE), SendFlag.SIGNALED));
+            walker.done("post(list, 0, 1) on " + b, () -> b.post(sends, 0, 1));
+            walker.requireEqual(window.rkey(), key, "key of " + window);
+        } else {
+            int key = walker.ok(
+                    "postBind" + what,
+                    () -> b.postBind(bind, window, mrB, 0, ZONE, Set.of(Access.REMOTE_WRITE), SendFlag.SIGNALED));
+            walker.requireEqual(window.rkey(), key, "key of " + window);
+        }
+        requireDone(cqB, bind, Opcode.BIND_MW);
+        long write = wrIds++;
+        int to = walker.below(ZONE - 100);
+        walker.done(
+                "postWrite(" + write + ", through " + window + " to +" + to + ") on " + a,
+                () -> a.postWrite(write, mrA, 0, 100, mrB.address(to), window.rkey(), SendFlag.SIGNALED));
+        System.arraycopy(modelA, 0, modelB, to, 100);
+        requireDone(cqA, write, Opcode.RDMA_WRITE);
+        if (type == MemoryWindow.Type.TYPE_2) {
+            takeBack(window, prepared);
+        }
+        walker.close(window);
+        walker.no(
+                "postBind(closed " + window + ")",
+                () -> b.postBind(1, window, mrB, 0, 1, Set.of()),
+                IllegalStateException.class);
+    }
+
+    private void takeBack(MemoryWindow window, boolean prepared) {
+        long wrId = wrIds++;
+        int key = window.rkey();
+        if (posted.isEmpty() || walker.chance(2)) {
+            String what = "(" + wrId + ", " + window + ") on " + b;
+            if (prepared) {
+                SendRequests ignored =
+                        walker.ok("list.invalidate" + what, () -> sends.invalidate(1, wrId, key, SendFlag.SIGNALED));
+                walker.done("post(list, 1, 1) on " + b, () -> b.post(sends, 1, 1));
+            } else {
+                walker.done("postInvalidate" + what, () -> b.postInvalidate(wrId, key, SendFlag.SIGNALED));
+            }
+            requireDone(cqB, wrId, Opcode.LOCAL_INV);
+            return;
+        }
+        Receive receive = posted.removeFirst();
+        String what = "(" + wrId + ", " + mrA + ", empty, " + window + ") on " + a;
+        if (prepared) {
+            SendRequests ignored = walker.ok(
+                    "list.sendWithInvalidate" + what,
+                    () -> sends.sendWithInvalidate(2, wrId, mrA, 0, 0, key, SendFlag.SIGNALED));
+            walker.done("post(list, 2, 1) on " + a, () -> a.post(sends, 2, 1));
+        } else {
+            walker.done(
+                    "postSendWithInvalidate" + what,
+                    () -> a.postSendWithInvalidate(wrId, mrA, 0, 0, key, SendFlag.SIGNALED));
+        }
+        requireDone(cqA, wrId, Opcode.SEND);
+        WorkCompletion received = requireDone(cqB, receive.wrId(), Opcode.RECV);
+        walker.require(received.hasInvalidatedKey(), "no invalidated key in " + received);
+        walker.requireEqual(received.invalidatedKey(), key, "invalidated key of " + received);
+    }
+
+    private WorkCompletion requireDone(CompletionQueue cq, long wrId, Opcode opcode) {
+        WorkCompletion seen =
+                walker.ok("await(" + cq + ", 1)", () -> cq.await(1, PATIENCE)).getFirst();
+        walker.requireEqual(seen.wrId(), wrId, "wr_id of " + seen);
+        walker.requireEqual(seen.status(), Status.SUCCESS, "status of " + seen);
+        walker.requireEqual(seen.opcode(), opcode, "opcode of " + seen);
+        return seen;
     }
 
     // ---- errors ----
