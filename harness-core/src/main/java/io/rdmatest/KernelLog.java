@@ -1,16 +1,11 @@
 package io.rdmatest;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdmatest.internal.Libc;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -27,10 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KernelLog {
 
-    private static final int NON_BLOCKING_CLOEXEC = 0x800 | 0x80000;
-    private static final int SEEK_END = 2;
-    private static final int AGAIN = 11;
-    private static final int OVERWRITTEN = 32;
     private static final int RECORD = 8192;
     private static final int MOST_LINES = 200;
 
@@ -127,53 +118,33 @@ public final class KernelLog {
     /** The device file. It stays open until the JVM ends. */
     private static final class Device implements Source {
 
-        private static final MethodHandle OPEN = Linker.nativeLinker()
-                .downcallHandle(
-                        Linker.nativeLinker().defaultLookup().findOrThrow("open"),
-                        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
-                        Linker.Option.firstVariadicArg(2),
-                        Linker.Option.captureCallState("errno"));
-        private static final MethodHandle SEEK = Native.capturing(
-                Linker.nativeLinker().defaultLookup().findOrThrow("lseek"),
-                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
-        private static final MethodHandle READ = Native.capturing(
-                Linker.nativeLinker().defaultLookup().findOrThrow("read"),
-                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
-
         private final int fd;
         private final MemorySegment buffer;
 
         Device() {
-            try (Arena arena = Arena.ofConfined()) {
-                fd = (int) OPEN.invokeExact(Native.errnoState(), arena.allocateFrom("/dev/kmsg"), NON_BLOCKING_CLOEXEC);
-                if (fd < 0) {
-                    throw Native.failure("open", "/dev/kmsg");
-                }
-                long ignored = (long) SEEK.invokeExact(Native.errnoState(), fd, 0L, SEEK_END);
-            } catch (Throwable e) {
-                throw Native.unchecked("open of /dev/kmsg", e);
+            fd = Libc.open("/dev/kmsg", Libc.O_NONBLOCK | Libc.O_CLOEXEC);
+            if (fd < 0) {
+                throw Native.failure("open", "/dev/kmsg");
             }
+            long ignored = Libc.lseek(fd, 0, Libc.SEEK_END);
             buffer = Arena.ofAuto().allocate(RECORD);
         }
 
         @Override
         public @Nullable String next() {
-            try {
-                while (true) {
-                    long length = (long) READ.invokeExact(Native.errnoState(), fd, buffer, (long) RECORD);
-                    if (length > 0) {
-                        return new String(buffer.asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
-                    }
-                    int errno = length == 0 ? AGAIN : Native.errno();
-                    if (errno == AGAIN) {
-                        return null;
-                    }
-                    if (errno != OVERWRITTEN) {
-                        throw Native.failure("read", "/dev/kmsg");
-                    }
+            while (true) {
+                long length = Libc.read(fd, buffer, RECORD);
+                if (length > 0) {
+                    return new String(buffer.asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
                 }
-            } catch (Throwable e) {
-                throw Native.unchecked("read of /dev/kmsg", e);
+                int errno = length == 0 ? Libc.EAGAIN : Native.errno();
+                if (errno == Libc.EAGAIN) {
+                    return null;
+                }
+                // The kernel has overwritten the next records.
+                if (errno != Libc.EPIPE) {
+                    throw Native.failure("read", "/dev/kmsg");
+                }
             }
         }
     }

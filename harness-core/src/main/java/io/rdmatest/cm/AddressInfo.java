@@ -6,6 +6,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.rdma_addrinfo;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.SocketAddresses;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -56,14 +57,14 @@ public final class AddressInfo {
             MemorySegment sockaddr = address.reinterpret(length);
             return new Side(
                     sockaddr.toArray(ValueLayout.JAVA_BYTE),
-                    CmAddresses.decode(sockaddr),
+                    SocketAddresses.decode(sockaddr),
                     IbAddress.decode(sockaddr),
                     canonical);
         }
 
         @Override
         public String toString() {
-            return ip != null ? CmAddresses.text(ip) : infiniband != null ? infiniband.toString() : "-";
+            return ip != null ? SocketAddresses.text(ip) : infiniband != null ? infiniband.toString() : "-";
         }
     }
 

@@ -19,6 +19,7 @@ import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.internal.PathRecordLayout;
 import io.rdmatest.internal.PortInUse;
+import io.rdmatest.internal.SocketAddresses;
 import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Ece;
@@ -76,8 +77,8 @@ public final class CmId extends NativeResource {
         static final Addresses UNKNOWN = new Addresses(null, null);
 
         String text() {
-            return (local == null ? "" : " " + CmAddresses.text(local))
-                    + (remote == null || remote.getPort() == 0 ? "" : " -> " + CmAddresses.text(remote));
+            return (local == null ? "" : " " + SocketAddresses.text(local))
+                    + (remote == null || remote.getPort() == 0 ? "" : " -> " + SocketAddresses.text(remote));
         }
     }
 
@@ -160,7 +161,7 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id has no such IP address yet
      */
     public InetSocketAddress localAddress() {
-        return locked(() -> required(CmAddresses.decode(rdma_addr.src_storage(address())), "local"));
+        return locked(() -> required(SocketAddresses.decode(rdma_addr.src_storage(address())), "local"));
     }
 
     /**
@@ -169,7 +170,7 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id has no such IP address yet
      */
     public InetSocketAddress remoteAddress() {
-        return locked(() -> required(CmAddresses.decode(rdma_addr.dst_storage(address())), "remote"));
+        return locked(() -> required(SocketAddresses.decode(rdma_addr.dst_storage(address())), "remote"));
     }
 
     /** Returns the local port number (rdma_get_src_port(3)); 0 before the id is bound. */
@@ -190,7 +191,7 @@ public final class CmId extends NativeResource {
     public Gid localGid() {
         return locked(() -> {
             long ignored = requireDevice("its GID");
-            return Gid.of(CmAddresses.bytes(rdma_ib_addr.sgid(infiniband()), 0, 16));
+            return Gid.of(rdma_ib_addr.sgid(infiniband()).asSlice(0, Gid.LENGTH).toArray(ValueLayout.JAVA_BYTE));
         });
     }
 
@@ -202,7 +203,7 @@ public final class CmId extends NativeResource {
     public Gid remoteGid() {
         return locked(() -> {
             long ignored = requireDevice("its GID");
-            return Gid.of(CmAddresses.bytes(rdma_ib_addr.dgid(infiniband()), 0, 16));
+            return Gid.of(rdma_ib_addr.dgid(infiniband()).asSlice(0, Gid.LENGTH).toArray(ValueLayout.JAVA_BYTE));
         });
     }
 
@@ -240,7 +241,7 @@ public final class CmId extends NativeResource {
      *     port is in use, EINVAL if the id is already bound
      */
     public void bind(InetSocketAddress address) {
-        withArena(arena -> bind(CmAddresses.encode(arena, address), () -> CmAddresses.text(address)));
+        withArena(arena -> bind(SocketAddresses.encode(address, arena), () -> SocketAddresses.text(address)));
     }
 
     /**
@@ -270,8 +271,8 @@ public final class CmId extends NativeResource {
             Rdmacm.bind(id, sockaddr, operands);
             refresh();
         } catch (RdmaException e) {
-            RdmaException told = PortInUse.explain(e, CmAddresses.decode(sockaddr), operands.get());
-            throw LinkLayers.explain(told, this, CmAddresses.family(sockaddr) == rdma_h.AF_IB(), e.errno());
+            RdmaException told = PortInUse.explain(e, SocketAddresses.decode(sockaddr), operands.get());
+            throw LinkLayers.explain(told, this, SocketAddresses.isInfiniband(sockaddr), e.errno());
         }
     }
 
@@ -317,10 +318,10 @@ public final class CmId extends NativeResource {
         resolve(
                 arena -> source == null
                         ? MemorySegment.NULL
-                        : CmAddresses.encode(arena, new InetSocketAddress(source, 0)),
-                arena -> CmAddresses.encode(arena, target),
-                (source == null ? "" : "from " + source.getHostAddress() + " ") + "to " + CmAddresses.text(target),
-                CmAddresses.text(target),
+                        : SocketAddresses.encode(new InetSocketAddress(source, 0), arena),
+                arena -> SocketAddresses.encode(target, arena),
+                (source == null ? "" : "from " + source.getHostAddress() + " ") + "to " + SocketAddresses.text(target),
+                SocketAddresses.text(target),
                 timeout);
     }
 
@@ -415,7 +416,7 @@ public final class CmId extends NativeResource {
         boolean[] infiniband = new boolean[1];
         withArena(arena -> {
             MemorySegment to = target.encode(arena);
-            infiniband[0] = CmAddresses.family(to) == rdma_h.AF_IB();
+            infiniband[0] = SocketAddresses.isInfiniband(to);
             try {
                 Rdmacm.resolveAddress(id, source.encode(arena), to, millis, () -> operands);
             } catch (RdmaException e) {
@@ -907,7 +908,7 @@ public final class CmId extends NativeResource {
         }
         return join(
                 group.getHostAddress(),
-                arena -> CmAddresses.encode(arena, new InetSocketAddress(group, 0)),
+                arena -> SocketAddresses.encode(new InetSocketAddress(group, 0), arena),
                 flag,
                 timeout);
     }
@@ -932,11 +933,11 @@ public final class CmId extends NativeResource {
         if (!roce) {
             encoding = arena -> IbAddress.of(mgid).encode(arena);
         } else if (mgid.isIpv4Mapped()) {
-            encoding = arena -> CmAddresses.encode(arena, new InetSocketAddress(mgid.toInetAddress(), 0));
+            encoding = arena -> SocketAddresses.encode(new InetSocketAddress(mgid.toInetAddress(), 0), arena);
         } else {
             // The kernel supports native addresses on InfiniBand only. On RoCE it uses an IPv6 address unchanged as the
             // MGID.
-            encoding = arena -> CmAddresses.encodeIp6(arena, mgid.bytes());
+            encoding = arena -> SocketAddresses.encodeIp6(mgid.bytes(), arena);
         }
         return join(mgid.toString(), encoding, flag, timeout);
     }
@@ -1066,8 +1067,8 @@ public final class CmId extends NativeResource {
             device = verbs.address();
         }
         addresses = new Addresses(
-                CmAddresses.decode(rdma_addr.src_storage(address())),
-                CmAddresses.decode(rdma_addr.dst_storage(address())));
+                SocketAddresses.decode(rdma_addr.src_storage(address())),
+                SocketAddresses.decode(rdma_addr.dst_storage(address())));
     }
 
     private MemorySegment address() {
@@ -1079,11 +1080,11 @@ public final class CmId extends NativeResource {
     }
 
     private boolean isNative() {
-        return CmAddresses.family(rdma_addr.src_storage(address())) == rdma_h.AF_IB();
+        return SocketAddresses.isInfiniband(rdma_addr.src_storage(address()));
     }
 
     private static int port(MemorySegment storage) {
-        InetSocketAddress address = CmAddresses.decode(storage);
+        InetSocketAddress address = SocketAddresses.decode(storage);
         return address != null ? address.getPort() : IbAddress.port(storage);
     }
 

@@ -1,13 +1,9 @@
 package io.rdmatest.cm;
 
-import io.rdmatest.ffi.rdma_h;
-import io.rdmatest.ffi.sockaddr_ib;
-import io.rdmatest.ffi.sockaddr_storage;
+import io.rdmatest.internal.SocketAddresses;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,9 +21,6 @@ public record IbAddress(Gid gid, int pkey, long serviceId, long serviceMask) {
 
     private static final int DEFAULT_PARTITION = 0xFFFF;
     private static final long PORT_MASK = 0xFFFF;
-    private static final ValueLayout.OfShort BE_SHORT =
-            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
-    private static final ValueLayout.OfLong BE_LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     /** Checks the ranges. */
     public IbAddress {
@@ -54,32 +47,21 @@ public record IbAddress(Gid gid, int pkey, long serviceId, long serviceMask) {
     }
 
     MemorySegment encode(Arena arena) {
-        MemorySegment storage = sockaddr_storage.allocate(arena);
-        sockaddr_ib.sib_family(storage, (short) rdma_h.AF_IB());
-        storage.set(BE_SHORT, sockaddr_ib.sib_pkey$offset(), (short) pkey);
-        MemorySegment.copy(gid.bytes(), 0, storage, ValueLayout.JAVA_BYTE, sockaddr_ib.sib_addr$offset(), Gid.LENGTH);
-        storage.set(BE_LONG, sockaddr_ib.sib_sid$offset(), serviceId);
-        storage.set(BE_LONG, sockaddr_ib.sib_sid_mask$offset(), serviceMask);
-        return storage;
+        return SocketAddresses.encode(new SocketAddresses.Infiniband(gid.bytes(), pkey, serviceId, serviceMask), arena);
     }
 
     /** Reads a native address; null for any other family. */
-    static @Nullable IbAddress decode(MemorySegment storage) {
-        if (CmAddresses.family(storage) != rdma_h.AF_IB()) {
-            return null;
-        }
-        return new IbAddress(
-                Gid.of(CmAddresses.bytes(storage, sockaddr_ib.sib_addr$offset(), Gid.LENGTH)),
-                Short.toUnsignedInt(storage.get(BE_SHORT, sockaddr_ib.sib_pkey$offset())),
-                storage.get(BE_LONG, sockaddr_ib.sib_sid$offset()),
-                storage.get(BE_LONG, sockaddr_ib.sib_sid_mask$offset()));
+    static @Nullable IbAddress decode(MemorySegment sockaddr) {
+        SocketAddresses.Infiniband found = SocketAddresses.decodeInfiniband(sockaddr);
+        return found == null
+                ? null
+                : new IbAddress(Gid.of(found.gid()), found.pkey(), found.serviceId(), found.serviceMask());
     }
 
     /** Reads the port number of a native address; 0 for any other family. */
-    static int port(MemorySegment storage) {
-        return CmAddresses.family(storage) == rdma_h.AF_IB()
-                ? (int) (storage.get(BE_LONG, sockaddr_ib.sib_sid$offset()) & PORT_MASK)
-                : 0;
+    static int port(MemorySegment sockaddr) {
+        SocketAddresses.Infiniband found = SocketAddresses.decodeInfiniband(sockaddr);
+        return found == null ? 0 : (int) (found.serviceId() & PORT_MASK);
     }
 
     @Override

@@ -1,12 +1,9 @@
 package io.rdmatest.internal;
 
-import static io.rdmatest.ffi.rdma_h.C_POINTER;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,8 +12,6 @@ import java.util.stream.Collectors;
 /**
  * Interrupts a blocking system call of another thread of this process. A signal whose handler does nothing makes the
  * call fail with EINTR, signal(7). java.nio does the same for its channels.
- *
- * <p>Call {@link Native#requireLibraries()} first, as for every {@link Downcall}.
  */
 public final class BlockingCalls {
 
@@ -32,10 +27,6 @@ public final class BlockingCalls {
 
     /** The result of {@link #waitsIn} if the kernel does not report the place. */
     public static final String UNKNOWN = "?";
-
-    private static final Downcall GETTID = Downcall.of("gettid", JAVA_INT);
-    private static final Downcall TGKILL = Downcall.of("tgkill", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
-    private static final Downcall SIGACTION = Downcall.of("sigaction", JAVA_INT, JAVA_INT, C_POINTER, C_POINTER);
 
     private BlockingCalls() {}
 
@@ -57,9 +48,8 @@ public final class BlockingCalls {
                 for (int number = LAST_SIGNAL; number >= FIRST_SIGNAL; number--) {
                     if (act(number, MemorySegment.NULL, before) && before.get(JAVA_LONG, 0) == 0) {
                         // abs(3) has the signature of a handler and no side effects.
-                        MemorySegment handler =
-                                Linker.nativeLinker().defaultLookup().findOrThrow("abs");
-                        action.set(JAVA_LONG, 0, handler.address());
+                        action.set(
+                                JAVA_LONG, 0, Libc.lookup().findOrThrow("abs").address());
                         return act(number, action, before) ? number : 0;
                     }
                 }
@@ -68,11 +58,7 @@ public final class BlockingCalls {
         }
 
         private static boolean act(int number, MemorySegment action, MemorySegment before) {
-            try {
-                return (int) SIGACTION.handle().invokeExact(Native.errnoState(), number, action, before) == 0;
-            } catch (Throwable e) {
-                throw Native.unchecked("sigaction", e);
-            }
+            return Libc.sigaction(number, action, before) == 0;
         }
     }
 
@@ -80,11 +66,7 @@ public final class BlockingCalls {
      * Returns the kernel's id of the calling thread, gettid(2). For a virtual thread it is that of the current carrier.
      */
     public static int currentThread() {
-        try {
-            return (int) GETTID.handle().invokeExact(Native.errnoState());
-        } catch (Throwable e) {
-            throw Native.unchecked("gettid", e);
-        }
+        return Libc.gettid();
     }
 
     /**
@@ -96,14 +78,7 @@ public final class BlockingCalls {
      * @return false if there is no such thread, or no unused signal
      */
     public static boolean interrupt(int thread) {
-        if (Signal.NUMBER == 0) {
-            return false;
-        }
-        try {
-            return (int) TGKILL.handle().invokeExact(Native.errnoState(), Signal.PROCESS, thread, Signal.NUMBER) == 0;
-        } catch (Throwable e) {
-            throw Native.unchecked("tgkill", e);
-        }
+        return Signal.NUMBER != 0 && Libc.tgkill(Signal.PROCESS, thread, Signal.NUMBER) == 0;
     }
 
     /**

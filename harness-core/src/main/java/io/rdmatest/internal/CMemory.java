@@ -1,12 +1,6 @@
 package io.rdmatest.internal;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /**
  * Memory of the C library, calloc(3) and aligned_alloc(3). The owner must make sure that nobody uses it after it is freed.
@@ -15,14 +9,6 @@ import java.lang.invoke.MethodHandle;
  * memory of each queue pair: four stops for a connection with both ends in one JVM.
  */
 public final class CMemory {
-
-    private static final Linker LINKER = Linker.nativeLinker();
-    private static final MethodHandle CALLOC = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("calloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle ALIGNED_ALLOC = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("aligned_alloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle FREE =
-            LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(ADDRESS));
 
     /**
      * All memory of the process, for data paths: an access by its address is one instruction, in code so small that the JIT compiler
@@ -40,12 +26,7 @@ public final class CMemory {
      * @throws OutOfMemoryError if calloc fails
      */
     public static MemorySegment allocate(long bytes) {
-        MemorySegment memory;
-        try {
-            memory = (MemorySegment) CALLOC.invokeExact(1L, bytes);
-        } catch (Throwable e) {
-            throw Native.unchecked("calloc", e);
-        }
+        MemorySegment memory = Libc.calloc(1, bytes);
         if (memory.address() == 0) {
             throw new OutOfMemoryError("calloc(3) can't allocate " + bytes + " bytes");
         }
@@ -61,13 +42,7 @@ public final class CMemory {
      * @throws OutOfMemoryError if there is not so much
      */
     public static MemorySegment allocate(long bytes, long alignment) {
-        MemorySegment memory;
-        try {
-            memory = (MemorySegment)
-                    ALIGNED_ALLOC.invokeExact(alignment, (bytes + alignment - 1) / alignment * alignment);
-        } catch (Throwable e) {
-            throw Native.unchecked("aligned_alloc", e);
-        }
+        MemorySegment memory = Libc.alignedAlloc(alignment, (bytes + alignment - 1) / alignment * alignment);
         if (memory.address() == 0) {
             throw new OutOfMemoryError("the C library has no " + bytes + " bytes (aligned_alloc)");
         }
@@ -80,10 +55,6 @@ public final class CMemory {
      * @param memory the whole result of {@link #allocate}, not freed yet; nobody may use any part of it afterwards
      */
     public static void free(MemorySegment memory) {
-        try {
-            FREE.invokeExact(memory);
-        } catch (Throwable e) {
-            throw Native.unchecked("free", e);
-        }
+        Libc.free(memory);
     }
 }

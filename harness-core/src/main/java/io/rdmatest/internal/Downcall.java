@@ -24,15 +24,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Downcall {
 
+    /** Where the function is found. */
+    private enum Kind {
+        LIBRARY,
+        POINTER,
+        LIBC
+    }
+
     private final String function;
-    private final boolean pointer;
+    private final Kind kind;
     private final FunctionDescriptor descriptor;
     private final Linker.Option[] options;
     private volatile @Nullable MethodHandle handle;
 
-    private Downcall(String function, boolean pointer, FunctionDescriptor descriptor, Linker.Option... options) {
+    private Downcall(String function, Kind kind, FunctionDescriptor descriptor, Linker.Option... options) {
         this.function = function;
-        this.pointer = pointer;
+        this.kind = kind;
         this.descriptor = descriptor;
         this.options = options;
     }
@@ -46,7 +53,7 @@ public final class Downcall {
      * @return the call
      */
     public static Downcall of(String function, MemoryLayout result, MemoryLayout... arguments) {
-        return new Downcall(function, false, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
+        return new Downcall(function, Kind.LIBRARY, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
     }
 
     /**
@@ -57,7 +64,7 @@ public final class Downcall {
      * @return the call
      */
     public static Downcall ofVoid(String function, MemoryLayout... arguments) {
-        return new Downcall(function, false, FunctionDescriptor.ofVoid(arguments), Native.CAPTURE);
+        return new Downcall(function, Kind.LIBRARY, FunctionDescriptor.ofVoid(arguments), Native.CAPTURE);
     }
 
     /**
@@ -72,7 +79,37 @@ public final class Downcall {
     public static Downcall variadic(String function, int fixed, MemoryLayout result, MemoryLayout... arguments) {
         return new Downcall(
                 function,
-                false,
+                Kind.LIBRARY,
+                FunctionDescriptor.of(result, arguments),
+                Native.CAPTURE,
+                Linker.Option.firstVariadicArg(fixed));
+    }
+
+    /**
+     * Describes a function of the C library, which needs no RDMA library: {@link Libc} has them all.
+     *
+     * @param function its symbol
+     * @param result the layout of the result
+     * @param arguments the layouts of the arguments
+     * @return the call; it may be used before {@link Native#requireLibraries()}
+     */
+    static Downcall libc(String function, MemoryLayout result, MemoryLayout... arguments) {
+        return new Downcall(function, Kind.LIBC, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
+    }
+
+    /**
+     * Describes one way to call a function of the C library with a variable number of arguments.
+     *
+     * @param function its symbol
+     * @param fixed the number of arguments that it always has
+     * @param result the layout of the result
+     * @param arguments all argument layouts of this way, the fixed ones first
+     * @return the call; it may be used before {@link Native#requireLibraries()}
+     */
+    static Downcall libcVariadic(String function, int fixed, MemoryLayout result, MemoryLayout... arguments) {
+        return new Downcall(
+                function,
+                Kind.LIBC,
                 FunctionDescriptor.of(result, arguments),
                 Native.CAPTURE,
                 Linker.Option.firstVariadicArg(fixed));
@@ -87,7 +124,7 @@ public final class Downcall {
      * @return the call; the first parameter of its handle is the function's address, before the errno state
      */
     public static Downcall pointer(String function, MemoryLayout result, MemoryLayout... arguments) {
-        return new Downcall(function, true, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
+        return new Downcall(function, Kind.POINTER, FunctionDescriptor.of(result, arguments), Native.CAPTURE);
     }
 
     /** Returns the symbol, or the name of the pointer. */
@@ -121,7 +158,7 @@ public final class Downcall {
         if (made == null) {
             // Two threads may both make it: the handles are equal, and the JVM shares their classes.
             Linker linker = Linker.nativeLinker();
-            made = pointer
+            made = kind == Kind.POINTER
                     ? linker.downcallHandle(descriptor, options)
                     : linker.downcallHandle(address().orElseThrow(this::missing), descriptor, options);
             handle = made;
@@ -134,13 +171,13 @@ public final class Downcall {
     }
 
     private Optional<MemorySegment> address() {
-        return Lookup.LIBRARIES.find(function);
+        return kind == Kind.LIBC ? Libc.lookup().find(function) : Lookup.LIBRARIES.find(function);
     }
 
     /** Used after {@link Native#requireLibraries()}. The libraries are never closed. */
     private static final class Lookup {
         static final SymbolLookup LIBRARIES = SymbolLookup.libraryLookup("librdmacm.so.1", Arena.global())
                 .or(SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global()))
-                .or(Linker.nativeLinker().defaultLookup());
+                .or(Libc.lookup());
     }
 }

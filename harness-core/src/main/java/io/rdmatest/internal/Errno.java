@@ -1,10 +1,5 @@
 package io.rdmatest.internal;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.Map;
 
 /** Names, texts and usual cures of errno values. The values are those of Linux on x86-64 and aarch64. */
@@ -52,11 +47,6 @@ public final class Errno {
             Map.entry(114, "EALREADY"),
             Map.entry(115, "EINPROGRESS"),
             Map.entry(524, "ENOTSUPP"));
-
-    private static final MethodHandle STRERROR = Linker.nativeLinker()
-            .downcallHandle(
-                    Linker.nativeLinker().defaultLookup().findOrThrow("strerror"),
-                    FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
 
     private static final String DEVICE_GONE =
             "The device is gone: its firmware was reset, its driver was reloaded, or it was removed; open it again"
@@ -127,12 +117,7 @@ public final class Errno {
      * @return the text of strerror(3)
      */
     public static String text(int errno) {
-        try {
-            MemorySegment text = (MemorySegment) STRERROR.invokeExact(Math.abs(errno));
-            return Native.string(text, 256);
-        } catch (Throwable e) {
-            throw Native.unchecked("strerror", e);
-        }
+        return Libc.strerror(Math.abs(errno));
     }
 
     /**

@@ -5,26 +5,23 @@ import io.rdmatest.NativeLibraryException;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds downcall handles that capture errno.
+ * The errno of a downcall, and the failure that follows from it.
  *
- * <p>The first parameter of a capturing handle is the calling thread's {@link #errnoState()}; the value is read with
+ * <p>The first parameter of a handle that captures errno, see {@link Downcall}, is the calling thread's {@link #errnoState()}; the value is read with
  * {@link #errno()} right after the call.
  */
 public final class Native {
 
-    private static final Linker LINKER = Linker.nativeLinker();
     static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
     private static final StructLayout STATE = Linker.Option.captureStateLayout();
     private static final long ERRNO = STATE.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
@@ -80,17 +77,6 @@ public final class Native {
                 return e;
             }
         }
-    }
-
-    /**
-     * Builds a downcall handle that captures errno.
-     *
-     * @param address the function
-     * @param descriptor its descriptor
-     * @return a handle with the errno state as its first parameter
-     */
-    public static MethodHandle capturing(MemorySegment address, FunctionDescriptor descriptor) {
-        return LINKER.downcallHandle(address, descriptor, CAPTURE);
     }
 
     /** Returns the calling thread's capture state: the first argument of every capturing handle. */

@@ -4,11 +4,8 @@ import io.rdmatest.Cause;
 import io.rdmatest.RdmaException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -21,56 +18,21 @@ public final class Numa {
 
     private static final Path ONLINE = Path.of("/sys/devices/system/node/online");
     private static final Path HUGE_PAGES = Path.of("/sys/kernel/mm/hugepages");
-    private static final Linker LINKER = Linker.nativeLinker();
 
-    /** From linux/mempolicy.h and asm-generic/mman.h; the latter are the same on x86-64 and aarch64. */
+    /** From linux/mempolicy.h. */
     private static final int MPOL_BIND = 2;
 
     private static final int MPOL_MF_STRICT = 1;
-    private static final int PROT_READ_WRITE = 3;
-    private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
+
+    /** From asm-generic/mman.h, the same on x86-64 and aarch64. */
     private static final int MAP_HUGETLB = 0x40000;
 
     /** Where the flags have the binary logarithm of the size of a huge page. */
     private static final int MAP_HUGE_SHIFT = 26;
 
-    private static final long MAP_FAILED = -1;
     private static final long KIB = 1024;
 
     private Numa() {}
-
-    /** The handles. The first placement makes them. */
-    private static final class Calls {
-        static final MethodHandle MMAP = LINKER.downcallHandle(
-                LINKER.defaultLookup().findOrThrow("mmap"),
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_LONG),
-                Linker.Option.captureCallState("errno"));
-        static final MethodHandle MUNMAP = LINKER.downcallHandle(
-                LINKER.defaultLookup().findOrThrow("munmap"),
-                FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
-                Linker.Option.captureCallState("errno"));
-        /** syscall(number, address, length, mode, mask, bits, flags); all after the number are variadic. */
-        static final MethodHandle SYSCALL = LINKER.downcallHandle(
-                LINKER.defaultLookup().findOrThrow("syscall"),
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.ADDRESS,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.JAVA_LONG),
-                Linker.Option.firstVariadicArg(1),
-                Linker.Option.captureCallState("errno"));
-    }
 
     /** Returns the system call number of mbind, which depends on the architecture. */
     static long mbind() {
@@ -175,24 +137,19 @@ public final class Numa {
         // One alignment more than needed, so that the range contains an aligned address.
         long length = (size + page - 1) / page * page + boundary - page;
         String operands = length + " bytes" + place;
-        int flags =
-                MAP_PRIVATE_ANONYMOUS | (huge ? MAP_HUGETLB | Long.numberOfTrailingZeros(page) << MAP_HUGE_SHIFT : 0);
-        try {
-            long address =
-                    (long) Calls.MMAP.invokeExact(Native.errnoState(), 0L, length, PROT_READ_WRITE, flags, -1, 0L);
-            if (address == MAP_FAILED) {
-                int errno = Native.errno();
-                throw new RdmaException("mmap", operands, errno, huge ? tooFewHugePages(length, page) : "");
-            }
-            MemorySegment mapped = MemorySegment.ofAddress(address)
-                    .reinterpret(length, arena, whole -> unmap(whole.address(), length));
-            if (node.isPresent()) {
-                bind(address, length, node.getAsInt(), operands);
-            }
-            return mapped.asSlice((boundary - address % boundary) % boundary, size);
-        } catch (Throwable e) {
-            throw Native.unchecked("mmap", e);
+        int flags = Libc.MAP_PRIVATE_ANONYMOUS
+                | (huge ? MAP_HUGETLB | Long.numberOfTrailingZeros(page) << MAP_HUGE_SHIFT : 0);
+        long address = Libc.mmap(length, Libc.PROT_READ_WRITE, flags, -1);
+        if (address == Libc.MAP_FAILED) {
+            int errno = Native.errno();
+            throw new RdmaException("mmap", operands, errno, huge ? tooFewHugePages(length, page) : "");
         }
+        MemorySegment mapped =
+                MemorySegment.ofAddress(address).reinterpret(length, arena, whole -> unmap(whole.address(), length));
+        if (node.isPresent()) {
+            bind(address, length, node.getAsInt(), operands);
+        }
+        return mapped.asSlice((boundary - address % boundary) % boundary, size);
     }
 
     private static String tooFewHugePages(long length, long page) {
@@ -208,22 +165,14 @@ public final class Numa {
     }
 
     /** Called before the first access to a page, so that no page has to move. */
-    private static void bind(long address, long length, int node, String operands) throws Throwable {
+    private static void bind(long address, long length, int node, String operands) {
         try (Arena scratch = Arena.ofConfined()) {
             long words = node / Long.SIZE + 1;
             MemorySegment mask = scratch.allocate(ValueLayout.JAVA_LONG, words);
             mask.setAtIndex(ValueLayout.JAVA_LONG, node / Long.SIZE, 1L << node % Long.SIZE);
-            long result = (long) Calls.SYSCALL.invokeExact(
-                    Native.errnoState(),
-                    mbind(),
-                    address,
-                    length,
-                    (long) MPOL_BIND,
-                    mask,
-                    // The kernel subtracts one from the number of bits.
-                    words * Long.SIZE + 1,
-                    (long) MPOL_MF_STRICT);
-            if (result != 0) {
+            // The kernel subtracts one from the number of bits.
+            long bits = words * Long.SIZE + 1;
+            if (Libc.mbind(mbind(), address, length, MPOL_BIND, mask, bits, MPOL_MF_STRICT) != 0) {
                 int errno = Native.errno();
                 throw new RdmaException(
                         "mbind",
@@ -240,10 +189,6 @@ public final class Numa {
     }
 
     private static void unmap(long address, long length) {
-        try {
-            int ignored = (int) Calls.MUNMAP.invokeExact(Native.errnoState(), address, length);
-        } catch (Throwable e) {
-            throw Native.unchecked("munmap", e);
-        }
+        int ignored = Libc.munmap(address, length);
     }
 }

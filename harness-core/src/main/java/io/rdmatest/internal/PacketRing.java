@@ -7,10 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.rdmatest.RdmaException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 
 /**
@@ -46,7 +43,6 @@ public final class PacketRing implements AutoCloseable {
     private static final int OVERHEAD = 96;
 
     private static final int AF_PACKET = 17;
-    private static final int SOCK_RAW_CLOEXEC = 3 | 0x80000;
     private static final int ETH_P_ALL = 3;
     private static final int SOL_SOCKET = 1;
     private static final int SO_ERROR = 4;
@@ -58,36 +54,12 @@ public final class PacketRing implements AutoCloseable {
     private static final int PACKET_VERSION = 10;
     private static final int TPACKET_V2 = 1;
     private static final short PACKET_MR_ALLMULTI = 2;
-    private static final int PROT_READ_WRITE = 3;
-    private static final int MAP_SHARED = 1;
-    private static final int EFD_CLOEXEC_NONBLOCK = 0x80000 | 0x800;
-    private static final short POLLIN = 1;
-    private static final short POLLERR = 8;
-    private static final int EPERM = 1;
-    private static final int EINTR = 4;
 
     private static final int STATUS_USER = 1;
     private static final int STATUS_VLAN = 1 << 4;
     private static final int STATUS_VLAN_PROTOCOL = 1 << 6;
     private static final int VLAN = 0x8100;
 
-    private static final MethodHandle SOCKET =
-            handle("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle BIND =
-            handle("bind", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
-    private static final MethodHandle SETSOCKOPT =
-            handle("setsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
-    private static final MethodHandle GETSOCKOPT =
-            handle("getsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS));
-    private static final MethodHandle MMAP =
-            handle("mmap", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-    private static final MethodHandle MUNMAP = handle("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle EVENTFD = handle("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle WRITE =
-            handle("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle POLL =
-            handle("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle CLOSE = handle("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final VarHandle STATUS = JAVA_INT.varHandle();
 
     private final Arena arena = Arena.ofShared();
@@ -109,10 +81,6 @@ public final class PacketRing implements AutoCloseable {
         frames = SIZE / frameSize;
     }
 
-    private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
-        return Native.capturing(Linker.nativeLinker().defaultLookup().findOrThrow(name), descriptor);
-    }
-
     /**
      * Begins the capture.
      *
@@ -129,24 +97,24 @@ public final class PacketRing implements AutoCloseable {
             return opened;
         } catch (Throwable e) {
             opened.close();
-            throw Native.unchecked("socket", e);
+            throw e;
         }
     }
 
-    private void prepare(int index, int snapLength, boolean multicast) throws Throwable {
+    private void prepare(int index, int snapLength, boolean multicast) {
         // Protocol 0: no capture before the filter is attached.
-        socket = (int) SOCKET.invokeExact(Native.errnoState(), AF_PACKET, SOCK_RAW_CLOEXEC, 0);
+        socket = Libc.socket(AF_PACKET, Libc.SOCK_RAW | Libc.O_CLOEXEC, 0);
         if (socket < 0) {
             int errno = Native.errno();
             throw new RdmaException(
                     "socket",
                     "AF_PACKET, SOCK_RAW",
                     errno,
-                    errno == EPERM
+                    errno == Libc.EPERM
                             ? "Capturing packets needs CAP_NET_RAW: run as root, or give java that capability"
                             : "");
         }
-        event = (int) EVENTFD.invokeExact(Native.errnoState(), 0, EFD_CLOEXEC_NONBLOCK);
+        event = Libc.eventfd(0, Libc.O_CLOEXEC | Libc.O_NONBLOCK);
         if (event < 0) {
             throw Native.failure("eventfd", "");
         }
@@ -168,40 +136,33 @@ public final class PacketRing implements AutoCloseable {
                 membership.set(JAVA_SHORT, 4, PACKET_MR_ALLMULTI);
                 option(SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership, "PACKET_ADD_MEMBERSHIP");
             }
-            MemorySegment mapped = (MemorySegment) MMAP.invokeExact(
-                    Native.errnoState(), MemorySegment.NULL, (long) SIZE, PROT_READ_WRITE, MAP_SHARED, socket, 0L);
-            if (mapped.address() == -1) {
+            long mapped = Libc.mmap(SIZE, Libc.PROT_READ_WRITE, Libc.MAP_SHARED, socket);
+            if (mapped == Libc.MAP_FAILED) {
                 throw Native.failure("mmap", SIZE + " bytes of a packet ring");
             }
-            ring = mapped.reinterpret(SIZE, arena, PacketRing::unmap);
+            ring = MemorySegment.ofAddress(mapped).reinterpret(SIZE, arena, PacketRing::unmap);
             MemorySegment address = temporary.allocate(20, 4);
             address.set(JAVA_SHORT, 0, (short) AF_PACKET);
             address.set(JAVA_SHORT, 2, Short.reverseBytes((short) ETH_P_ALL));
             address.set(JAVA_INT, 4, index);
-            if ((int) BIND.invokeExact(Native.errnoState(), socket, address, 20) != 0) {
+            if (Libc.bind(socket, address) != 0) {
                 throw Native.failure("bind", "AF_PACKET, " + name);
             }
         }
         polled.set(JAVA_INT, 0, socket);
-        polled.set(JAVA_SHORT, 4, POLLIN);
+        polled.set(JAVA_SHORT, 4, Libc.POLLIN);
         polled.set(JAVA_INT, 8, event);
-        polled.set(JAVA_SHORT, 12, POLLIN);
+        polled.set(JAVA_SHORT, 12, Libc.POLLIN);
     }
 
-    private void option(int level, int option, MemorySegment value, String operands) throws Throwable {
-        int status =
-                (int) SETSOCKOPT.invokeExact(Native.errnoState(), socket, level, option, value, (int) value.byteSize());
-        if (status != 0) {
+    private void option(int level, int option, MemorySegment value, String operands) {
+        if (Libc.setsockopt(socket, level, option, value) != 0) {
             throw Native.failure("setsockopt", operands);
         }
     }
 
     private static void unmap(MemorySegment mapped) {
-        try {
-            int ignored = (int) MUNMAP.invokeExact(Native.errnoState(), mapped, (long) SIZE);
-        } catch (Throwable e) {
-            throw Native.unchecked("munmap", e);
-        }
+        int ignored = Libc.munmap(mapped.address(), SIZE);
     }
 
     /**
@@ -211,22 +172,17 @@ public final class PacketRing implements AutoCloseable {
      * @return whether a packet may be available
      */
     public boolean await(int millis) {
-        try {
-            int ready = (int) POLL.invokeExact(Native.errnoState(), polled, 2L, millis);
-            if (ready < 0 && Native.errno() != EINTR) {
-                throw Native.failure("poll", "a packet ring");
-            }
-            if (ready > 0 && (polled.get(JAVA_SHORT, 6) & POLLERR) != 0) {
-                // The interface went down. Reading the error clears it; the capture continues when the interface is up
-                // again.
-                scratch.set(JAVA_INT, 8, 4);
-                int ignored = (int) GETSOCKOPT.invokeExact(
-                        Native.errnoState(), socket, SOL_SOCKET, SO_ERROR, scratch, scratch.asSlice(8));
-            }
-            return ready > 0 && (polled.get(JAVA_SHORT, 6) & POLLIN) != 0;
-        } catch (Throwable e) {
-            throw Native.unchecked("poll", e);
+        int ready = Libc.poll(polled, 2, millis);
+        if (ready < 0 && Native.errno() != Libc.EINTR) {
+            throw Native.failure("poll", "a packet ring");
         }
+        if (ready > 0 && (polled.get(JAVA_SHORT, 6) & Libc.POLLERR) != 0) {
+            // The interface went down. Reading the error clears it; the capture continues when the interface is up
+            // again.
+            scratch.set(JAVA_INT, 8, 4);
+            int ignored = Libc.getsockopt(socket, SOL_SOCKET, SO_ERROR, scratch, scratch.asSlice(8));
+        }
+        return ready > 0 && (polled.get(JAVA_SHORT, 6) & Libc.POLLIN) != 0;
     }
 
     /** Ignores {@link #wake()} from now on: later waits are for packets only. */
@@ -236,11 +192,7 @@ public final class PacketRing implements AutoCloseable {
 
     /** Ends a wait, from any thread, while the ring is open. */
     public void wake() {
-        try {
-            long ignored = (long) WRITE.invokeExact(Native.errnoState(), event, one, 8L);
-        } catch (Throwable e) {
-            throw Native.unchecked("write", e);
-        }
+        long ignored = Libc.write(event, one, Long.BYTES);
     }
 
     /**
@@ -284,14 +236,8 @@ public final class PacketRing implements AutoCloseable {
     public long dropped() {
         // Reading resets the kernel's count.
         scratch.set(JAVA_INT, 8, 8);
-        try {
-            int status = (int) GETSOCKOPT.invokeExact(
-                    Native.errnoState(), socket, SOL_PACKET, PACKET_STATISTICS, scratch, scratch.asSlice(8));
-            if (status != 0) {
-                throw Native.failure("getsockopt", "PACKET_STATISTICS");
-            }
-        } catch (Throwable e) {
-            throw Native.unchecked("getsockopt", e);
+        if (Libc.getsockopt(socket, SOL_PACKET, PACKET_STATISTICS, scratch, scratch.asSlice(8)) != 0) {
+            throw Native.failure("getsockopt", "PACKET_STATISTICS");
         }
         dropped += Integer.toUnsignedLong(scratch.get(JAVA_INT, 4));
         return dropped;
@@ -302,11 +248,7 @@ public final class PacketRing implements AutoCloseable {
         arena.close();
         for (int fd : new int[] {socket, event}) {
             if (fd >= 0) {
-                try {
-                    int ignored = (int) CLOSE.invokeExact(Native.errnoState(), fd);
-                } catch (Throwable e) {
-                    throw Native.unchecked("close", e);
-                }
+                int ignored = Libc.close(fd);
             }
         }
         socket = -1;

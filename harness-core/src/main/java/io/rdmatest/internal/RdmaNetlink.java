@@ -1,15 +1,10 @@
 package io.rdmatest.internal;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.rdmatest.RdmaException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -60,7 +55,6 @@ public final class RdmaNetlink implements AutoCloseable {
     }
 
     private static final int AF_NETLINK = 16;
-    private static final int SOCK_RAW_CLOEXEC = 3 | 0x80000;
     private static final int NETLINK_RDMA = 20;
     private static final int NLDEV = 5 << 10;
     private static final int REQUEST = 1;
@@ -72,21 +66,7 @@ public final class RdmaNetlink implements AutoCloseable {
     /** The kernel splits an answer into messages of at most 32 KiB. */
     private static final int BUFFER = 1 << 15;
 
-    private static final int MSG_DONTWAIT = 0x40;
-    private static final int EAGAIN = 11;
-    private static final int EINTR = 4;
-    private static final short POLLIN = 1;
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
-    private static final MethodHandle SOCKET =
-            handle("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle SEND =
-            handle("send", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle RECV =
-            handle("recv", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle POLL =
-            handle("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle CLOSE = handle("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment buffer = arena.allocate(BUFFER, 8);
@@ -98,22 +78,13 @@ public final class RdmaNetlink implements AutoCloseable {
         this.fd = fd;
     }
 
-    private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
-        return Native.capturing(Linker.nativeLinker().defaultLookup().findOrThrow(name), descriptor);
-    }
-
     /**
      * Opens a socket.
      *
      * @throws RdmaException EPROTONOSUPPORT if the kernel has no RDMA subsystem
      */
     public static RdmaNetlink open() {
-        int fd;
-        try {
-            fd = (int) SOCKET.invokeExact(Native.errnoState(), AF_NETLINK, SOCK_RAW_CLOEXEC, NETLINK_RDMA);
-        } catch (Throwable e) {
-            throw Native.unchecked("socket", e);
-        }
+        int fd = Libc.socket(AF_NETLINK, Libc.SOCK_RAW | Libc.O_CLOEXEC, NETLINK_RDMA);
         if (fd < 0) {
             throw Native.failure("socket", "AF_NETLINK, NETLINK_RDMA");
         }
@@ -196,39 +167,29 @@ public final class RdmaNetlink implements AutoCloseable {
         for (int i = 0; i < numbers.length; i += 2) {
             message.putShort((short) 8).putShort((short) numbers[i]).putInt(numbers[i + 1]);
         }
-        try {
-            long sent = (long) SEND.invokeExact(Native.errnoState(), fd, buffer, (long) length, 0);
-            if (sent < 0) {
-                throw Native.failure("send", operands);
-            }
-        } catch (Throwable e) {
-            throw Native.unchecked("send", e);
+        if (Libc.send(fd, buffer, length, 0) < 0) {
+            throw Native.failure("send", operands);
         }
     }
 
     private ByteBuffer receive(String operands, long deadline) {
-        try {
-            while (true) {
-                long received = (long) RECV.invokeExact(Native.errnoState(), fd, buffer, (long) BUFFER, MSG_DONTWAIT);
-                if (received >= 0) {
-                    return buffer.asSlice(0, received).asByteBuffer().order(ByteOrder.nativeOrder());
-                }
-                int errno = Native.errno();
-                if (errno != EAGAIN && errno != EINTR) {
-                    throw Native.failure("recv", operands);
-                }
-                long left = deadline - System.nanoTime();
-                if (left <= 0) {
-                    throw new RdmaException(operands + ": the kernel did not answer within "
-                            + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
-                }
-                pollfd.set(JAVA_INT, 0, fd);
-                pollfd.set(JAVA_INT, 4, POLLIN);
-                int ignored = (int) POLL.invokeExact(
-                        Native.errnoState(), pollfd, 1L, (int) TimeUnit.NANOSECONDS.toMillis(left) + 1);
+        while (true) {
+            long received = Libc.recv(fd, buffer, BUFFER, Libc.MSG_DONTWAIT);
+            if (received >= 0) {
+                return buffer.asSlice(0, received).asByteBuffer().order(ByteOrder.nativeOrder());
             }
-        } catch (Throwable e) {
-            throw Native.unchecked("recv", e);
+            int errno = Native.errno();
+            if (errno != Libc.EAGAIN && errno != Libc.EINTR) {
+                throw Native.failure("recv", operands);
+            }
+            long left = deadline - System.nanoTime();
+            if (left <= 0) {
+                throw new RdmaException(operands + ": the kernel did not answer within "
+                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
+            }
+            pollfd.set(JAVA_INT, 0, fd);
+            pollfd.set(JAVA_INT, 4, Libc.POLLIN);
+            int ignored = Libc.poll(pollfd, 1, (int) TimeUnit.NANOSECONDS.toMillis(left) + 1);
         }
     }
 
@@ -271,12 +232,7 @@ public final class RdmaNetlink implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            int ignored = (int) CLOSE.invokeExact(Native.errnoState(), fd);
-        } catch (Throwable e) {
-            throw Native.unchecked("close", e);
-        } finally {
-            arena.close();
-        }
+        int ignored = Libc.close(fd);
+        arena.close();
     }
 }

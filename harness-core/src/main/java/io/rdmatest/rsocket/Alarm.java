@@ -1,12 +1,10 @@
 package io.rdmatest.rsocket;
 
+import io.rdmatest.internal.Libc;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 
 /**
  * A timer descriptor, timerfd_create(2), that ends an rpoll.
@@ -18,22 +16,8 @@ import java.lang.invoke.MethodHandle;
 final class Alarm implements AutoCloseable {
 
     private static final int CLOCK_MONOTONIC = 1;
-    private static final int TFD_CLOEXEC = 0x80000;
     private static final long VALUE_SECONDS = 16;
     private static final long VALUE_NANOS = 24;
-
-    private static final MethodHandle CREATE = libc(
-            "timerfd_create", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-    private static final MethodHandle SET_TIME = libc(
-            "timerfd_settime",
-            FunctionDescriptor.of(
-                    ValueLayout.JAVA_INT,
-                    ValueLayout.JAVA_INT,
-                    ValueLayout.JAVA_INT,
-                    ValueLayout.ADDRESS,
-                    ValueLayout.ADDRESS));
-    private static final MethodHandle CLOSE =
-            libc("close", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
 
     private final int fd;
 
@@ -44,17 +28,8 @@ final class Alarm implements AutoCloseable {
         this.fd = fd;
     }
 
-    private static MethodHandle libc(String name, FunctionDescriptor descriptor) {
-        return Native.capturing(Linker.nativeLinker().defaultLookup().findOrThrow(name), descriptor);
-    }
-
     static Alarm open() {
-        int fd;
-        try {
-            fd = (int) CREATE.invokeExact(Native.errnoState(), CLOCK_MONOTONIC, TFD_CLOEXEC);
-        } catch (Throwable e) {
-            throw Native.unchecked("timerfd_create", e);
-        }
+        int fd = Libc.timerfdCreate(CLOCK_MONOTONIC, Libc.O_CLOEXEC);
         if (fd < 0) {
             throw Native.failure("timerfd_create", "");
         }
@@ -66,13 +41,7 @@ final class Alarm implements AutoCloseable {
         // A value of 0 would disarm it.
         spec.set(ValueLayout.JAVA_LONG, VALUE_SECONDS, 0);
         spec.set(ValueLayout.JAVA_LONG, VALUE_NANOS, millis * 1_000_000L);
-        int result;
-        try {
-            result = (int) SET_TIME.invokeExact(Native.errnoState(), fd, 0, spec, MemorySegment.NULL);
-        } catch (Throwable e) {
-            throw Native.unchecked("timerfd_settime", e);
-        }
-        if (result != 0) {
+        if (Libc.timerfdSettime(fd, 0, spec) != 0) {
             throw Native.failure("timerfd_settime", millis + " ms");
         }
     }
@@ -83,10 +52,6 @@ final class Alarm implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            int ignored = (int) CLOSE.invokeExact(Native.errnoState(), fd);
-        } catch (Throwable e) {
-            throw Native.unchecked("close", e);
-        }
+        int ignored = Libc.close(fd);
     }
 }

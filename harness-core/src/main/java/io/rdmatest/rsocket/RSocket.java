@@ -10,6 +10,7 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.sockaddr_storage;
 import io.rdmatest.internal.Native;
 import io.rdmatest.internal.PortInUse;
+import io.rdmatest.internal.SocketAddresses;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -268,7 +269,7 @@ public final class RSocket extends NativeResource {
      *     has the address
      */
     public void bind(InetSocketAddress address) {
-        bind(arena -> SocketAddresses.encode(address, arena), address, text(address));
+        bind(arena -> SocketAddresses.encode(address, arena), address, SocketAddresses.text(address));
     }
 
     /**
@@ -370,7 +371,7 @@ public final class RSocket extends NativeResource {
      * @throws RdmaException ECONNREFUSED if nobody listens, ENETUNREACH or ENODEV if no RDMA device leads there …
      */
     public void connect(InetSocketAddress target, Duration timeout) {
-        connect(arena -> SocketAddresses.encode(target, arena), text(target), timeout);
+        connect(arena -> SocketAddresses.encode(target, arena), SocketAddresses.text(target), timeout);
     }
 
     /**
@@ -511,7 +512,14 @@ public final class RSocket extends NativeResource {
             MemorySegment storage = arena.allocate(sockaddr_storage.layout());
             MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) storage.byteSize());
             check(peer ? "rgetpeername" : "rgetsockname", "", guarded(fd -> RCalls.name(peer, fd, storage, length)));
-            return SocketAddresses.decode(storage);
+            InetSocketAddress address = SocketAddresses.decode(storage);
+            if (address == null) {
+                throw new RdmaException(
+                        Cause.UNSUPPORTED,
+                        "address family " + SocketAddresses.family(storage)
+                                + " of an rsocket is neither IPv4 nor IPv6");
+            }
+            return address;
         }
     }
 
@@ -1039,13 +1047,6 @@ public final class RSocket extends NativeResource {
     private static boolean wouldBlock() {
         int errno = Native.errno();
         return errno == rdma_h.EAGAIN() || errno == rdma_h.EINTR();
-    }
-
-    private static String text(InetSocketAddress address) {
-        String host = address.isUnresolved()
-                ? address.getHostString()
-                : address.getAddress().getHostAddress();
-        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
     }
 
     /** The deadline of a method. */

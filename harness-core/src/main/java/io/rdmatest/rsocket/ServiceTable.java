@@ -3,6 +3,7 @@ package io.rdmatest.rsocket;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.internal.Native;
+import io.rdmatest.internal.SocketAddresses;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;

@@ -1,15 +1,8 @@
 package io.rdmatest.verbs;
 
 import io.rdmatest.internal.Downcall;
-import io.rdmatest.internal.Native;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
+import io.rdmatest.internal.Libc;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -40,11 +33,6 @@ final class Provider {
     /** Some of them only with an old kernel, or for queue pairs in the error state. Those of bnxt_re wait, as its posts do. */
     private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns", "cxgb4", "bnxt_re");
 
-    /** Four pointers; the first one is to the path of the library. */
-    private static final MemoryLayout INFO = MemoryLayout.sequenceLayout(4, ValueLayout.ADDRESS);
-
-    private static final long LONGEST_PATH = 4096;
-
     private Provider() {}
 
     /** Tells whether posts and requests for events may be critical, by the device's function for the first of them. */
@@ -68,17 +56,7 @@ final class Provider {
     }
 
     private static String name(MemorySegment function) {
-        Optional<MethodHandle> dladdr = Dladdr.HANDLE;
-        if (dladdr.isEmpty()) {
-            return "";
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment info = arena.allocate(INFO);
-            int found = (int) dladdr.get().invokeExact(function, info);
-            return found == 0 ? "" : nameOf(Native.string(info.get(ValueLayout.ADDRESS, 0), LONGEST_PATH));
-        } catch (Throwable e) {
-            throw Native.unchecked("dladdr", e);
-        }
+        return nameOf(Libc.libraryOf(function));
     }
 
     /** Returns NAME of a path that ends with libNAME.so.1 or libNAME-rdmav34.so; empty if it does not. */
@@ -89,16 +67,5 @@ final class Provider {
             end = file.indexOf(".so");
         }
         return file.startsWith("lib") && end > 3 ? file.substring(3, end) : "";
-    }
-
-    /** A C library without it has posts that are called as usual. */
-    private static final class Dladdr {
-        static final Optional<MethodHandle> HANDLE = Linker.nativeLinker()
-                .defaultLookup()
-                .find("dladdr")
-                .map(address -> Linker.nativeLinker()
-                        .downcallHandle(
-                                address,
-                                FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS)));
     }
 }

@@ -13,6 +13,7 @@ import io.rdmatest.ffi.rdma_h;
 import io.rdmatest.ffi.rlimit;
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Errno;
+import io.rdmatest.internal.Libc;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -107,19 +108,14 @@ final class Verbs {
     static final MethodHandle REQ_NOTIFY_IN_USER_SPACE = Linker.nativeLinker()
             .downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT), Linker.Option.critical(false));
 
-    private static final Downcall POLL = Downcall.of("poll", JAVA_INT, C_POINTER, JAVA_LONG, JAVA_INT);
-    private static final Downcall GETRLIMIT = Downcall.of("getrlimit", JAVA_INT, JAVA_INT, C_POINTER);
-    private static final Downcall GETPAGESIZE = Downcall.of("getpagesize", JAVA_INT);
-
-    static final int PAGE_SIZE = pageSize();
+    static final int PAGE_SIZE = Libc.getpagesize();
 
     /** Waits are cut into slices, so that a close on another thread is noticed. */
     static final int SLICE_MILLIS = 20;
 
-    /** What a wait for a completion event calls, which is a data path: constants for the JIT compiler. */
+    /** What a wait for a completion event calls, which is a data path: a constant for the JIT compiler. */
     static final class Waiting {
         static final MethodHandle GET_CQ_EVENT = Verbs.GET_CQ_EVENT.handle();
-        private static final MethodHandle POLL = Verbs.POLL.handle();
 
         private Waiting() {}
     }
@@ -280,17 +276,13 @@ final class Verbs {
     static boolean awaitReadable(int fd, long deadline) {
         long left = Math.max(0, deadline - System.nanoTime());
         int millis = (int) Math.min(SLICE_MILLIS, (left + 999_999) / 1_000_000);
-        try {
-            MemorySegment entry = ENTRY.get();
-            pollfd.fd(entry, fd);
-            int ready = (int) Waiting.POLL.invokeExact(Native.errnoState(), entry, 1L, millis);
-            if (ready < 0 && Native.errno() != rdma_h.EINTR()) {
-                throw Native.failure("poll", "fd " + fd);
-            }
-            return ready > 0;
-        } catch (Throwable e) {
-            throw Native.unchecked("poll", e);
+        MemorySegment entry = ENTRY.get();
+        pollfd.fd(entry, fd);
+        int ready = Libc.poll(entry, 1, millis);
+        if (ready < 0 && Native.errno() != Libc.EINTR) {
+            throw Native.failure("poll", "fd " + fd);
         }
+        return ready > 0;
     }
 
     /** Returns the end of a wait as a value of System.nanoTime. */
@@ -313,22 +305,11 @@ final class Verbs {
     static String memlockLimit() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment limit = rlimit.allocate(arena);
-            int result = (int) GETRLIMIT.handle().invokeExact(Native.errnoState(), rdma_h.RLIMIT_MEMLOCK(), limit);
-            if (result != 0) {
+            if (Libc.getrlimit(rdma_h.RLIMIT_MEMLOCK(), limit) != 0) {
                 return "unknown";
             }
             long bytes = rlimit.rlim_cur(limit);
             return bytes == -1 ? "unlimited" : bytes / 1024 + " KiB";
-        } catch (Throwable e) {
-            throw Native.unchecked("getrlimit", e);
-        }
-    }
-
-    private static int pageSize() {
-        try {
-            return (int) GETPAGESIZE.handle().invokeExact(Native.errnoState());
-        } catch (Throwable e) {
-            throw Native.unchecked("getpagesize", e);
         }
     }
 }
