@@ -1,7 +1,7 @@
 /*
  * A library in the place of librdmacm.so.1, beside the libibverbs.so.1 of loopback_verbs.c: event channels, ids that are
  * bound to the device "standin0", and queue pairs of theirs. Addresses and routes are resolved at once, to two paths of an
- * InfiniBand subnet. It has no connection.
+ * InfiniBand subnet. Groups are joined at once. It has no connection: no peer answers.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -73,12 +73,17 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 }
 
 /* An event's address goes through the pipe. */
+static int pass_on(const struct rdma_cm_event *told)
+{
+    struct rdma_cm_event *event = malloc(sizeof *event);
+    *event = *told;
+    return write(((struct channel *)told->id->channel)->other, &event, sizeof event) == sizeof event ? 0 : -1;
+}
+
 static int tell(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
-    struct rdma_cm_event *event = calloc(1, sizeof *event);
-    event->id = id;
-    event->event = type;
-    return write(((struct channel *)id->channel)->other, &event, sizeof event) == sizeof event ? 0 : -1;
+    struct rdma_cm_event event = {.id = id, .event = type};
+    return pass_on(&event);
 }
 
 EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
@@ -117,6 +122,8 @@ EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
         return -1;
     take_address(&id->route.addr.src_storage, address);
     take_device(id);
+    ibv_query_gid(id->verbs, id->port_num, 0, &id->route.addr.addr.ibaddr.sgid);
+    id->route.addr.addr.ibaddr.pkey = htobe16((uint16_t)loopback_get("ipoib_pkey"));
     return 0;
 }
 
@@ -131,7 +138,7 @@ EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, str
     take_address(&id->route.addr.dst_storage, target);
     take_device(id);
     ibv_query_gid(id->verbs, id->port_num, 0, &ib->sgid);
-    ib->pkey = htobe16(0xffff);
+    ib->pkey = htobe16((uint16_t)loopback_get("ipoib_pkey"));
     if (target->sa_family == AF_IB) {
         struct sockaddr_ib *native = (struct sockaddr_ib *)target;
         memcpy(&ib->dgid, &native->sib_addr, sizeof ib->dgid);
@@ -162,40 +169,71 @@ EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
     return tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-/* Native addresses only, as librdmacm makes them of a GID in the notation of IPv6. */
+/* Numeric addresses only: native ones of a GID in the notation of IPv6, as librdmacm makes them, and those of IPv4. */
+EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *info);
+
 EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **result)
 {
-    struct sockaddr_ib *native = calloc(1, sizeof *native);
+    union {
+        struct sockaddr base;
+        struct sockaddr_ib native;
+        struct sockaddr_in ip;
+    } *address = calloc(1, sizeof *address);
     struct rdma_addrinfo *info = calloc(1, sizeof *info);
     uint64_t port = service ? strtoul(service, NULL, 10) : 0;
+    int passive = hints->ai_flags & RAI_PASSIVE;
+    int read = 0;
     *result = info;
     info->ai_flags = hints->ai_flags;
-    info->ai_family = AF_IB;
     info->ai_qp_type = hints->ai_qp_type;
     info->ai_port_space = hints->ai_port_space;
-    info->ai_dst_addr = (struct sockaddr *)native;
-    info->ai_dst_len = sizeof *native;
-    native->sib_family = AF_IB;
-    native->sib_pkey = htobe16(0xffff);
-    native->sib_sid = htobe64((uint64_t)hints->ai_port_space << 16 | port);
-    native->sib_sid_mask = UINT64_MAX;
-    if (!node || !(hints->ai_flags & RAI_FAMILY) || hints->ai_family != AF_IB
-        || inet_pton(AF_INET6, node, &native->sib_addr) != 1) {
+    if (node && (hints->ai_flags & RAI_FAMILY) && hints->ai_family == AF_IB) {
+        info->ai_family = AF_IB;
+        address->native.sib_family = AF_IB;
+        address->native.sib_pkey = htobe16(0xffff);
+        address->native.sib_sid = htobe64((uint64_t)hints->ai_port_space << 16 | port);
+        address->native.sib_sid_mask = UINT64_MAX;
+        read = inet_pton(AF_INET6, node, &address->native.sib_addr);
+    } else if (node) {
+        info->ai_family = AF_INET;
+        address->ip.sin_family = AF_INET;
+        address->ip.sin_port = htons((uint16_t)port);
+        read = inet_pton(AF_INET, node, &address->ip.sin_addr);
+    }
+    if (passive)
+        info->ai_src_addr = &address->base;
+    else
+        info->ai_dst_addr = &address->base;
+    *(passive ? &info->ai_src_len : &info->ai_dst_len) =
+        info->ai_family == AF_IB ? sizeof address->native : sizeof address->ip;
+    if (read != 1) {
         rdma_freeaddrinfo(info);
         errno = EINVAL;
         return -1;
+    }
+    if (!passive && hints->ai_src_addr) {
+        info->ai_src_len = hints->ai_src_len;
+        info->ai_src_addr = malloc(hints->ai_src_len);
+        memcpy(info->ai_src_addr, hints->ai_src_addr, hints->ai_src_len);
     }
     return 0;
 }
 
 EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *info)
 {
+    free(info->ai_src_addr);
     free(info->ai_dst_addr);
     free(info);
 }
 
-/* As librdmacm does it: the kernel looks the P_Key up in the port's table. */
-static int to_init(struct rdma_cm_id *id)
+/* Q_Keys: that of the port space UDP (RDMA_UDP_QKEY), and one that a subnet administrator may have given the group of IPoIB. */
+static uint32_t qkey_of(struct rdma_cm_id *id)
+{
+    return id->ps == RDMA_PS_IPOIB ? 0x0b1b : RDMA_UDP_QKEY;
+}
+
+/* As librdmacm does it: the kernel looks the P_Key up in the port's table. Datagrams go to RTS at once. */
+static int begin(struct rdma_cm_id *id)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = id->port_num};
     uint16_t wanted = id->route.addr.addr.ibaddr.pkey;
@@ -207,7 +245,14 @@ static int to_init(struct rdma_cm_id *id)
         }
     if (wanted && (be16toh(found) & 0x7fff) != (be16toh(wanted) & 0x7fff))
         return EINVAL;
-    return ibv_modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (id->qp->qp_type != IBV_QPT_UD)
+        return ibv_modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    attr.qkey = qkey_of(id);
+    int error = ibv_modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    attr.qp_state = IBV_QPS_RTR;
+    error = error ? error : ibv_modify_qp(id->qp, &attr, IBV_QP_STATE);
+    attr.qp_state = IBV_QPS_RTS;
+    return error ? error : ibv_modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
@@ -220,11 +265,53 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *
     attr->cap = init.cap;
     if (!id->qp)
         return -1;
-    errno = attr->qp_type == IBV_QPT_RC ? to_init(id) : 0;
+    errno = begin(id);
     if (errno) {
         ibv_destroy_qp(id->qp);
         id->qp = NULL;
         return -1;
     }
+    return 0;
+}
+
+EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
+{
+    (void)id;
+    (void)level;
+    (void)name;
+    (void)value;
+    (void)length;
+    return 0;
+}
+
+/* Nobody is there. */
+EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+    struct rdma_cm_event event = {.id = id, .event = RDMA_CM_EVENT_UNREACHABLE, .status = -ETIMEDOUT};
+    (void)parameters;
+    return failed("call_error") ? -1 : pass_on(&event);
+}
+
+EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr, void *context)
+{
+    struct rdma_cm_event event = {.id = id, .event = RDMA_CM_EVENT_MULTICAST_JOIN};
+    event.param.ud = (struct rdma_ud_param){
+        .private_data = context, .ah_attr = {.dlid = 0xc001, .port_num = id->port_num, .is_global = 1}, .qp_num = 0xffffff,
+        .qkey = qkey_of(id),
+    };
+    (void)attr;
+    return failed("call_error") ? -1 : pass_on(&event);
+}
+
+EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *address)
+{
+    (void)id;
+    (void)address;
+    return 0;
+}
+
+EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+    id->channel = channel;
     return 0;
 }

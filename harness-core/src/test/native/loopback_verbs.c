@@ -8,6 +8,9 @@
  * It answers on command as hardware does and soft-RoCE never does: loopback_set(NAME, VALUE). The table "settings" below
  * has the names.
  *
+ * Each change of a queue pair to INIT or RTR is a line in the file that LOOPBACK_RECORD names in the environment: what the options
+ * of a program are in the end.
+ *
  * What passes here says nothing about any fabric.
  */
 #define _GNU_SOURCE
@@ -42,7 +45,7 @@ enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, SINK, SETTINGS
+    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, SINK, IPOIB_PKEY, SETTINGS
 };
 
 static struct {
@@ -101,6 +104,8 @@ static struct {
     [NEXT_RESULT] = {"next_result", 0, 0},
     /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
     [SINK] = {"sink", 0, 0},
+    /* The partition of the network interface that IP addresses belong to. */
+    [IPOIB_PKEY] = {"ipoib_pkey", 0xffff, 0},
 };
 
 static inline long get(enum setting setting)
@@ -134,9 +139,23 @@ EXPORT void loopback_usual(void)
             atomic_store(&settings[i].value, settings[i].usual);
 }
 
+/* LOOPBACK="NAME=VALUE,..." in the environment changes answers from the beginning, for programs. */
 __attribute__((constructor)) static void begin(void)
 {
     loopback_usual();
+    const char *given = getenv("LOOPBACK");
+    char *words = given ? strdup(given) : NULL;
+    char *rest = NULL;
+    for (char *word = words ? strtok_r(words, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = 0;
+        if (!value || loopback_set(word, strtol(value, NULL, 0))) {
+            fprintf(stderr, "LOOPBACK=%s: there is no setting %s\n", given, word);
+            exit(2);
+        }
+    }
+    free(words);
 }
 
 /* ---- objects ---- */
@@ -1512,6 +1531,20 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
              init->sq_sig_all);
 }
 
+static void record(enum ibv_qp_type type, const struct ibv_qp_attr *attr)
+{
+    const char *file = getenv("LOOPBACK_RECORD");
+    FILE *out = file ? fopen(file, "a") : NULL;
+    if (!out)
+        return;
+    if (attr->qp_state == IBV_QPS_INIT)
+        fprintf(out, "INIT type=%d port=%d pkey_index=%d qkey=0x%x\n", type, attr->port_num, attr->pkey_index, attr->qkey);
+    else if (attr->qp_state == IBV_QPS_RTR)
+        fprintf(out, "RTR type=%d is_global=%d dlid=%d sl=%d mtu=%d\n", type, attr->ah_attr.is_global, attr->ah_attr.dlid,
+                attr->ah_attr.sl, attr->path_mtu);
+    fclose(out);
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 {
     static const struct {
@@ -1554,6 +1587,8 @@ EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask
         qp->receives.count = 0;
     }
     pthread_mutex_unlock(&lock);
+    if (to != from)
+        record(base->qp_type, &qp->attr);
     return 0;
 }
 

@@ -490,7 +490,8 @@ public final class CmId extends NativeResource {
      * @throws IllegalStateException if the id is not bound to a device yet or already has a queue pair
      * @throws IllegalArgumentException if the protection domain belongs to another context, or the type does not fit
      * @throws RdmaException ENOMEM or EINVAL if the device can't create such a queue pair; {@link
-     *     RdmaException#isUnsupported()} if it does not support a flag of the attributes
+     *     RdmaException#isUnsupported()} if it does not support a flag of the attributes. If the port is not a member of the
+     *     address's partition, the message lists those that it is a member of
      */
     public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
         return locked(() -> {
@@ -516,7 +517,12 @@ public final class CmId extends NativeResource {
                         protectionDomain,
                         attributes,
                         () -> {
-                            Rdmacm.createQp(id, initial, () -> describe() + ", " + attributes);
+                            try {
+                                Rdmacm.createQp(id, initial, () -> describe() + ", " + attributes);
+                            } catch (RdmaException e) {
+                                requirePartition(e);
+                                throw e;
+                            }
                             return rdma_cm_id.qp(id);
                         },
                         this::destroyQueuePair,
@@ -525,6 +531,21 @@ public final class CmId extends NativeResource {
                 return queuePair;
             }
         });
+    }
+
+    /** The kernel says EINVAL of a partition that the port is not in, as of much else. */
+    private void requirePartition(RdmaException failure) {
+        int pkey = Short.toUnsignedInt(Short.reverseBytes(rdma_ib_addr.pkey(infiniband())));
+        if (failure.errno() != rdma_h.EINVAL() || pkey == 0) {
+            return;
+        }
+        try {
+            int ignored = context().pkeyIndex(port(), pkey);
+        } catch (RdmaException e) {
+            RdmaException missing = new RdmaException(describe() + " can't have a queue pair: " + e.getMessage());
+            missing.addSuppressed(failure);
+            throw missing;
+        }
     }
 
     /** Does the same as rdma_destroy_qp, but reports a failure. */
@@ -556,7 +577,12 @@ public final class CmId extends NativeResource {
                 MemorySegment attributes = ibv_qp_attr.allocate(arena);
                 ibv_qp_attr.qp_state(attributes, state.ordinal());
                 MemorySegment mask = arena.allocate(ValueLayout.JAVA_INT);
-                Rdmacm.initQpAttributes(id, attributes, mask, () -> describe() + ", " + state);
+                try {
+                    Rdmacm.initQpAttributes(id, attributes, mask, () -> describe() + ", " + state);
+                } catch (RdmaException e) {
+                    requirePartition(e);
+                    throw e;
+                }
                 int filled = mask.get(ValueLayout.JAVA_INT, 0);
                 requireComplete(state, filled);
                 return VerbsBridge.get().modification(attributes, filled);

@@ -47,6 +47,9 @@ public final class DeviceContext extends VerbsObject {
 
     private static final long CONTEXT_OFFSET = verbs_context.context$offset();
 
+    /** Of one answer of the kernel, which has a length of 16 bits (struct ib_uverbs_attr). */
+    private static final long MOST_GIDS = 0xffff / ibv_gid_entry.sizeof();
+
     /**
      * Where struct ibv_port_attr has active_speed_ex, which is younger than the bindings (ibv_query_port(3)). active_speed has 8
      * bits: the kernel puts NDR there for all that is faster. A library that does not know the field leaves it 0.
@@ -350,6 +353,7 @@ public final class DeviceContext extends VerbsObject {
         for (int each = 1; each <= ports; each++) {
             max += port(each).gidTableLength();
         }
+        max = Math.min(max, MOST_GIDS);
         begin();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment entries = ibv_gid_entry.allocateArray(max, arena);

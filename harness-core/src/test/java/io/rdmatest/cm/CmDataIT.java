@@ -13,6 +13,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -309,6 +310,7 @@ class CmDataIT {
 
     @Test
     void leavesTheChoiceOfAGroupToInfiniband() throws UnknownHostException {
+        DeviceUnderTest.assumeRoce("a subnet administrator chooses groups");
         InetAddress any4 = InetAddress.getByName("0.0.0.0");
         InetAddress any6 = InetAddress.getByName("::");
         try (EventChannel channel = EventChannel.create();

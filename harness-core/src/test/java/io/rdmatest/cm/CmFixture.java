@@ -2,11 +2,11 @@ package io.rdmatest.cm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -18,22 +18,14 @@ final class CmFixture {
     static final Duration SHORT = Duration.ofMillis(300);
     static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    static final InetAddress IP4 = address("rdma.test.ip4", "10.77.0.1");
-    static final InetAddress IP6 = address("rdma.test.ip6", "fd77::1");
+    static final InetAddress IP4 = DeviceUnderTest.ip4();
+    static final InetAddress IP6 = DeviceUnderTest.ip6();
     /** On the same network, and nobody has it. */
-    static final InetAddress NOBODY = address("rdma.test.nobody", "10.77.0.99");
+    static final InetAddress NOBODY = DeviceUnderTest.nobody();
 
     private static final AtomicInteger NEXT_QP_NUMBER = new AtomicInteger(0x100000);
 
     private CmFixture() {}
-
-    private static InetAddress address(String property, String byDefault) {
-        try {
-            return InetAddress.getByName(System.getProperty(property, byDefault));
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(property, e);
-        }
-    }
 
     static InetSocketAddress any(InetAddress address) {
         return new InetSocketAddress(address, 0);

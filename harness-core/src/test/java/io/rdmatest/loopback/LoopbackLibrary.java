@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 public final class LoopbackLibrary {
 
     private static final Path SOURCES = Path.of("src/test/native");
-    private static final String PACKAGES =
+    static final String PACKAGES =
             " (Debian, Ubuntu: apt-get install gcc libc6-dev libibverbs-dev librdmacm-dev; Fedora, RHEL: dnf install gcc"
                     + " rdma-core-devel)";
 

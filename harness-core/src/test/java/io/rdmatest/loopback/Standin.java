@@ -8,6 +8,7 @@ import io.rdmatest.internal.VerbsBridge;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.ProtectionDomain;
@@ -22,11 +23,15 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** The device of the loop-back library, what is built on it, and the answers that it is told to give. */
+/**
+ * The device of the library in the place of libibverbs, what is built on it, and the answers that it is told to give. The library is
+ * the one that loops back, or the interposer.
+ */
 final class Standin implements AutoCloseable {
 
     static final String DEVICE = "standin0";
@@ -34,24 +39,28 @@ final class Standin implements AutoCloseable {
     static final int SIZE = 4096;
 
     private static final SymbolLookup LIBRARY = SymbolLookup.libraryLookup("libibverbs.so.1", Arena.global());
-    private static final MethodHandle SET = handle("loopback_set", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle GET = handle("loopback_get", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
-    private static final MethodHandle EVENT =
-            handle("loopback_event", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT));
-    private static final MethodHandle QP = handle("loopback_qp", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS));
-    private static final MethodHandle USUAL = handle("loopback_usual", FunctionDescriptor.ofVoid());
+    private static final String PREFIX = LIBRARY.find("interposer_set").isPresent() ? "interposer_" : "loopback_";
+    private static final MethodHandle SET = handle("set", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle GET = handle("get", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+    private static final MethodHandle USUAL = handle("usual", FunctionDescriptor.ofVoid());
+
+    /** What the interposer lacks. */
+    private static final class OnlyLoopback {
+        static final MethodHandle EVENT = handle("event", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT));
+        static final MethodHandle QP = handle("qp", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS));
+    }
 
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
     final DeviceContext context;
     final ProtectionDomain pd;
 
     Standin() {
-        context = add(RdmaDevice.byName(DEVICE).open());
+        context = add(RdmaDevice.list().getFirst().open());
         pd = add(context.allocateProtectionDomain());
     }
 
     private static MethodHandle handle(String function, FunctionDescriptor descriptor) {
-        return Linker.nativeLinker().downcallHandle(LIBRARY.findOrThrow(function), descriptor);
+        return Linker.nativeLinker().downcallHandle(LIBRARY.findOrThrow(PREFIX + function), descriptor);
     }
 
     /** Changes an answer from now on; loopback_verbs.c has their names. */
@@ -83,7 +92,7 @@ final class Standin implements AutoCloseable {
         MemorySegment pointer = VerbsBridge.get().pointer(queuePair);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(field);
-            return (long) QP.invokeExact(pointer, name);
+            return (long) OnlyLoopback.QP.invokeExact(pointer, name);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
@@ -112,7 +121,7 @@ final class Standin implements AutoCloseable {
     void tell(int type) {
         MemorySegment pointer = VerbsBridge.get().pointer(context);
         try {
-            int errno = (int) EVENT.invokeExact(pointer, type, 0);
+            int errno = (int) OnlyLoopback.EVENT.invokeExact(pointer, type, 0);
             if (errno != 0) {
                 throw new IllegalStateException("errno " + errno);
             }
@@ -153,8 +162,26 @@ final class Standin implements AutoCloseable {
         return pair(cq(), cq());
     }
 
+    Pair unconnected() {
+        return unconnected(cq(), cq());
+    }
+
+    private Pair unconnected(CompletionQueue cqA, CompletionQueue cqB) {
+        return new Pair(qp(QpType.RC, cqA), qp(QpType.RC, cqB), cqA, cqB, memory(), memory());
+    }
+
+    /** Returns an IP address of the device's port, by its GIDs. */
+    InetAddress address() {
+        return context.gidTable(1).stream()
+                .map(GidEntry::gid)
+                .filter(Gid::isIpv4Mapped)
+                .findFirst()
+                .orElseThrow()
+                .toInetAddress();
+    }
+
     Pair pair(CompletionQueue cqA, CompletionQueue cqB) {
-        Pair pair = new Pair(qp(QpType.RC, cqA), qp(QpType.RC, cqB), cqA, cqB, memory(), memory());
+        Pair pair = unconnected(cqA, cqB);
         GidEntry gid = context.gidTable(1).getFirst();
         RawConnection.connect(pair.a, pair.b, gid, RawConnection.Parameters.DEFAULT);
         return pair;

@@ -2,6 +2,7 @@ package io.rdmatest.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.DeviceUnderTest;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +29,7 @@ class DeviceRemovalIT {
 
     @BeforeEach
     void addDevice() throws Exception {
+        DeviceUnderTest.assumeRxe("a second device of soft-RoCE can be made and removed");
         run("ip", "link", "add", INTERFACE, "type", "dummy");
         run("ip", "address", "add", ADDRESS + "/24", "dev", INTERFACE);
         run("ip", "link", "set", INTERFACE, "up");
@@ -36,6 +38,9 @@ class DeviceRemovalIT {
 
     @AfterEach
     void removeInterface() throws Exception {
+        if (DeviceUnderTest.driver() != DeviceUnderTest.Driver.RXE) {
+            return;
+        }
         run("ip", "link", "delete", INTERFACE);
     }
 

@@ -2,12 +2,11 @@ package io.rdmatest.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.internal.Cleanup;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -17,17 +16,9 @@ final class StreamFixture {
 
     static final Duration TIMEOUT = Duration.ofSeconds(15);
     static final Duration SHORT = Duration.ofMillis(200);
-    static final InetSocketAddress ANY_PORT = new InetSocketAddress(address(), 0);
+    static final InetSocketAddress ANY_PORT = new InetSocketAddress(DeviceUnderTest.ip4(), 0);
 
     private StreamFixture() {}
-
-    static InetAddress address() {
-        try {
-            return InetAddress.getByName(System.getProperty("rdma.test.ip4", "10.77.0.1"));
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(e);
-        }
-    }
 
     /** Fails if a test left something, and closes it, so that only that test fails. */
     static void assertLedgerEmpty() {

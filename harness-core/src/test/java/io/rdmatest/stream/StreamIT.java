@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
@@ -598,7 +599,7 @@ class StreamIT {
                 StreamListener listener = StreamListener.listen(events, ANY_PORT, 1, StreamOptions.defaults());
                 StreamEndpoint client = StreamEndpoint.connect(
                         events,
-                        StreamFixture.address(),
+                        DeviceUnderTest.ip4(),
                         listener.localAddress(),
                         StreamOptions.defaults().withReceiveBufferBytes(12_345),
                         TIMEOUT)) {
@@ -609,7 +610,7 @@ class StreamIT {
             assertThat(event.listener()).isSameAs(listener);
             assertThat(event.request().peerReceiveBufferBytes()).isEqualTo(12_345);
             assertThat(event.request().peerReceiveQueueDepth()).isEqualTo(384);
-            assertThat(event.request().remoteAddress().getAddress()).isEqualTo(StreamFixture.address());
+            assertThat(event.request().remoteAddress().getAddress()).isEqualTo(DeviceUnderTest.ip4());
             event.request().reject();
             assertThatIllegalStateException().isThrownBy(() -> event.request().accept());
             StreamEvent error = events.await(TIMEOUT);

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WholeLedger;
 import io.rdmatest.WorkCompletionException;
@@ -17,12 +18,9 @@ import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.AsyncEvent;
 import io.rdmatest.verbs.DeviceContext;
-import io.rdmatest.verbs.GidEntry;
-import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.OutstandingWork;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.RawConnection;
-import io.rdmatest.verbs.RdmaDevice;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -40,7 +38,7 @@ class StreamRawIT {
 
     private static final RawConnection.Parameters PARAMETERS =
             RawConnection.Parameters.DEFAULT.withAccess(Access.LOCAL_WRITE, Access.REMOTE_WRITE);
-    private static final int PORT = 1;
+    private static final int PORT = DeviceUnderTest.port();
 
     @AfterEach
     void nothingIsLeft() {
@@ -48,11 +46,7 @@ class StreamRawIT {
     }
 
     private static int gidIndex(DeviceContext context) {
-        return context.gidTable(PORT).stream()
-                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
-                .findFirst()
-                .map(GidEntry::index)
-                .orElseThrow();
+        return DeviceUnderTest.gid(context, true).index();
     }
 
     private static final class Pair implements AutoCloseable {
@@ -64,7 +58,7 @@ class StreamRawIT {
         Pair(StreamOptions options, long passed, RawConnection.Parameters parameters) {
             boolean done = false;
             try {
-                DeviceContext context = open.add(RdmaDevice.list().getFirst().open());
+                DeviceContext context = open.add(DeviceUnderTest.device().open());
                 int gid = gidIndex(context);
                 a = open.add(StreamEndpoint.unconnected(context, options, passed));
                 b = open.add(StreamEndpoint.unconnected(context, options, passed));
@@ -173,7 +167,7 @@ class StreamRawIT {
     void whatComesBeforeThePeerIsKnownIsJudgedWhenItIs(StreamMode mode) {
         StreamOptions options = StreamOptions.defaults().withMode(mode);
         try (Cleanup open = new Cleanup()) {
-            DeviceContext context = open.add(RdmaDevice.list().getFirst().open());
+            DeviceContext context = open.add(DeviceUnderTest.device().open());
             DataPath early = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
             open.add(early::close);
             DataPath late = DataPath.open(context, options, (pd, attributes) -> pd.createQueuePair(attributes));
@@ -233,7 +227,7 @@ class StreamRawIT {
             pair.a.shutdown(TIMEOUT);
             assertThat(pair.a.receive(ByteBuffer.allocate(1))).isEqualTo(-1);
         }
-        try (DeviceContext context = RdmaDevice.list().getFirst().open();
+        try (DeviceContext context = DeviceUnderTest.device().open();
                 StreamEndpoint endpoint = StreamEndpoint.unconnected(context, StreamOptions.defaults())) {
             byte[] other = endpoint.localData();
             other[22] = 3;

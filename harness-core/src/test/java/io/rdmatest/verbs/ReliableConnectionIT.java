@@ -280,7 +280,8 @@ class ReliableConnectionIT {
         CompletionQueue cq = rig.cq();
         QueuePair alone = rig.qp(cq, builder -> {});
         RawAddress local = RawAddress.of(alone, rig.port, rig.gid(true).index(), 1);
-        RawAddress nobody = new RawAddress(local.gid(), local.gidIndex(), 1, 0x00fffe, 1, local.mtu(), 0);
+        RawAddress nobody =
+                new RawAddress(local.gid(), local.gidIndex(), rig.port, 0x00fffe, 1, local.mtu(), local.lid());
         RawConnection.connect(alone, local, nobody, RawConnection.Parameters.DEFAULT.withTimeout(8, 1));
         alone.postSend(3, rig.memory(), 0, 64, SendFlag.SIGNALED);
         assertThat(cq.await(1, Rig.SOON).get(0).status()).isEqualTo(WorkCompletion.Status.RETRY_EXC_ERR);

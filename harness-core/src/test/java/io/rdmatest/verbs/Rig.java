@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.DeviceUnderTest;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -7,23 +8,19 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
 
-/** An active port and what is built on it; closes all of it in reverse order. */
+/** The port under test and what is built on it; closes all of it in reverse order. */
 final class Rig implements AutoCloseable {
 
     static final Duration SOON = Duration.ofSeconds(20);
     static final int SIZE = 64 * 1024;
-    static final Access[] ALL = {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.REMOTE_ATOMIC};
 
     private final Deque<AutoCloseable> opened = new ArrayDeque<>();
     final DeviceContext context;
-    final int port = 1;
+    final int port = DeviceUnderTest.port();
     final ProtectionDomain pd;
 
     Rig() {
-        RdmaDevice device = RdmaDevice.list().stream()
-                .findFirst()
-                .orElseThrow(() -> new IllegalStateException("no RDMA device: run this in the soft-RoCE machine"));
-        context = add(device.open());
+        context = add(DeviceUnderTest.device().open());
         pd = add(context.allocateProtectionDomain());
     }
 
@@ -37,16 +34,11 @@ final class Rig implements AutoCloseable {
     }
 
     MemoryRegion memory() {
-        return add(pd.registerMemory(SIZE, ALL));
+        return add(pd.registerMemory(SIZE, context.allAccess()));
     }
 
     GidEntry gid(boolean ipv4) {
-        return context.gidTable(port).stream()
-                .filter(entry -> entry.type() == GidType.ROCE_V2
-                        && entry.gid().isIpv4Mapped() == ipv4
-                        && (ipv4 || !entry.gid().isLinkLocal()))
-                .findFirst()
-                .orElseThrow(() -> new IllegalStateException("no such GID in " + context.gidTable(port)));
+        return DeviceUnderTest.gid(context, ipv4);
     }
 
     QueuePair qp(CompletionQueue cq, Consumer<QueuePairAttributes.Builder> more) {

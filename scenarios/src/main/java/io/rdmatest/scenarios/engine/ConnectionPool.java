@@ -179,8 +179,11 @@ public final class ConnectionPool implements AutoCloseable {
         queuePairs++;
     }
 
-    /** Explains which limit prevents the next queue pair. */
+    /** Explains which limit prevents the next queue pair. A failure that is no errno of the kernel explains itself. */
     public RuntimeException limit(RdmaException failure) {
+        if (failure.errno() == 0) {
+            return failure;
+        }
         String reached = queuePairs + " of " + connections + " connections have a queue pair on " + device.deviceName()
                 + ", but the next one fails with " + failure.errnoName() + ": ";
         String cure;

@@ -1,0 +1,31 @@
+package io.rdmatest.loopback;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What hardware answers and soft-RoCE never does, above a real device: kernel objects, traffic, and another JVM's audit. */
+@Timeout(540)
+class InterposerIT {
+
+    @TempDir
+    static Path libraries;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void compile() throws Exception {
+        Interposer.compileInto(libraries);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> answersOfHardwareAboveARealDevice() throws Exception {
+        return Interposer.run(libraries, folder, 480, List.of(), InterposedTestCase.class);
+    }
+}
