@@ -93,9 +93,7 @@ abstract class ProgramCommand extends ReportingCommand {
     final void check() {
         try {
             for (CommandSpec mixin : spec().mixins().values()) {
-                if (mixin.userObject() instanceof Arguments<?> arguments) {
-                    arguments.toOptions(common);
-                } else if (mixin.userObject() instanceof Options<?> options) {
+                if (mixin.userObject() instanceof Options<?> options) {
                     common.applyTo(options);
                 }
             }
@@ -103,6 +101,11 @@ abstract class ProgramCommand extends ReportingCommand {
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
+    }
+
+    /** Tells whether an option was given, be it with its default value. */
+    final boolean isGiven(String option) {
+        return spec().commandLine().getParseResult().hasMatchedOption(option);
     }
 
     /**

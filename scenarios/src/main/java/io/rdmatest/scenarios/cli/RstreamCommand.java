@@ -26,22 +26,24 @@ import picocli.CommandLine.Mixin;
 final class RstreamCommand extends ProgramCommand {
 
     @Mixin
-    private RstreamArguments arguments = new RstreamArguments();
+    private RstreamOptions arguments = RstreamOptions.defaults();
 
     @Override
     protected void checkCommandLine() {
-        arguments.check();
+        if (arguments.serverAddress() != null && isGiven("--clients")) {
+            throw new IllegalArgumentException("--clients is for a server: a client (-s) is one");
+        }
     }
 
     @Override
     protected Outcome run(RoleContext context) {
-        RstreamOptions options = arguments.toOptions(common);
+        RstreamOptions options = common.applyTo(arguments).withOnDevice(common.selectsDevice());
         if (options.transport() != RstreamOptions.Transport.TCP) {
             requireOnDevice(
                     context, AddressOptions.figures(options.bindAddress()).orElse(null));
         }
         FailedClients failed = new FailedClients();
-        StreamRoles.Result result = arguments.isClient()
+        StreamRoles.Result result = options.serverAddress() != null
                 ? new StreamRoles.Client(options).run(context)
                 : new StreamRoles.Server(options).run(context, failed);
         Throwable failure = failed.told();
