@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -81,7 +82,7 @@ final class RstreamCommand extends ProgramCommand {
         if (!result.timings().isEmpty()) {
             lines.add(StreamRow.heading() + "%10s%10s%10s%10s".formatted("p50", "p99", "p99.9", "max"));
         }
-        for (StreamRoles.Timing timing : result.timings()) {
+        for (Exchange.Timing timing : result.timings()) {
             Histogram latency = timing.latency();
             lines.add(timing.row().line(timing.nanos())
                     + (latency == null
@@ -106,7 +107,7 @@ final class RstreamCommand extends ProgramCommand {
         json.put("bytesVerified", result.bytesVerified());
         json.put("failures", result.failures());
         List<Map<String, Object>> tests = new ArrayList<>();
-        for (StreamRoles.Timing timing : result.timings()) {
+        for (Exchange.Timing timing : result.timings()) {
             StreamRow row = timing.row();
             Map<String, Object> test = new LinkedHashMap<>();
             test.put("name", row.name());
