@@ -58,7 +58,7 @@ class CommandsAgainstProgramsIT {
                 "verified: 20 pings of 1000 bytes"),
         OUR_UCMATOSE_CLIENT(
                 ourClient("ucmatose -b 10.77.0.2 -c 3 -C 20 -S 1000", "ucmatose -s 10.77.0.2 -c 3 -C 20 -S 1000"),
-                "done: 3 connections, 60 messages came and 60 went"),
+                "done: 3 connections, 60 messages received, 60 sent"),
         OUR_RSTREAM_CLIENT(
                 ourClient("rstream -b 10.77.0.2 -S 5000 -C 20 -T v", "rstream -s 10.77.0.2 -S 5000 -C 20 -T v"),
                 "verified: 1 test over rsockets, 100016 bytes received"),
@@ -67,7 +67,7 @@ class CommandsAgainstProgramsIT {
                 "verified: 20 pings of 1 client, 20000 bytes compared"),
         OUR_UCMATOSE_SERVER(
                 ourServer("ucmatose -b 10.77.0.1 -c 3 -C 20 -S 1000", "ucmatose -s 10.77.0.1 -c 3 -C 20 -S 1000"),
-                "done: 3 connections, 60 messages came and 60 went"),
+                "done: 3 connections, 60 messages received, 60 sent"),
         OUR_RSTREAM_SERVER(
                 ourServer("rstream -b 10.77.0.1 -S 5000 -C 20 -T v", "rstream -s 10.77.0.1 -S 5000 -C 20 -T v"),
                 "verified: 1 test over rsockets, 100016 bytes received"),

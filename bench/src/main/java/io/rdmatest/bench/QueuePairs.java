@@ -1,8 +1,8 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.engine.Closing;
 import io.rdmatest.scenarios.engine.Payload;
+import io.rdmatest.scenarios.engine.Resources;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
@@ -13,8 +13,6 @@ import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.RawConnection;
-import java.util.ArrayDeque;
-import java.util.Deque;
 
 /** Two queue pairs of this JVM, connected with each other as perftest connects its own: without rdma_cm. */
 final class QueuePairs implements AutoCloseable {
@@ -55,7 +53,7 @@ final class QueuePairs implements AutoCloseable {
         }
     }
 
-    private final Deque<AutoCloseable> held = new ArrayDeque<>();
+    private final Resources resources = new Resources();
     private final PerftestOutput.Parameters parameters;
     private final End client;
     private final End server;
@@ -82,12 +80,7 @@ final class QueuePairs implements AutoCloseable {
                             .withMtu(Mtu.ofBytes(parameters.mtuBytes()))
                             .withReadAtomic(reads, reads));
         } catch (RuntimeException | Error e) {
-            try {
-                close();
-            } catch (RuntimeException failure) {
-                e.addSuppressed(failure);
-            }
-            throw e;
+            throw resources.closeAfter(e);
         }
     }
 
@@ -121,17 +114,12 @@ final class QueuePairs implements AutoCloseable {
     }
 
     private <T extends AutoCloseable> T own(T resource) {
-        held.push(resource);
-        return resource;
+        return resources.own(resource);
     }
 
     /** Releases everything, the youngest first. */
     @Override
     public void close() {
-        Closing closing = new Closing();
-        while (!held.isEmpty()) {
-            closing.close(held.pop());
-        }
-        closing.finish();
+        resources.close();
     }
 }

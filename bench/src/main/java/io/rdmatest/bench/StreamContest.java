@@ -3,6 +3,7 @@ package io.rdmatest.bench;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
@@ -100,7 +101,7 @@ final class StreamContest implements Contest {
                 .withFirstWait(context.step())
                 .withTimeout(context.step());
         StreamRoles.Result result = runPair(new StreamRoles.Server(options), new StreamRoles.Client(options));
-        StreamRoles.Timing timing = result.timings().getFirst();
+        Exchange.Timing timing = result.timings().getFirst();
         return sample(timing.nanos(), result.bytesReceived(), Map.of("bytesVerified", result.bytesVerified()));
     }
 

@@ -12,6 +12,7 @@ import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.node.NodeFacts;
@@ -352,19 +353,19 @@ public class ConnectionScenarios {
             report.attachment(
                     "paths", "text/plain", String.join("\n", results.client().paths()));
         }
-        step(report, "resolve address", results.client(), UcmatoseRoles.Times::resolve);
-        step(report, "resolve route", results.client(), UcmatoseRoles.Times::route);
-        step(report, "connect", results.client(), UcmatoseRoles.Times::connect);
-        step(report, "disconnect", results.server(), UcmatoseRoles.Times::disconnect);
+        step(report, "resolve address", results.client(), ConnectionResult.Times::resolve);
+        step(report, "resolve route", results.client(), ConnectionResult.Times::route);
+        step(report, "connect", results.client(), ConnectionResult.Times::connect);
+        step(report, "disconnect", results.server(), ConnectionResult.Times::disconnect);
         return results;
     }
 
     /** Reports the mean of a step, and of many connections how it is distributed. */
     private static void step(
-            RdmaReport report, String name, UcmatoseRoles.Result side, ToLongFunction<UcmatoseRoles.Times> time) {
+            RdmaReport report, String name, UcmatoseRoles.Result side, ToLongFunction<ConnectionResult.Times> time) {
         Histogram nanos = new Histogram(3);
         long total = 0;
-        for (UcmatoseRoles.Times times : side.times()) {
+        for (ConnectionResult.Times times : side.times()) {
             total += time.applyAsLong(times);
             nanos.recordValue(time.applyAsLong(times));
         }

@@ -8,6 +8,7 @@ import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.node.NodeRoles;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -193,7 +194,7 @@ public class StreamScenarios {
         requireVerified(options, "client", results.client());
         report.bytesVerified(results.server().bytesVerified());
         report.bytesVerified(results.client().bytesVerified());
-        for (StreamRoles.Timing timing : results.client().timings()) {
+        for (Exchange.Timing timing : results.client().timings()) {
             StreamRow row = timing.row();
             String prefix = rows.size() == 1 ? "" : row.name() + " ";
             double gigabits = row.gigabitsPerSecond(timing.nanos());

@@ -9,6 +9,7 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -120,7 +121,7 @@ public class ThresholdScenarios {
                 settings);
         var results = report.step(
                 step, () -> stage.runPair(new StreamRoles.Server(options), new StreamRoles.Client(options), SCENARIO));
-        StreamRoles.Timing timing = results.client().timings().getFirst();
+        Exchange.Timing timing = results.client().timings().getFirst();
         return Rate.ofGigabitsPerSecond(timing.row().gigabitsPerSecond(timing.nanos()));
     }
 }

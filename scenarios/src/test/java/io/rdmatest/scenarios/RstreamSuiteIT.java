@@ -10,6 +10,7 @@ import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.interop.CProgram;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -96,7 +97,7 @@ class RstreamSuiteIT {
         List<StreamRow> rows = options.series().stream().flatMap(List::stream).toList();
         assertThat(program.output().lines().map(line -> line.split(" +", 2)[0]).skip(1))
                 .containsExactlyElementsOf(rows.stream().map(StreamRow::name).toList());
-        assertThat(result.timings().stream().map(StreamRoles.Timing::row)).containsExactlyElementsOf(rows);
+        assertThat(result.timings().stream().map(Exchange.Timing::row)).containsExactlyElementsOf(rows);
         assertThat(result.bytesReceived())
                 .isEqualTo(rows.stream()
                         .mapToLong(row -> 16 + row.totalBytes() / 2)

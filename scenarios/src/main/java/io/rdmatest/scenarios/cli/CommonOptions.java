@@ -2,14 +2,13 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.GidSelector;
+import io.rdmatest.scenarios.engine.DurationText;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.Options;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.ITypeConverter;
@@ -33,7 +32,7 @@ public final class CommonOptions {
         @Option(
                 names = "--timeout",
                 paramLabel = "<duration>",
-                converter = DurationConverter.class,
+                converter = DurationText.class,
                 description = "How long any one wait may take, for example 500ms, 10s, 2min; no unit means seconds"
                         + " (default: 10s; a server waits for its first client without limit). Addresses and routes are"
                         + " resolved in 2s each or not at all.")
@@ -110,34 +109,6 @@ public final class CommonOptions {
      */
     <O extends Options<O>> O applyTo(Options<O> options) {
         return options.withCommon(timeout(), givenTimeout().orElse(null), fault());
-    }
-
-    /** Reads a duration such as {@code 500ms}, {@code 10s} or {@code 2min}. */
-    static final class DurationConverter implements ITypeConverter<Duration> {
-
-        private static final Pattern NUMBER_AND_UNIT = Pattern.compile("(\\d{1,9})\\s*(us|ms|s|m|min|h|)");
-        private static final Duration MOST = Duration.ofDays(1);
-
-        @Override
-        public Duration convert(String text) {
-            Matcher matcher = NUMBER_AND_UNIT.matcher(text.strip());
-            if (!matcher.matches()) {
-                throw new TypeConversionException("'" + text
-                        + "' is not a duration: write a whole number and us, ms, s, min or h, for example 500ms");
-            }
-            long number = Long.parseLong(matcher.group(1));
-            Duration duration = switch (matcher.group(2)) {
-                case "us" -> Duration.ofNanos(number * 1000);
-                case "ms" -> Duration.ofMillis(number);
-                case "m", "min" -> Duration.ofMinutes(number);
-                case "h" -> Duration.ofHours(number);
-                default -> Duration.ofSeconds(number);
-            };
-            if (duration.isZero() || duration.compareTo(MOST) > 0) {
-                throw new TypeConversionException("'" + text + "' is out of range: allowed are 1us to 24h");
-            }
-            return duration;
-        }
     }
 
     /** Refuses what can't be a device, before a machine is booted to look for it. */

@@ -10,6 +10,7 @@ import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
+import io.rdmatest.scenarios.engine.DurationText;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;
@@ -57,7 +58,7 @@ final class FabricCheckCommand extends JsonCommand {
     @Option(
             names = "--timeout",
             paramLabel = "<duration>",
-            converter = CommonOptions.DurationConverter.class,
+            converter = DurationText.class,
             description = "How long each launched node has for its answer (default: 30s).")
     private Duration timeout = FabricCheck.DEFAULT_TIMEOUT;
 

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.Delivery;
 import io.rdmatest.scenarios.engine.Delivery.Proof;
 import io.rdmatest.scenarios.engine.DeliveryError;
@@ -29,22 +30,26 @@ final class MckeyCommand extends ProgramCommand {
     private static final int LISTED = 16;
 
     @Mixin
-    private Given arguments = new Given();
+    private MckeyOptions arguments = MckeyOptions.defaults();
 
-    /** The arguments of the command, which a group must be among. */
-    static final class Given extends MckeyArguments {
-
-        @Override
-        public MckeyOptions toOptions(CommonOptions common) {
-            MckeyOptions options = super.toOptions(common);
-            check();
-            return options;
+    @Override
+    protected void checkCommandLine() {
+        if (arguments.group() == null && arguments.unmappedGroup() == null) {
+            throw new IllegalArgumentException("A group must be given: its address (-m) or its MGID (-M)");
+        }
+        if (arguments.unmappedGroup() != null && arguments.bind() == null) {
+            throw new IllegalArgumentException("-M needs the local address, too (-b), for an MGID leads to no device");
+        }
+        AddressOptions.requireOneFamily("-b", arguments.bind(), "-m", arguments.group());
+        if (arguments.sendOnly() && !arguments.isSender() && arguments.messages() > 0) {
+            throw new IllegalArgumentException(
+                    "A send-only member (-o) receives nothing: send (-s), or only join and leave (-C 0)");
         }
     }
 
     @Override
     protected Outcome run(RoleContext context) {
-        MckeyOptions options = arguments.toOptions(common);
+        MckeyOptions options = common.applyTo(arguments);
         requireOnDevice(context, options.bind());
         if (arguments.isSender()) {
             return sent(options, new MulticastRoles.Sender(options).run(context));

@@ -2,13 +2,13 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -16,8 +16,8 @@ import picocli.CommandLine.Model.CommandSpec;
 /** Reads the options of a program from one line, as they stand on its command line. */
 public final class OptionLine {
 
-    /** What reads which options: they themselves, or their {@link Arguments}. */
-    private static final Map<Class<?>, Supplier<?>> READERS = Map.of(
+    /** The options that a line can make, each with its defaults. */
+    private static final Map<Class<?>, Supplier<? extends Options<?>>> DEFAULTS = Map.of(
             RpingOptions.class,
             RpingOptions::defaults,
             UcmatoseOptions.class,
@@ -25,23 +25,25 @@ public final class OptionLine {
             UdaddyOptions.class,
             UdaddyOptions::defaults,
             MckeyOptions.class,
-            MckeyArguments::new,
+            MckeyOptions::defaults,
             RstreamOptions.class,
-            RstreamArguments::new,
+            RstreamOptions::defaults,
             RmaStreamOptions.class,
-            StreamArguments::new);
+            RmaStreamOptions::defaults,
+            PingPongRoles.Plan.class,
+            PingPongRoles.Plan::defaults);
 
     private OptionLine() {}
 
     /** Tells whether there is a command line for a type of options. */
     public static boolean reads(Class<?> type) {
-        return READERS.containsKey(type);
+        return DEFAULTS.containsKey(type);
     }
 
     /**
      * Reads a line.
      *
-     * @param type the options record of a role, such as {@code RpingOptions.class}
+     * @param type the options of a role, such as {@code RpingOptions.class}
      * @param line options separated by spaces, such as {@code -C 100 -S 64 -V}; those that every program takes, such as
      *     {@code --timeout 5s}, may be among them
      * @return the options
@@ -49,36 +51,30 @@ public final class OptionLine {
      *     does not take; the message names it
      */
     public static <O> O parse(Class<O> type, String line) {
-        return read(
-                Optional.ofNullable(READERS.get(type))
-                        .orElseThrow(() -> new IllegalArgumentException("No command line makes a "
-                                + type.getSimpleName() + "; known are "
-                                + READERS.keySet().stream()
-                                        .map(Class::getSimpleName)
-                                        .sorted()
-                                        .toList()))
-                        .get(),
-                type,
-                line);
+        Supplier<? extends Options<?>> defaults = DEFAULTS.get(type);
+        if (defaults == null) {
+            throw new IllegalArgumentException("No command line makes a %s; known are %s"
+                    .formatted(
+                            type.getSimpleName(),
+                            DEFAULTS.keySet().stream()
+                                    .map(Class::getSimpleName)
+                                    .sorted()
+                                    .toList()));
+        }
+        return type.cast(parse(defaults.get(), line));
     }
 
-    static <O> O parse(Arguments<O> arguments, Class<O> type, String line) {
-        return read(arguments, type, line);
-    }
-
-    private static <O> O read(Object reader, Class<O> type, String line) {
+    /** Reads a line into options that have their defaults. */
+    static <O extends Options<O>> O parse(Options<O> options, String line) {
         CommonOptions common = new CommonOptions();
         CommandSpec spec = CommandSpec.create()
-                .name(type.getSimpleName())
-                .addMixin("arguments", CommandSpec.forAnnotatedObject(reader))
+                .name(options.getClass().getSimpleName())
+                .addMixin("arguments", CommandSpec.forAnnotatedObject(options))
                 .addMixin("common", CommandSpec.forAnnotatedObject(common));
         String[] words = line.isBlank() ? new String[0] : line.strip().split("\\s+");
         try {
             Rdmatest.configure(new CommandLine(spec)).parseArgs(words);
-            return type.cast(
-                    reader instanceof Arguments<?> arguments
-                            ? arguments.toOptions(common)
-                            : common.applyTo((Options<?>) reader));
+            return common.applyTo(options);
         } catch (CommandLine.ParameterException | IllegalArgumentException e) {
             throw new IllegalArgumentException("\"" + line + "\": " + e.getMessage(), e);
         }

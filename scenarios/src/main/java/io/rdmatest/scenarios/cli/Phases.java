@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.ucmatose.UcmatoseRoles.Times;
+import io.rdmatest.scenarios.engine.ConnectionResult.Times;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

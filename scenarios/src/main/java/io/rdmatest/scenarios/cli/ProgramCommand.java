@@ -1,11 +1,9 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.scenarios.engine.Addresses;
 import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.RoleContext;
 import java.net.InetAddress;
-import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,36 +51,6 @@ abstract class ProgramCommand extends ReportingCommand {
         }
     }
 
-    /**
-     * Returns what to bind to. A C program binds its server to any address and its client to none; a device that was asked for
-     * is bound to by its own.
-     *
-     * @param format the format of the addresses
-     * @param server the server's address; null for the server itself
-     * @param bind the local address that was given; null if none was
-     * @return the address; null if the role finds it by itself
-     * @throws UnknownHostException if a name is not known
-     */
-    final @Nullable String bindAddress(
-            RoleContext context, Format format, @Nullable String server, @Nullable String bind)
-            throws UnknownHostException {
-        if (bind != null) {
-            requireOnDevice(context, format == Format.GID ? null : InetAddress.getByName(bind));
-            return bind;
-        }
-        boolean asked = common.selectsDevice();
-        if (server == null) {
-            return asked ? null : format == Format.GID ? "::" : "0.0.0.0";
-        }
-        if (!asked) {
-            return null;
-        }
-        return format == Format.GID
-                ? context.device().gid().gid().toString()
-                : Addresses.ofFamily(context.device(), InetAddress.getByName(server))
-                        .getHostAddress();
-    }
-
     @Override
     final boolean json() {
         return common.json();
@@ -93,9 +61,7 @@ abstract class ProgramCommand extends ReportingCommand {
     final void check() {
         try {
             for (CommandSpec mixin : spec().mixins().values()) {
-                if (mixin.userObject() instanceof Arguments<?> arguments) {
-                    arguments.toOptions(common);
-                } else if (mixin.userObject() instanceof Options<?> options) {
+                if (mixin.userObject() instanceof Options<?> options) {
                     common.applyTo(options);
                 }
             }
@@ -103,6 +69,11 @@ abstract class ProgramCommand extends ReportingCommand {
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec().commandLine(), e.getMessage(), e);
         }
+    }
+
+    /** Tells whether an option was given, be it with its default value. */
+    final boolean isGiven(String option) {
+        return spec().commandLine().getParseResult().hasMatchedOption(option);
     }
 
     /**

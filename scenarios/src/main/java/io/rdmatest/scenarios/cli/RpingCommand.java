@@ -44,8 +44,7 @@ final class RpingCommand extends ProgramCommand {
         if (side == RpingOptions.Side.CLIENT && options.port() == 0) {
             throw new IllegalArgumentException("A client (-c) needs the server's port (-p), 1 to 65535");
         }
-        if (side == RpingOptions.Side.CLIENT
-                && spec().commandLine().getParseResult().hasMatchedOption("--clients")) {
+        if (side == RpingOptions.Side.CLIENT && isGiven("--clients")) {
             throw new IllegalArgumentException("--clients is for a server: a client (-c) is one");
         }
         if (side == RpingOptions.Side.CLIENT) {

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;
@@ -26,22 +27,24 @@ import picocli.CommandLine.Mixin;
 final class RstreamCommand extends ProgramCommand {
 
     @Mixin
-    private RstreamArguments arguments = new RstreamArguments();
+    private RstreamOptions arguments = RstreamOptions.defaults();
 
     @Override
     protected void checkCommandLine() {
-        arguments.check();
+        if (arguments.serverAddress() != null && isGiven("--clients")) {
+            throw new IllegalArgumentException("--clients is for a server: a client (-s) is one");
+        }
     }
 
     @Override
     protected Outcome run(RoleContext context) {
-        RstreamOptions options = arguments.toOptions(common);
+        RstreamOptions options = common.applyTo(arguments).withOnDevice(common.selectsDevice());
         if (options.transport() != RstreamOptions.Transport.TCP) {
             requireOnDevice(
                     context, AddressOptions.figures(options.bindAddress()).orElse(null));
         }
         FailedClients failed = new FailedClients();
-        StreamRoles.Result result = arguments.isClient()
+        StreamRoles.Result result = options.serverAddress() != null
                 ? new StreamRoles.Client(options).run(context)
                 : new StreamRoles.Server(options).run(context, failed);
         Throwable failure = failed.told();
@@ -79,7 +82,7 @@ final class RstreamCommand extends ProgramCommand {
         if (!result.timings().isEmpty()) {
             lines.add(StreamRow.heading() + "%10s%10s%10s%10s".formatted("p50", "p99", "p99.9", "max"));
         }
-        for (StreamRoles.Timing timing : result.timings()) {
+        for (Exchange.Timing timing : result.timings()) {
             Histogram latency = timing.latency();
             lines.add(timing.row().line(timing.nanos())
                     + (latency == null
@@ -104,7 +107,7 @@ final class RstreamCommand extends ProgramCommand {
         json.put("bytesVerified", result.bytesVerified());
         json.put("failures", result.failures());
         List<Map<String, Object>> tests = new ArrayList<>();
-        for (StreamRoles.Timing timing : result.timings()) {
+        for (Exchange.Timing timing : result.timings()) {
             StreamRow row = timing.row();
             Map<String, Object> test = new LinkedHashMap<>();
             test.put("name", row.name());

@@ -19,12 +19,12 @@ import picocli.CommandLine.Mixin;
 final class StreamCommand extends ProgramCommand {
 
     @Mixin
-    private StreamArguments arguments = new StreamArguments();
+    private RmaStreamOptions arguments = RmaStreamOptions.defaults();
 
     @Override
     protected Outcome run(RoleContext context) {
-        RmaStreamOptions options = arguments.toOptions(common);
-        boolean client = arguments.server != null;
+        RmaStreamOptions options = common.applyTo(arguments);
+        boolean client = options.isClient();
         requireOnDevice(context, client ? null : options.address());
         RmaStreamRoles.Result result = client
                 ? new RmaStreamRoles.Client(options).run(context)

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.cm.AddressInfo.Format;
+import io.rdmatest.cm.PortSpace;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -117,6 +118,9 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
 
     /** Returns the server's port; 0 at the server for a free one, which the other side learns, and at the client to be told. */
     public abstract int port();
+
+    /** Returns the port space. */
+    public abstract PortSpace portSpace();
 
     /** Returns the server's address (-s); null for the device's own address. */
     public @Nullable String serverAddress() {

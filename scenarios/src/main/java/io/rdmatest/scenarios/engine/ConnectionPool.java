@@ -17,9 +17,7 @@ import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +38,7 @@ public final class ConnectionPool implements AutoCloseable {
 
     private static final int BATCH = 64;
 
-    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private final Resources resources = new Resources();
     private final DeviceContext device;
     private final ProtectionDomain domain;
     private final int connections;
@@ -120,9 +118,8 @@ public final class ConnectionPool implements AutoCloseable {
                 receives.receive(i, 0, region, 0, received);
                 sends.send(i, 0, region, 0, size, SendFlag.SIGNALED);
             }
-        } catch (RuntimeException e) {
-            closeAfter(e);
-            throw e;
+        } catch (RuntimeException | Error e) {
+            throw resources.closeAfter(e);
         }
     }
 
@@ -173,10 +170,10 @@ public final class ConnectionPool implements AutoCloseable {
                 : attributes.srq(nothing).build();
     }
 
-    /** Counts a created queue pair, for the message of {@link #limit}. */
-    public void made(QueuePair queuePair) {
-        resources.push(queuePair);
+    /** Owns a created queue pair, and counts it for the message of {@link #limit}; returns it. */
+    public QueuePair made(QueuePair queuePair) {
         queuePairs++;
+        return own(queuePair);
     }
 
     /** Explains which limit prevents the next queue pair. A failure that is no errno of the kernel explains itself. */
@@ -268,25 +265,12 @@ public final class ConnectionPool implements AutoCloseable {
 
     /** Adds a resource that the pool closes, before earlier ones. */
     public <T extends AutoCloseable> T own(T resource) {
-        resources.push(resource);
-        return resource;
-    }
-
-    private void closeAfter(RuntimeException failure) {
-        try {
-            close();
-        } catch (RuntimeException e) {
-            failure.addSuppressed(e);
-        }
+        return resources.own(resource);
     }
 
     /** Destroys the queue pairs, then the shared resources. */
     @Override
     public void close() {
-        Closing closing = new Closing();
-        while (!resources.isEmpty()) {
-            closing.close(resources.pop());
-        }
-        closing.finish();
+        resources.close();
     }
 }

@@ -26,8 +26,6 @@ public final class Progress {
 
     private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
     private static final int BATCH = 32;
-    private static final int SPINS = 32;
-    private static final int LOOK = 256;
 
     /**
      * The number of empty polls before sleeping with {@link Waiting#POLLING_FIRST}. On soft-RoCE in emulation a round
@@ -353,13 +351,7 @@ public final class Progress {
     }
 
     private boolean spin(int idle, long deadline, String what) {
-        if (idle < SPINS) {
-            // Without PAUSE: a poll takes long enough, and each PAUSE costs an emulated processor an exit.
-            return false;
-        }
-        // A software device needs the processor that spins.
-        Thread.yield();
-        return idle % LOOK == 0 && look(deadline, what);
+        return Spin.isTimeToLook(idle) && look(deadline, what);
     }
 
     private boolean sleep(CompletionChannel events, long deadline, String what) {

@@ -25,16 +25,13 @@ import io.rdmatest.verbs.SharedReceiveQueue;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One side of a reliable connection with all its resources, which {@link #close} releases in order.
  *
- * <p>A link needs no thread. Thousands of links share one {@link EventChannel} or, without rdma_cm, one {@link
- * DeviceContext}. {@link #request} and {@link #begin} start connections that are then established concurrently.
+ * <p>A link needs no thread.
  */
 public final class RcLink implements AutoCloseable {
 
@@ -87,7 +84,7 @@ public final class RcLink implements AutoCloseable {
 
     private final RoleContext context;
     private final Spec spec;
-    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private final Resources resources = new Resources();
     private @Nullable CmId id;
     private @Nullable ProtectionDomain domain;
     private @Nullable QueuePair queuePair;
@@ -95,7 +92,6 @@ public final class RcLink implements AutoCloseable {
     private @Nullable Progress progress;
     private byte[] peerData = new byte[0];
     private boolean disconnectedByPeer;
-    private long connecting;
 
     private long resolveNanos;
     private long routeNanos;
@@ -113,12 +109,12 @@ public final class RcLink implements AutoCloseable {
     public static final class Listener implements AutoCloseable {
 
         private final RoleContext context;
-        private final EventChannel channel;
+        private final Resources resources;
         private final CmId id;
 
-        private Listener(RoleContext context, EventChannel channel, CmId id) {
+        private Listener(RoleContext context, Resources resources, CmId id) {
             this.context = context;
-            this.channel = channel;
+            this.resources = resources;
             this.id = id;
         }
 
@@ -132,32 +128,22 @@ public final class RcLink implements AutoCloseable {
          * @throws io.rdmatest.RdmaException if the address or the port can't be used
          */
         public static Listener open(RoleContext context, @Nullable InetAddress address, int port, int backlog) {
-            EventChannel channel = EventChannel.create();
+            Resources resources = new Resources();
             try {
-                CmId id = channel.createId(PortSpace.TCP);
-                try {
-                    InetAddress local =
-                            address != null ? address : context.device().address();
-                    id.bind(new InetSocketAddress(local, port));
-                    id.listen(backlog);
-                    return new Listener(context, channel, id);
-                } catch (RuntimeException e) {
-                    id.close();
-                    throw e;
-                }
-            } catch (RuntimeException e) {
-                channel.close();
-                throw e;
+                EventChannel channel = resources.own(EventChannel.create());
+                CmId id = resources.own(channel.createId(PortSpace.TCP));
+                id.bind(new InetSocketAddress(
+                        address != null ? address : context.device().address(), port));
+                id.listen(backlog);
+                return new Listener(context, resources, id);
+            } catch (RuntimeException | Error e) {
+                throw resources.closeAfter(e);
             }
         }
 
         /** Returns the listening id. */
         public CmId id() {
             return id;
-        }
-
-        EventChannel channel() {
-            return channel;
         }
 
         /**
@@ -183,8 +169,7 @@ public final class RcLink implements AutoCloseable {
 
         @Override
         public void close() {
-            id.close();
-            channel.close();
+            resources.close();
         }
     }
 
@@ -222,60 +207,47 @@ public final class RcLink implements AutoCloseable {
             @Nullable InetAddress source,
             InetSocketAddress target,
             Preparation preparation) {
-        RcLink link = request(context, spec, source, target, preparation);
-        try {
-            link.awaitAnswer();
-            return link;
-        } catch (RuntimeException | Error e) {
-            throw link.abandon(e);
-        }
-    }
-
-    /** Requests a connection; {@link #awaitAnswer} completes it. */
-    private static RcLink request(
-            RoleContext context,
-            Spec spec,
-            @Nullable InetAddress source,
-            InetSocketAddress target,
-            Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
             EventChannel channel = link.own(EventChannel.create());
-            CmId id = link.own(channel.createId(PortSpace.TCP));
-            link.id = id;
-            Duration resolve = resolving(spec.timeout());
-            long start = System.nanoTime();
-            id.resolveAddress(DeviceBinding.source(context, target.getAddress(), source), target, resolve);
-            long resolved = System.nanoTime();
-            link.resolveNanos = resolved - start;
-            context.trace(() -> "address resolved: " + id.describe());
-            DeviceBinding.require(context, id);
-            link.setAckTimeout(id);
-            resolved = System.nanoTime();
-            id.resolveRoute(resolve);
-            link.routeNanos = System.nanoTime() - resolved;
-            context.trace(() -> "route resolved: " + id.describe());
-            link.createResources(id.context(), id);
-            byte[] privateData = preparation.prepare(link);
-            ConnectionParameters.Builder parameters = link.parameters(privateData);
-            if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
-                parameters.qpNumber(link.queuePair().number());
-            }
-            link.connecting = System.nanoTime();
-            try {
-                id.connect(parameters.build());
-            } catch (RdmaException e) {
-                throw CmFailures.refusal(e);
-            }
+            link.id = link.own(channel.createId(PortSpace.TCP));
+            link.resolve(source, target);
+            link.createResources(link.id().context(), link.id());
+            link.request(preparation.prepare(link));
             return link;
         } catch (RuntimeException | Error e) {
-            throw link.abandon(e);
+            throw link.resources.closeAfter(e);
         }
     }
 
-    /** Waits for the answer to a {@link #request}. After a failure the caller closes the link. */
-    private void awaitAnswer() {
+    private void resolve(@Nullable InetAddress source, InetSocketAddress target) {
         CmId cm = id();
+        Duration limit = resolving(spec.timeout());
+        long start = System.nanoTime();
+        cm.resolveAddress(DeviceBinding.source(context, target.getAddress(), source), target, limit);
+        long resolved = System.nanoTime();
+        resolveNanos = resolved - start;
+        context.trace(() -> "address resolved: " + cm.describe());
+        DeviceBinding.require(context, cm);
+        setAckTimeout(cm);
+        resolved = System.nanoTime();
+        cm.resolveRoute(limit);
+        routeNanos = System.nanoTime() - resolved;
+        context.trace(() -> "route resolved: " + cm.describe());
+    }
+
+    private void request(byte[] privateData) {
+        CmId cm = id();
+        ConnectionParameters.Builder parameters = parameters(privateData);
+        if (spec.bringUp() == ConnectionMode.EXTERNAL_QP) {
+            parameters.qpNumber(queuePair().number());
+        }
+        long connecting = System.nanoTime();
+        try {
+            cm.connect(parameters.build());
+        } catch (RdmaException e) {
+            throw CmFailures.refusal(e);
+        }
         CmEvent answer = awaitEvent(context, cm, spec.timeout(), Cause.PEER_ABSENT, "answer to the connection request");
         // Only if it matters: listing the devices costs a part of the measured time.
         if (spec.bringUp() == ConnectionMode.EXTERNAL_QP
@@ -294,17 +266,6 @@ public final class RcLink implements AutoCloseable {
 
     /** Accepts a request of rdma_cm. The link owns the id of the request from now on. */
     public static RcLink accept(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
-        RcLink link = begin(context, spec, request, preparation);
-        try {
-            link.awaitEstablished();
-            return link;
-        } catch (RuntimeException | Error e) {
-            throw link.abandon(e);
-        }
-    }
-
-    /** Accepts a request; {@link #awaitEstablished} waits for the connection. */
-    private static RcLink begin(RoleContext context, Spec spec, CmEvent request, Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
             CmId id = link.own(request.id());
@@ -320,9 +281,10 @@ public final class RcLink implements AutoCloseable {
                 parameters.qpNumber(link.queuePair().number());
             }
             id.accept(parameters.build());
+            link.awaitEstablished();
             return link;
         } catch (RuntimeException | Error e) {
-            throw link.abandon(e);
+            throw link.resources.closeAfter(e);
         }
     }
 
@@ -333,33 +295,21 @@ public final class RcLink implements AutoCloseable {
         watchForDisconnect();
     }
 
-    /** Connects without rdma_cm: both sides call this, and the text channel carries the addresses. */
-    public static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
-        return raw(context, spec, null, gid, preparation);
-    }
-
     /**
-     * Connects without rdma_cm. Several links must be connected one after the other, in the same order on both sides.
+     * Connects without rdma_cm: both sides call this, and the text channel carries the addresses.
      *
-     * @param shared the device of several links, which outlives them; null to open it for this link alone
      * @param gid the local entry of the GID table; null for that of the fabric
      */
-    static RcLink raw(
-            RoleContext context,
-            Spec spec,
-            @Nullable DeviceContext shared,
-            @Nullable GidEntry gid,
-            Preparation preparation) {
+    public static RcLink raw(RoleContext context, Spec spec, @Nullable GidEntry gid, Preparation preparation) {
         RcLink link = new RcLink(context, spec);
         try {
-            DeviceContext device =
-                    shared != null ? shared : link.own(context.device().open());
+            DeviceContext device = link.own(context.device().open());
             link.createResources(device, null);
             RawBringUp.connect(
                     context, link, device, gid != null ? gid : context.device().gid(), spec, preparation);
             return link;
         } catch (RuntimeException | Error e) {
-            throw link.abandon(e);
+            throw link.resources.closeAfter(e);
         }
     }
 
@@ -562,20 +512,7 @@ public final class RcLink implements AutoCloseable {
     }
 
     <T extends AutoCloseable> T own(T resource) {
-        resources.push(resource);
-        return resource;
-    }
-
-    private RuntimeException abandon(Throwable failure) {
-        try {
-            close();
-        } catch (RuntimeException e) {
-            failure.addSuppressed(e);
-        }
-        if (failure instanceof Error error) {
-            throw error;
-        }
-        return (RuntimeException) failure;
+        return resources.own(resource);
     }
 
     private static <T> T present(@Nullable T value, String what) {
@@ -587,22 +524,7 @@ public final class RcLink implements AutoCloseable {
 
     @Override
     public void close() {
-        RuntimeException first = null;
-        // An active queue pair could write into memory that is deregistered below.
-        while (!resources.isEmpty()) {
-            try {
-                resources.pop().close();
-            } catch (Exception e) {
-                RuntimeException failure = e instanceof RuntimeException r ? r : new IllegalStateException(e);
-                if (first == null) {
-                    first = failure;
-                } else {
-                    first.addSuppressed(failure);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
-        }
+        // An active queue pair could write into memory that is deregistered afterwards.
+        resources.close();
     }
 }

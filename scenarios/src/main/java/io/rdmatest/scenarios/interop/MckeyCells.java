@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.engine.Delivery.Proof;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
@@ -7,7 +8,7 @@ import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Sent;
-import java.net.InetAddress;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,38 +66,32 @@ final class MckeyCells implements CellSource {
                     random.nextInt(1, MOST_PROGRAMS + 1));
         }
 
-        /** What both sides are given. */
-        private List<Object> common(InetAddress address) {
-            List<Object> arguments = new ArrayList<>(
-                    List.of("-m", group, "-b", address.getHostAddress(), "-c", queuePairs, "-C", messages, "-S", size));
-            if (!space.isEmpty()) {
-                arguments.addAll(List.of("-p", space));
-            }
-            return arguments;
+        /** Returns the options of both sides. */
+        private String both() {
+            return "-m %s -c %d -C %d -S %d".formatted(group, queuePairs, messages, size)
+                    + (space.isEmpty() ? "" : " -p " + space);
         }
 
-        private String text(boolean cSends) {
-            return "-m %s -c %d -C %d -S %d".formatted(group, queuePairs, messages, size)
-                    + (space.isEmpty() ? "" : " -p " + space)
-                    + (cSends ? " -s" + (sendOnly ? " -o" : "") : "");
+        private String asSender() {
+            return both() + " -s" + (sendOnly ? " -o" : "");
         }
 
         private MckeyOptions options(CellContext context) {
-            return MckeyOptions.defaults()
-                    .withGroup(InetAddress.ofLiteral(group))
+            return OptionLine.parse(MckeyOptions.class, both())
+                    // Our receiver is there first, and the C programs take several steps before a message comes.
+                    .withCommon(context.step(), context.step().multipliedBy(3), Fault.NONE)
                     .withBind(context.ours())
-                    .withQueuePairs(queuePairs)
-                    .withMessages(messages)
-                    .withSizeBytes(size)
                     // Between nodes, the switches need the time that the program gives them, too.
                     .withSettle(
                             context.ours().equals(context.theirs())
                                     ? Duration.ZERO
-                                    : MckeyOptions.defaults().settle())
-                    .withTimeout(context.step())
-                    // Our receiver is there first, and the C programs take several steps before a message comes.
-                    .withSenderTimeout(context.step().multipliedBy(3));
+                                    : MckeyOptions.defaults().settle());
         }
+    }
+
+    private static CProgram start(CellContext context, String line) throws IOException {
+        String bound = line + " -b " + context.theirs().getHostAddress();
+        return context.start("mckey", (Object[]) bound.split(" "));
     }
 
     @Override
@@ -108,14 +103,14 @@ final class MckeyCells implements CellSource {
             cells.add(new Cell(
                     program(),
                     OurRole.SENDER,
-                    sending.text(false) + ", " + sending.programs() + " receiving" + notOurs,
+                    sending.both() + ", " + sending.programs() + " receiving" + notOurs,
                     sending.size() >= FULL_BYTES,
                     (context, fault) -> send(context, fault, sending)));
             Draw receiving = Draw.from(random);
             cells.add(new Cell(
                     program(),
                     OurRole.RECEIVER,
-                    receiving.text(true),
+                    receiving.asSender(),
                     false,
                     (context, fault) -> receive(context, receiving)));
         }
@@ -130,7 +125,7 @@ final class MckeyCells implements CellSource {
         String ignored = witness.hear("joining the group", context.step());
         List<CProgram> receivers = new ArrayList<>();
         for (int i = 0; i < draw.programs(); i++) {
-            receivers.add(context.start("mckey", draw.common(context.theirs()).toArray()));
+            receivers.add(start(context, draw.both()));
         }
         for (CProgram receiver : receivers) {
             receiver.awaitOutput(JOINED, draw.queuePairs());
@@ -162,12 +157,7 @@ final class MckeyCells implements CellSource {
         Running<Received> receiver =
                 context.roles().start("receiver", context.device(), new MulticastRoles.Receiver(options));
         String ignored = receiver.hear("joining the group", context.step());
-        List<Object> arguments = draw.common(context.theirs());
-        arguments.add("-s");
-        if (draw.sendOnly()) {
-            arguments.add("-o");
-        }
-        CProgram sender = context.start("mckey", arguments.toArray());
+        CProgram sender = start(context, draw.asSender());
         Received received = receiver.join(context.step().multipliedBy(4));
         int status = sender.awaitEnd();
         if (status != 0) {

@@ -2,6 +2,7 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -10,6 +11,7 @@ import io.rdmatest.scenarios.rping.RpingPattern;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.verbs.RdmaDevice;
 import io.rdmatest.verbs.Transport;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -107,71 +109,59 @@ final class RpingCells implements CellSource {
             return random.nextInt(3) == 0 ? ConnectionMode.EXTERNAL_QP : ConnectionMode.RDMA_CM;
         }
 
-        private List<String> server() {
-            List<String> words = new ArrayList<>(List.of("-s", "-S", Integer.toString(size + spare)));
-            if (persistent) {
-                words.add("-P");
-            }
-            return common(words);
+        private String server() {
+            return "-s -S " + (size + spare) + (persistent ? " -P" : "") + common();
         }
 
-        private List<String> client() {
-            List<String> words =
-                    new ArrayList<>(List.of("-c", "-C", Integer.toString(pings), "-S", Integer.toString(size)));
-            if (validate) {
-                words.add("-V");
-            }
-            return common(words);
+        private String client() {
+            return "-c -C " + pings + " -S " + size + (validate ? " -V" : "") + common();
         }
 
-        private List<String> common(List<String> words) {
-            if (verbose) {
-                words.add("-v");
-            }
-            if (debug) {
-                words.add("-d");
-            }
-            if (theirs == ConnectionMode.EXTERNAL_QP) {
-                words.add("-q");
-            }
-            return words;
-        }
-
-        private String asServer() {
-            return String.join(" ", server()) + (ipv6 ? " over IPv6" : "") + ", our client " + ourClient();
-        }
-
-        private String asClient() {
-            return String.join(" ", client()) + (source ? " -I" : "") + (ipv6 ? " over IPv6" : "") + ", our server "
-                    + String.join(" ", "-S " + (size + spare), ours == ConnectionMode.EXTERNAL_QP ? "-q" : "")
-                            .strip();
+        private String common() {
+            return (verbose ? " -v" : "") + (debug ? " -d" : "") + external(theirs);
         }
 
         private String ourClient() {
-            return "-C " + pings + " -S " + size + (validate ? " -V" : "") + (source ? " -I" : "")
-                    + (ours == ConnectionMode.EXTERNAL_QP ? " -q" : "");
+            return "-C " + pings + " -S " + size + (validate ? " -V" : "") + external(ours);
         }
 
-        private RpingOptions options(CellContext context, Fault fault) {
-            RpingOptions options = RpingOptions.defaults()
-                    .withCount(pings)
-                    .by(ours)
-                    .withTimeout(context.step())
-                    .withFault(fault);
-            return validate ? options.withValidation() : options;
+        private String ourServer() {
+            return "-S " + (size + spare) + external(ours);
         }
+
+        private static String external(ConnectionMode mode) {
+            return mode == ConnectionMode.EXTERNAL_QP ? " -q" : "";
+        }
+
+        private String asServer() {
+            return server() + overIpv6() + ", our client " + ourClient() + (source ? " -I" : "");
+        }
+
+        private String asClient() {
+            return client() + (source ? " -I" : "") + overIpv6() + ", our server " + ourServer();
+        }
+
+        private String overIpv6() {
+            return ipv6 ? " over IPv6" : "";
+        }
+    }
+
+    private static RpingOptions parse(CellContext context, Fault fault, String line) {
+        return OptionLine.parse(RpingOptions.class, line).withCommon(context.step(), context.step(), fault);
+    }
+
+    private static CProgram start(CellContext context, String line, Object... addressed) throws IOException {
+        List<Object> words = new ArrayList<>(List.of(line.split(" ")));
+        words.addAll(List.of(addressed));
+        return context.start("rping", words.toArray());
     }
 
     private static long client(CellContext context, Fault fault, Drawn drawn) throws Exception {
         int port = context.port();
         InetAddress address = context.theirs(!drawn.ipv6());
-        List<Object> words = new ArrayList<>(drawn.server());
-        words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
-        CProgram server = context.start("rping", words.toArray());
-        RpingOptions options = drawn.options(context, fault)
-                .withAddress(address)
-                .withPort(port)
-                .withSize(drawn.size());
+        CProgram server = start(context, drawn.server(), "-a", address.getHostAddress(), "-p", port);
+        RpingOptions options =
+                parse(context, fault, drawn.ourClient()).withAddress(address).withPort(port);
         RpingRoles.ClientResult result = context.connect(
                 server,
                 new RpingRoles.Client(drawn.source() ? options.withSource(context.ours(!drawn.ipv6())) : options));
@@ -196,17 +186,16 @@ final class RpingCells implements CellSource {
                     device.name() + " is an iWARP device, where rping -c -q does not connect");
         }
         InetAddress address = context.ours(!drawn.ipv6());
-        RpingOptions options =
-                drawn.options(context, fault).withAddress(address).withPort(0).withSize(drawn.size() + drawn.spare());
+        RpingOptions options = parse(context, fault, drawn.ourServer())
+                .withCount(drawn.pings())
+                .withAddress(address)
+                .withPort(0);
         Running<RpingRoles.ServerResult> server =
                 context.roles().start("server", context.device(), new RpingRoles.Server(options));
         String port = server.hear("port", context.step());
-        List<Object> words = new ArrayList<>(drawn.client());
-        words.addAll(List.of("-a", address.getHostAddress(), "-p", port));
-        if (drawn.source()) {
-            words.addAll(List.of("-I", context.theirs(!drawn.ipv6()).getHostAddress()));
-        }
-        CProgram client = context.start("rping", words.toArray());
+        String line = drawn.client()
+                + (drawn.source() ? " -I " + context.theirs(!drawn.ipv6()).getHostAddress() : "");
+        CProgram client = start(context, line, "-a", address.getHostAddress(), "-p", port);
         RpingRoles.ServerResult result;
         try {
             result = server.join(context.step().multipliedBy(2));

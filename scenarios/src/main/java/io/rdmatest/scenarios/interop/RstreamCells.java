@@ -120,10 +120,7 @@ final class RstreamCells implements CellSource {
     }
 
     private static RstreamOptions options(CellContext context, Fault fault, String line) {
-        return OptionLine.parse(RstreamOptions.class, line)
-                .withFirstWait(context.step())
-                .withTimeout(context.step())
-                .withFault(fault);
+        return OptionLine.parse(RstreamOptions.class, line).withCommon(context.step(), context.step(), fault);
     }
 
     /** The program says at its first wrong byte that there is one; in most modes its exit status says so as well. */

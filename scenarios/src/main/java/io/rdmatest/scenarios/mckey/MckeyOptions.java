@@ -1,52 +1,21 @@
 package io.rdmatest.scenarios.mckey;
 
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.engine.DatagramPortSpace;
+import io.rdmatest.scenarios.engine.DurationText;
 import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.HostAddress;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
-/**
- * The options of mckey(1), for both of its sides.
- *
- * @param group the multicast address to join, IPv4 or IPv6; all zero lets the subnet administrator choose, on
- *     InfiniBand only ({@code -m}); null if there is an unmapped group
- * @param unmappedGroup the MGID to join unchanged, without address resolution; all zero as above ({@code -M}); null if
- *     there is an address
- * @param bind the local address ({@code -b}); null for that of the context's device in the family of the group
- * @param queuePairs how many queue pairs join the group, 1 to 65535 ({@code -c})
- * @param messages how many messages each queue pair sends, and how many a receiving queue pair expects from each
- *     sending one, 0 to 100000000; 0 only joins and leaves ({@code -C})
- * @param sizeBytes bytes of a message, 0 to 65536 and at most the port's active MTU ({@code -S})
- * @param portSpace UDP or IPOIB ({@code -p})
- * @param sendOnly whether to join as a send-only full member: such a queue pair receives nothing ({@code -o})
- * @param blockLoopback whether receivers on this host get no messages ({@code -l})
- * @param senders how many sending programs a receiver waits for, 1 to 1000; the C program has no such option and counts
- *     the messages of all senders
- * @param settle how long a sender waits after joining, so that a subnet manager can program the switches and receivers
- *     can start, 0 to one day; the C program waits 3 s
- * @param timeout the limit of each wait, above 0 to one day
- * @param senderTimeout the limit of a receiver's wait for the first message, above 0 to one day; null for no limit, as
- *     in the C program
- * @param fault the fault that the sender injects
- */
-public record MckeyOptions(
-        @Nullable InetAddress group,
-        @Nullable Gid unmappedGroup,
-        @Nullable InetAddress bind,
-        int queuePairs,
-        int messages,
-        int sizeBytes,
-        PortSpace portSpace,
-        boolean sendOnly,
-        boolean blockLoopback,
-        int senders,
-        Duration settle,
-        Duration timeout,
-        @Nullable Duration senderTimeout,
-        Fault fault) {
+/** The options of both sides of mckey(1), and what that program has no option for. */
+public final class MckeyOptions extends Options<MckeyOptions> {
 
     private static final int MOST_QUEUE_PAIRS = 65_535;
     private static final int MOST_MESSAGES = 100_000_000;
@@ -54,8 +23,125 @@ public record MckeyOptions(
     private static final int MOST_SENDERS = 1000;
     private static final Duration MOST_TIME = Duration.ofDays(1);
 
-    /** Checks the ranges. */
-    public MckeyOptions {
+    @Option(
+            names = {"-m", "--group"},
+            paramLabel = "<address>",
+            converter = HostAddress.class,
+            description = "The multicast address to join, IPv4 or IPv6; 0.0.0.0 lets the subnet administrator choose"
+                    + " (InfiniBand).")
+    private @Nullable InetAddress group;
+
+    @Option(
+            names = {"-M", "--mgid"},
+            paramLabel = "<mgid>",
+            converter = MgidText.class,
+            description =
+                    "The MGID to join as it is, without address resolution; 0 lets the subnet administrator choose"
+                            + " (InfiniBand). Needs -b.")
+    private @Nullable Gid unmappedGroup;
+
+    @Option(
+            names = {"-s", "--sender"},
+            description = "Send; otherwise receive.")
+    private transient boolean sender;
+
+    @Option(
+            names = {"-b", "--bind"},
+            paramLabel = "<address>",
+            converter = HostAddress.class,
+            description = "The local address (default: that of the device).")
+    private @Nullable InetAddress bind;
+
+    @Option(
+            names = {"-c", "--connections"},
+            paramLabel = "<n>",
+            description = "How many queue pairs join the group, 1 to 65535 (default: ${DEFAULT-VALUE}).")
+    private int queuePairs = 1;
+
+    @Option(
+            names = {"-C", "--count"},
+            paramLabel = "<messages>",
+            description = "How many messages each queue pair sends, and each that receives takes of each sender; 0 only"
+                    + " joins and leaves (default: ${DEFAULT-VALUE}).")
+    private int messages = 10;
+
+    @Option(
+            names = {"-S", "--size"},
+            paramLabel = "<bytes>",
+            description = "The size of a message, at most the active MTU (default: ${DEFAULT-VALUE}). From 28 bytes on,"
+                    + " messages say how many there are and which one each is; below they say only which.")
+    private int sizeBytes = 100;
+
+    @Option(
+            names = {"-o", "--send-only"},
+            description = "Join as a send-only full member.")
+    private boolean sendOnly;
+
+    @Option(
+            names = {"-l", "--block-loopback"},
+            description = "Keep the messages from other receivers on this host.")
+    private boolean blockLoopback;
+
+    @Option(
+            names = {"-p", "--port-space"},
+            paramLabel = "<space>",
+            converter = DatagramPortSpace.class,
+            description = "The port space, not a port: 0x0111 or udp, 0x0002 or ipoib (default: 0x0111).")
+    private PortSpace portSpace = PortSpace.UDP;
+
+    @Option(
+            names = "--senders",
+            paramLabel = "<n>",
+            description = "Receiver: how many sending programs to wait for, 1 to 1000 (default: ${DEFAULT-VALUE}).")
+    private int senders = 1;
+
+    @Option(
+            names = "--settle",
+            paramLabel = "<duration>",
+            converter = DurationText.OrZero.class,
+            description = "Sender: how long to wait between joining and sending, for the subnet manager to program the"
+                    + " switches and for receivers that were started at the same time; 0 for not at all (default: 3s).")
+    private Duration settle = Duration.ofSeconds(3);
+
+    private Duration timeout = Duration.ofSeconds(10);
+    private @Nullable Duration senderTimeout;
+    private Fault fault = Fault.NONE;
+
+    private MckeyOptions() {}
+
+    /**
+     * Returns the defaults of the C program, which has none for the group: 10 messages of 100 bytes on one queue pair,
+     * in the UDP port space, 3 s after joining. Each wait has a limit of 10 s, except a receiver's wait for the first
+     * message.
+     */
+    public static MckeyOptions defaults() {
+        return new MckeyOptions();
+    }
+
+    /**
+     * Parses the MGID of {@code -M}.
+     *
+     * @param text in the notation of IPv6 addresses, or {@code 0} to let the subnet administrator choose
+     * @throws IllegalArgumentException for anything else
+     */
+    public static Gid mgid(String text) {
+        return text.strip().equals("0") ? Gid.of(new byte[Gid.LENGTH]) : Gid.parse(text.strip());
+    }
+
+    private static final class MgidText implements ITypeConverter<Gid> {
+
+        @Override
+        public Gid convert(String text) {
+            try {
+                return mgid(text);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
+        }
+    }
+
+    @Override
+    public void check() {
         if (group != null && unmappedGroup != null) {
             throw new IllegalArgumentException(
                     "Give one group: either an address (-m) or an unmapped MGID (-M), not both");
@@ -104,37 +190,105 @@ public record MckeyOptions(
         }
     }
 
-    /**
-     * Returns the defaults of the C program, which has none for the group: 10 messages of 100 bytes on one queue pair,
-     * in the UDP port space, 3 s after joining. Each wait has a limit of 10 s, except a receiver's wait for the first
-     * message.
-     */
-    public static MckeyOptions defaults() {
-        return new MckeyOptions(
-                null,
-                null,
-                null,
-                1,
-                10,
-                100,
-                PortSpace.UDP,
-                false,
-                false,
-                1,
-                Duration.ofSeconds(3),
-                Duration.ofSeconds(10),
-                null,
-                Fault.NONE);
+    @Override
+    public MckeyOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
+        return with(copy -> {
+            copy.timeout = limit;
+            copy.senderTimeout = givenTimeout;
+            copy.fault = wrong;
+        });
+    }
+
+    /** Tells whether a command line asks for the sender (-s); a role knows by itself. */
+    public boolean isSender() {
+        return sender;
     }
 
     /**
-     * Parses the MGID of {@code -M}.
-     *
-     * @param text in the notation of IPv6 addresses, or {@code 0} to let the subnet administrator choose
-     * @throws IllegalArgumentException for anything else
+     * Returns the multicast address to join (-m), IPv4 or IPv6; all zero lets the subnet administrator choose, on InfiniBand only;
+     * null if there is an unmapped group.
      */
-    public static Gid mgid(String text) {
-        return text.strip().equals("0") ? Gid.of(new byte[Gid.LENGTH]) : Gid.parse(text.strip());
+    public @Nullable InetAddress group() {
+        return group;
+    }
+
+    /**
+     * Returns the MGID to join unchanged (-M), without address resolution; all zero lets the subnet administrator choose; null if
+     * there is an address.
+     */
+    public @Nullable Gid unmappedGroup() {
+        return unmappedGroup;
+    }
+
+    /** Returns the local address (-b); null for that of the context's device in the family of the group. */
+    public @Nullable InetAddress bind() {
+        return bind;
+    }
+
+    /** Returns how many queue pairs join the group (-c), 1 to 65535. */
+    public int queuePairs() {
+        return queuePairs;
+    }
+
+    /**
+     * Returns how many messages each queue pair sends, and how many a receiving queue pair expects from each sending one (-C), 0 to
+     * 100000000; 0 only joins and leaves.
+     */
+    public int messages() {
+        return messages;
+    }
+
+    /** Returns the bytes of a message (-S), 0 to 65536 and at most the port's active MTU. */
+    public int sizeBytes() {
+        return sizeBytes;
+    }
+
+    /** Returns UDP or IPOIB (-p). */
+    public PortSpace portSpace() {
+        return portSpace;
+    }
+
+    /** Tells whether to join as a send-only full member (-o): such a queue pair receives nothing. */
+    public boolean sendOnly() {
+        return sendOnly;
+    }
+
+    /** Tells whether receivers on this host get no messages (-l). */
+    public boolean blockLoopback() {
+        return blockLoopback;
+    }
+
+    /**
+     * Returns how many sending programs a receiver waits for, 1 to 1000. The C program has no such option and counts the messages of
+     * all senders.
+     */
+    public int senders() {
+        return senders;
+    }
+
+    /**
+     * Returns how long a sender waits after joining, so that a subnet manager can program the switches and receivers can start, 0 to
+     * one day; the C program waits 3 s.
+     */
+    public Duration settle() {
+        return settle;
+    }
+
+    /** Returns the limit of each wait, above 0 to one day. */
+    public Duration timeout() {
+        return timeout;
+    }
+
+    /**
+     * Returns the limit of a receiver's wait for the first message, above 0 to one day; null for no limit, as in the C program.
+     */
+    public @Nullable Duration senderTimeout() {
+        return senderTimeout;
+    }
+
+    /** Returns the fault that the sender injects. */
+    public Fault fault() {
+        return fault;
     }
 
     /** Returns whether the subnet administrator chooses the group. */
@@ -150,195 +304,79 @@ public record MckeyOptions(
         return unmappedGroup != null ? unmappedGroup.toString() : "no group";
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value the group's address, {@code -m}; it also replaces an unmapped group
-     */
+    /** Returns these options with another {@link #group}; it also replaces an unmapped one. */
     public MckeyOptions withGroup(@Nullable InetAddress value) {
-        return copy(with -> {
-            with.group = value;
-            with.unmappedGroup = value == null ? with.unmappedGroup : null;
+        return with(copy -> {
+            copy.group = value;
+            copy.unmappedGroup = value == null ? copy.unmappedGroup : null;
         });
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value the group's MGID, {@code -M}; it also replaces an address
-     */
+    /** Returns these options with another {@link #unmappedGroup}; it also replaces an address. */
     public MckeyOptions withUnmappedGroup(@Nullable Gid value) {
-        return copy(with -> {
-            with.group = value == null ? with.group : null;
-            with.unmappedGroup = value;
+        return with(copy -> {
+            copy.group = value == null ? copy.group : null;
+            copy.unmappedGroup = value;
         });
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value the local address; null for that of the context's device in the family of the group
-     */
+    /** Returns these options with another {@link #bind}. */
     public MckeyOptions withBind(@Nullable InetAddress value) {
-        return copy(with -> with.bind = value);
+        return with(copy -> copy.bind = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value how many queue pairs join, 1 to 65535
-     */
+    /** Returns these options with another number of {@link #queuePairs}. */
     public MckeyOptions withQueuePairs(int value) {
-        return copy(with -> with.queuePairs = value);
+        return with(copy -> copy.queuePairs = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value messages from each queue pair, 0 to 100000000
-     */
+    /** Returns these options with another number of {@link #messages}. */
     public MckeyOptions withMessages(int value) {
-        return copy(with -> with.messages = value);
+        return with(copy -> copy.messages = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value bytes of a message, 0 to 65536
-     */
+    /** Returns these options with another {@link #sizeBytes}. */
     public MckeyOptions withSizeBytes(int value) {
-        return copy(with -> with.sizeBytes = value);
+        return with(copy -> copy.sizeBytes = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value UDP or IPOIB
-     */
+    /** Returns these options with another {@link #portSpace}. */
     public MckeyOptions withPortSpace(PortSpace value) {
-        return copy(with -> with.portSpace = value);
+        return with(copy -> copy.portSpace = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value whether to join as a send-only full member
-     */
+    /** Returns these options with members that are {@link #sendOnly}, or not. */
     public MckeyOptions withSendOnly(boolean value) {
-        return copy(with -> with.sendOnly = value);
+        return with(copy -> copy.sendOnly = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value whether receivers on this host get no messages
-     */
+    /** Returns these options with {@link #blockLoopback} or without. */
     public MckeyOptions withBlockLoopback(boolean value) {
-        return copy(with -> with.blockLoopback = value);
+        return with(copy -> copy.blockLoopback = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value how many sending programs a receiver waits for, 1 to 1000
-     */
+    /** Returns these options with another number of {@link #senders}. */
     public MckeyOptions withSenders(int value) {
-        return copy(with -> with.senders = value);
+        return with(copy -> copy.senders = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value how long a sender waits between joining and sending, 0 to one day
-     */
+    /** Returns these options with another {@link #settle}. */
     public MckeyOptions withSettle(Duration value) {
-        return copy(with -> with.settle = value);
+        return with(copy -> copy.settle = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value the limit of each wait, above 0
-     */
+    /** Returns these options with another {@link #timeout}. */
     public MckeyOptions withTimeout(Duration value) {
-        return copy(with -> with.timeout = value);
+        return with(copy -> copy.timeout = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value how long a receiver waits for the first message, above 0; null for no limit
-     */
+    /** Returns these options with another {@link #senderTimeout}. */
     public MckeyOptions withSenderTimeout(@Nullable Duration value) {
-        return copy(with -> with.senderTimeout = value);
+        return with(copy -> copy.senderTimeout = value);
     }
 
-    /**
-     * Returns these options with another value.
-     *
-     * @param value the fault that the sender injects
-     */
+    /** Returns these options with another {@link #fault}. */
     public MckeyOptions withFault(Fault value) {
-        return copy(with -> with.fault = value);
-    }
-
-    private MckeyOptions copy(Consumer<Values> change) {
-        Values values = new Values(this);
-        change.accept(values);
-        return values.options();
-    }
-
-    /** The components while some of them change. */
-    private static final class Values {
-
-        private @Nullable InetAddress group;
-        private @Nullable Gid unmappedGroup;
-        private @Nullable InetAddress bind;
-        private int queuePairs;
-        private int messages;
-        private int sizeBytes;
-        private PortSpace portSpace;
-        private boolean sendOnly;
-        private boolean blockLoopback;
-        private int senders;
-        private Duration settle;
-        private Duration timeout;
-        private @Nullable Duration senderTimeout;
-        private Fault fault;
-
-        private Values(MckeyOptions from) {
-            group = from.group;
-            unmappedGroup = from.unmappedGroup;
-            bind = from.bind;
-            queuePairs = from.queuePairs;
-            messages = from.messages;
-            sizeBytes = from.sizeBytes;
-            portSpace = from.portSpace;
-            sendOnly = from.sendOnly;
-            blockLoopback = from.blockLoopback;
-            senders = from.senders;
-            settle = from.settle;
-            timeout = from.timeout;
-            senderTimeout = from.senderTimeout;
-            fault = from.fault;
-        }
-
-        private MckeyOptions options() {
-            return new MckeyOptions(
-                    group,
-                    unmappedGroup,
-                    bind,
-                    queuePairs,
-                    messages,
-                    sizeBytes,
-                    portSpace,
-                    sendOnly,
-                    blockLoopback,
-                    senders,
-                    settle,
-                    timeout,
-                    senderTimeout,
-                    fault);
-        }
+        return with(copy -> copy.fault = value);
     }
 }

@@ -15,6 +15,7 @@ import io.rdmatest.scenarios.engine.DeliveryError;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
+import io.rdmatest.scenarios.engine.Resources;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -42,7 +43,6 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -377,7 +377,7 @@ public final class MulticastRoles {
         private final List<CmId> ids = new ArrayList<>();
         private final List<QueuePair> queuePairs = new ArrayList<>();
         private final List<MulticastMembership> memberships = new ArrayList<>();
-        private final ArrayDeque<AutoCloseable> resources = new ArrayDeque<>();
+        private final Resources resources = new Resources();
         private final MulticastMessage layout;
         private final PortAttributes port;
 
@@ -412,7 +412,7 @@ public final class MulticastRoles {
                 }
                 domain = own(first.context().allocateProtectionDomain());
             } catch (RuntimeException | Error e) {
-                throw abandon(e);
+                throw resources.closeAfter(e);
             }
         }
 
@@ -512,8 +512,7 @@ public final class MulticastRoles {
         }
 
         private <T extends AutoCloseable> T own(T resource) {
-            resources.push(resource);
-            return resource;
+            return resources.own(resource);
         }
 
         // ---- queues ----
@@ -891,36 +890,9 @@ public final class MulticastRoles {
             return Objects.requireNonNull(region, "no queues yet");
         }
 
-        private RuntimeException abandon(Throwable failure) {
-            try {
-                close();
-            } catch (RuntimeException e) {
-                failure.addSuppressed(e);
-            }
-            if (failure instanceof Error error) {
-                throw error;
-            }
-            return (RuntimeException) failure;
-        }
-
         @Override
         public void close() {
-            RuntimeException first = null;
-            while (!resources.isEmpty()) {
-                try {
-                    resources.pop().close();
-                } catch (Exception e) {
-                    RuntimeException failure = e instanceof RuntimeException r ? r : new IllegalStateException(e);
-                    if (first == null) {
-                        first = failure;
-                    } else {
-                        first.addSuppressed(failure);
-                    }
-                }
-            }
-            if (first != null) {
-                throw first;
-            }
+            resources.close();
         }
     }
 }

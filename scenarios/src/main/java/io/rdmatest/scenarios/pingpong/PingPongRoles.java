@@ -2,6 +2,9 @@ package io.rdmatest.scenarios.pingpong;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmEvent;
+import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.OptionRanges;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
 
 /**
  * A ping-pong with one operation. The receiving side compares every byte.
@@ -67,64 +71,150 @@ public final class PingPongRoles {
         }
     }
 
-    /**
-     * The parameters that both sides must share.
-     *
-     * @param bringUp how the connection is established
-     * @param operation the operation
-     * @param size the size of a message in bytes; 8 for atomics
-     * @param iterations measured round trips or operations
-     * @param inline whether the data is copied into the work request
-     * @param sharedReceives whether receives are posted to a shared receive queue
-     * @param events whether to sleep on the completion channel instead of polling
-     * @param timeout the limit of each step
-     * @param gid the GID of a raw connection; null for the fabric's GID
-     */
-    public record Plan(
-            ConnectionMode bringUp,
-            Operation operation,
-            int size,
-            int iterations,
-            boolean inline,
-            boolean sharedReceives,
-            boolean events,
-            Duration timeout,
-            @Nullable GidEntry gid) {
+    /** The options that both sides must share. */
+    public static final class Plan extends Options<Plan> {
 
-        /** Checks the ranges. */
-        public Plan {
-            if (size < 1 || iterations < 1) {
-                throw new IllegalArgumentException(
-                        "Size and iterations must be positive, not %d and %d".formatted(size, iterations));
-            }
-            if (operation.compareTo(Operation.FETCH_AND_ADD) >= 0 && size != Long.BYTES) {
-                throw new IllegalArgumentException("An atomic operation has 8 bytes, not " + size);
-            }
+        @Option(
+                names = "--connection",
+                paramLabel = "<mode>",
+                description = "How the connection is established: rdma_cm, external_qp or raw (default: rdma_cm).")
+        private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
+
+        @Option(
+                names = "--operation",
+                paramLabel = "<operation>",
+                description =
+                        "The operation: send, send_with_immediate, write, write_with_immediate, read, fetch_and_add or"
+                                + " compare_and_swap (default: send).")
+        private Operation operation = Operation.SEND;
+
+        @Option(
+                names = {"-S", "--size"},
+                paramLabel = "<bytes>",
+                description = "The size of a message, 8 for atomic operations (default: ${DEFAULT-VALUE}).")
+        private int size = 64;
+
+        @Option(
+                names = {"-C", "--count"},
+                paramLabel = "<n>",
+                description = "How many round trips or operations are measured (default: ${DEFAULT-VALUE}).")
+        private int iterations = 100;
+
+        @Option(names = "--inline", description = "Copy the data into the work request.")
+        private boolean inline;
+
+        @Option(names = "--shared-receives", description = "Post receives to a shared receive queue.")
+        private boolean sharedReceives;
+
+        @Option(names = "--events", description = "Sleep on the completion channel instead of polling.")
+        private boolean events;
+
+        private Duration timeout = Duration.ofSeconds(10);
+        private @Nullable GidEntry gid;
+
+        private Plan() {}
+
+        /** Returns the defaults: 100 SENDs of 64 bytes each way over rdma_cm, polling. Each step takes 10 s at most. */
+        public static Plan defaults() {
+            return new Plan();
         }
 
         /** Returns a polling plan over rdma_cm. */
         public static Plan of(Operation operation, int size, int iterations, Duration timeout) {
-            return new Plan(ConnectionMode.RDMA_CM, operation, size, iterations, false, false, false, timeout, null);
+            return defaults().with(copy -> {
+                copy.operation = operation;
+                copy.size = size;
+                copy.iterations = iterations;
+                copy.timeout = timeout;
+            });
+        }
+
+        @Override
+        public void check() {
+            if (size < 1 || iterations < 1) {
+                throw new IllegalArgumentException(
+                        "Size and iterations must be positive, not %d and %d".formatted(size, iterations));
+            }
+            if (operation.isAtomic() && size != Long.BYTES) {
+                throw new IllegalArgumentException("An atomic operation has 8 bytes, not " + size);
+            }
+            OptionRanges.checkTimeout("The timeout", timeout);
+        }
+
+        @Override
+        public Plan withCommon(Duration limit, @Nullable Duration givenTimeout, Fault fault) {
+            if (fault != Fault.NONE) {
+                throw new IllegalArgumentException("A ping-pong injects no fault (--fault)");
+            }
+            return with(copy -> copy.timeout = limit);
+        }
+
+        /** Returns how the connection is established. */
+        public ConnectionMode bringUp() {
+            return bringUp;
+        }
+
+        /** Returns the operation. */
+        public Operation operation() {
+            return operation;
+        }
+
+        /** Returns the size of a message in bytes; 8 for atomics. */
+        public int size() {
+            return size;
+        }
+
+        /** Returns how many round trips or operations are measured. */
+        public int iterations() {
+            return iterations;
+        }
+
+        /** Tells whether the data is copied into the work request. */
+        public boolean inline() {
+            return inline;
+        }
+
+        /** Tells whether receives are posted to a shared receive queue. */
+        public boolean sharedReceives() {
+            return sharedReceives;
+        }
+
+        /** Tells whether to sleep on the completion channel instead of polling. */
+        public boolean events() {
+            return events;
+        }
+
+        /** Returns the limit of each step. */
+        public Duration timeout() {
+            return timeout;
+        }
+
+        /** Returns the GID of a raw connection; null for the fabric's GID. */
+        public @Nullable GidEntry gid() {
+            return gid;
         }
 
         /** Returns this plan with the data inline. */
         public Plan withInline() {
-            return new Plan(bringUp, operation, size, iterations, true, sharedReceives, events, timeout, gid);
+            return with(copy -> copy.inline = true);
         }
 
         /** Returns this plan with a shared receive queue. */
         public Plan withSharedReceives() {
-            return new Plan(bringUp, operation, size, iterations, inline, true, events, timeout, gid);
+            return with(copy -> copy.sharedReceives = true);
         }
 
         /** Returns this plan driven by completion events. */
         public Plan withEvents() {
-            return new Plan(bringUp, operation, size, iterations, inline, sharedReceives, true, timeout, gid);
+            return with(copy -> copy.events = true);
         }
 
         /** Returns this plan over another kind of connection. */
         public Plan by(ConnectionMode way, @Nullable GidEntry entry) {
-            return new Plan(way, operation, size, iterations, inline, sharedReceives, events, timeout, entry);
+            return with(copy -> {
+                copy.bringUp = way;
+                copy.gid = entry;
+            });
         }
 
         private RcLink.Spec spec() {

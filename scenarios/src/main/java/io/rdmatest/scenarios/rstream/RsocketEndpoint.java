@@ -229,7 +229,7 @@ final class RsocketEndpoint implements StreamEndpoint {
         }
 
         @Override
-        public int send(Block block, int offset) {
+        public int send(Block block, int offset, boolean more) {
             try {
                 return socket.send(part(block, offset), Duration.ZERO, NOW);
             } catch (RdmaException e) {
@@ -251,7 +251,8 @@ final class RsocketEndpoint implements StreamEndpoint {
         }
 
         @Override
-        public boolean poll(boolean toSend) {
+        public boolean poll(boolean toReceive, boolean toSend) {
+            // Of rstream, no side moves both ways at once.
             return toSend ? socket.awaitWritable(SLICE) : socket.awaitReadable(SLICE);
         }
 

@@ -1,72 +1,27 @@
 package io.rdmatest.scenarios.rstream;
 
 import io.rdmatest.cm.AddressInfo;
+import io.rdmatest.scenarios.engine.AddressOptions;
 import io.rdmatest.scenarios.engine.AddressTexts;
 import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.Options;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
 /**
- * The options of rstream(1). Nothing is negotiated: both sides need the same suite, counts, sizes and verification.
+ * The options of both sides of rstream(1), and what that program has no option for. Nothing is negotiated: both sides need the
+ * same suite, counts, sizes and verification.
  *
  * <p>The defaults are those of the program. Where its manual says otherwise (it promises 1000 iterations, the program does
  * 1), the program decides, because that is what the other side runs.
- *
- * @param serverAddress the server's host name, IP address or GID (-s); null for the device's address. For the client
- *     only
- * @param bindAddress the local address (-b); null for any. It also binds a client to {@code port}, as in the program
- * @param onDevice whether a side without {@code bindAddress} is bound to the address of its device, a client to any port
- * @param addressFormat the format of the addresses (-f)
- * @param port the server's port (-p), 0 to 65535; with 0 the server chooses one and sends it to the client
- * @param suite the rows to run; {@link #withIterations}, {@link #withTransfers} and {@link #withSizeBytes} choose
- *     {@link Suite#CUSTOM}, as in the program
- * @param iterations how often the exchange of a custom row is repeated (-I), at least 1
- * @param transfers transfers per direction and iteration of a custom row (-C), at least 1
- * @param sizeBytes the size of a transfer of a custom row (-S), 1 to {@value #LARGEST_TRANSFER} bytes
- * @param scale the share of the program's repetitions in the other suites, above 0 and at most 1; the program always
- *     has 1
- * @param bufferBytes the size of the socket's send and receive buffers (-B), 0 for {@value #DEFAULT_BUFFER} bytes
- * @param inlineBytes the largest size that an rsocket sends inline in the latency series (-i), 0 to {@value
- *     #LARGEST_INLINE}
- * @param keepAliveIdle the time without traffic after which the connection is probed (-k), in whole seconds; zero for
- *     never
- * @param transport the transport (-T s)
- * @param async whether to poll before each send and receive (-T a)
- * @param blocking whether to wait in the kernel when a call would block (-T b), instead of retrying (-T n)
- * @param fork whether each connection gets its own worker (-T f)
- * @param resolve whether librdmacm resolves the addresses (-T r)
- * @param verify whether the data has the running counter and is compared byte by byte (-T v)
- * @param clients how many clients a server serves at once; 0 serves until it is ended
- * @param firstWait the limit of a server's wait for its first client, and of a client's wait for the server's port
- * @param timeout the limit of each other wait
- * @param fault the fault that this side injects
  */
-public record RstreamOptions(
-        @Nullable String serverAddress,
-        @Nullable String bindAddress,
-        boolean onDevice,
-        AddressInfo.Format addressFormat,
-        int port,
-        Suite suite,
-        int iterations,
-        int transfers,
-        int sizeBytes,
-        double scale,
-        int bufferBytes,
-        int inlineBytes,
-        Duration keepAliveIdle,
-        Transport transport,
-        boolean async,
-        boolean blocking,
-        boolean fork,
-        boolean resolve,
-        boolean verify,
-        int clients,
-        Duration firstWait,
-        Duration timeout,
-        Fault fault) {
+public final class RstreamOptions extends Options<RstreamOptions> {
 
     /** The program's port. */
     public static final int DEFAULT_PORT = 7471;
@@ -84,6 +39,12 @@ public record RstreamOptions(
     public static final int LARGEST_INLINE = 1 << 16;
 
     private static final int LARGEST_COUNT = 1_000_000_000;
+
+    /** The limit of a command line's server for its first client, unless one is given. */
+    private static final Duration ENDLESS = Duration.ofDays(36_500);
+
+    /** The size that stands for all sizes. */
+    private static final int ALL = -1;
 
     /** The suites of rows. */
     public enum Suite {
@@ -103,8 +64,260 @@ public record RstreamOptions(
         TCP
     }
 
-    /** Checks the ranges. */
-    public RstreamOptions {
+    @Option(
+            names = {"-s", "--server"},
+            paramLabel = "<address>",
+            description = "Be the client, of the server at this host name or IP address. Without it, be the server.")
+    private @Nullable String serverAddress;
+
+    @Option(
+            names = {"-b", "--bind"},
+            paramLabel = "<address>",
+            description = "The local address. As with the C program, a client is bound to the port of -p as well.")
+    private @Nullable String bindAddress;
+
+    private boolean onDevice;
+
+    @Option(
+            names = {"-f", "--address-format"},
+            paramLabel = "<format>",
+            converter = FormatText.class,
+            description = "How addresses are written: name, ip, ipv6 or gid (default: name).")
+    private AddressInfo.Format addressFormat = AddressInfo.Format.NAME;
+
+    @Option(
+            names = {"-B", "--buffer-size"},
+            paramLabel = "<bytes>",
+            description = "The size of the send and receive buffers; 0 means 524288 (default: 0).")
+    private int bufferBytes;
+
+    private Suite suite = Suite.STANDARD;
+    private int iterations = 1;
+    private int transfers = 1000;
+    private int sizeBytes = 1000;
+
+    @Option(
+            names = {"-p", "--port"},
+            paramLabel = "<port>",
+            description = "The server's port (default: 7471); on a server, 0 takes a free one.")
+    private int port = DEFAULT_PORT;
+
+    @Option(
+            names = {"-i", "--inline-size"},
+            paramLabel = "<bytes>",
+            description =
+                    "Up to which size rsockets send inline in the latency series, 0 to 65536 (default: 64); more than the"
+                            + " device can ends with status 5 at the first connection.")
+    private int inlineBytes = DEFAULT_INLINE;
+
+    @Option(
+            names = {"-k", "--keepalive"},
+            paramLabel = "<seconds>",
+            converter = SecondsText.class,
+            description = "Probe a connection that is idle for so long; 0 means never (default: 0).")
+    private Duration keepAliveIdle = Duration.ZERO;
+
+    private Transport transport = Transport.RSOCKET;
+    private boolean async;
+    private boolean blocking;
+    private boolean fork;
+    private boolean resolve;
+    private boolean verify;
+
+    @Option(
+            names = "--clients",
+            paramLabel = "<n>",
+            description =
+                    "Server: serve so many clients at once, over TCP or rsockets (default: 1); 0 serves until interrupted,"
+                            + " and ends with the status of one that failed, if any did. With the two series, needs -T v.")
+    private int clients = 1;
+
+    @Option(
+            names = "--scale",
+            paramLabel = "<share>",
+            description =
+                    "The share of the repetitions of the two series, above 0 and up to 1, for slow devices; the C program"
+                            + " knows only 1 (default: 1).")
+    private double scale = 1;
+
+    private Duration firstWait = Duration.ofDays(1);
+    private Duration timeout = Duration.ofSeconds(10);
+    private Fault fault = Fault.NONE;
+
+    private RstreamOptions() {}
+
+    /** Returns the defaults of the C program, with a limit of 10 s for each wait and of a day for the first client. */
+    public static RstreamOptions defaults() {
+        return new RstreamOptions();
+    }
+
+    // ---- what a command line sets in another way than by a field ----
+
+    @Option(
+            names = {"-I", "--iterations"},
+            paramLabel = "<n>",
+            description =
+                    "How often the transfers are exchanged. Selects one custom test (default: 1, as in the C program,"
+                            + " whose manual says 1000).")
+    private void setIterations(int given) {
+        suite = Suite.CUSTOM;
+        iterations = given;
+    }
+
+    @Option(
+            names = {"-C", "--transfers"},
+            paramLabel = "<n>",
+            description =
+                    "Transfers to the server, and back, in each iteration. Selects one custom test (default: 1000).")
+    private void setTransfers(int given) {
+        suite = Suite.CUSTOM;
+        transfers = given;
+    }
+
+    @Option(
+            names = {"-S", "--size"},
+            paramLabel = "<bytes|all>",
+            converter = SizeText.class,
+            description =
+                    "The size of a transfer. A number selects one custom test (default: 1000); 'all' the two series"
+                            + " over 33 sizes up to 6 MiB instead of 4.")
+    private void setSize(int given) {
+        if (given != ALL) {
+            suite = Suite.CUSTOM;
+            sizeBytes = given;
+        } else if (suite != Suite.CUSTOM) {
+            suite = Suite.ALL_SIZES;
+        }
+    }
+
+    @Option(
+            names = {"-T", "--test"},
+            paramLabel = "<option>",
+            converter = TestsText.class,
+            description = {
+                "May be repeated, or several joined by commas:",
+                "s, sockets: plain TCP sockets instead of rsockets",
+                "a, async: poll before each send and receive",
+                "b, blocking: sleep where a call would block",
+                "f, fork: a worker for each connection; implies s",
+                "n, nonblocking: try again where a call would block, before sleeping (default)",
+                "r, resolve: let librdmacm resolve the addresses",
+                "v, verify: verify the data"
+            })
+    private void setTests(Tests given) {
+        for (Test test : given.tests()) {
+            switch (test) {
+                case SOCKET -> transport = Transport.TCP;
+                case ASYNC -> async = true;
+                case BLOCK -> blocking = true;
+                case FORK -> {
+                    transport = Transport.TCP;
+                    fork = true;
+                }
+                case NONBLOCK -> blocking = false;
+                case RESOLVE -> resolve = true;
+                case VERIFY -> verify = true;
+            }
+        }
+    }
+
+    /** What -T selects; the C program's long words need only begin as here. */
+    private enum Test {
+        SOCKET,
+        ASYNC,
+        BLOCK,
+        FORK,
+        NONBLOCK,
+        RESOLVE,
+        VERIFY
+    }
+
+    private record Tests(List<Test> tests) {}
+
+    /** Reads test options as the C program does, each a letter or a word by its beginning, and several with commas between. */
+    private static final class TestsText implements ITypeConverter<Tests> {
+
+        @Override
+        public Tests convert(String text) {
+            // Here and not by picocli, which takes a lone comma for nothing.
+            return new Tests(
+                    Arrays.stream(text.split(",", -1)).map(TestsText::test).toList());
+        }
+
+        private static Test test(String text) {
+            for (Test test : Test.values()) {
+                String letter = test.name().substring(0, 1).toLowerCase(Locale.ROOT);
+                if (text.equals(letter) || text.toUpperCase(Locale.ROOT).startsWith(test.name())) {
+                    return test;
+                }
+            }
+            throw new TypeConversionException("-T '" + text
+                    + "' is not a test option: allowed are socket, async, blocking, fork, nonblocking, resolve and verify, or"
+                    + " their first letters");
+        }
+    }
+
+    /** Reads a number of bytes, or {@code all}. */
+    private static final class SizeText implements ITypeConverter<Integer> {
+
+        @Override
+        public Integer convert(String text) {
+            if (text.toLowerCase(Locale.ROOT).startsWith("all")) {
+                return ALL;
+            }
+            try {
+                int bytes = Integer.parseInt(text);
+                if (bytes > 0) {
+                    return bytes;
+                }
+            } catch (NumberFormatException e) {
+                // Reported below.
+            }
+            throw new TypeConversionException(
+                    "'" + text + "' is not a size: allowed are 1 to 1073741824 bytes, or 'all'");
+        }
+    }
+
+    /** Reads a whole number of seconds. */
+    private static final class SecondsText implements ITypeConverter<Duration> {
+
+        @Override
+        public Duration convert(String text) {
+            try {
+                return Duration.ofSeconds(Integer.parseInt(text));
+            } catch (NumberFormatException e) {
+                throw new TypeConversionException("'" + text + "' is not a whole number of seconds");
+            }
+        }
+    }
+
+    /** Reads an address format as the C program does, by the beginning of its name. */
+    private static final class FormatText implements ITypeConverter<AddressInfo.Format> {
+
+        @Override
+        public AddressInfo.Format convert(String text) {
+            String word = text.toLowerCase(Locale.ROOT);
+            if (word.startsWith("ipv6")) {
+                return AddressInfo.Format.IPV6;
+            }
+            if (word.startsWith("ip")) {
+                return AddressInfo.Format.IP;
+            }
+            if (word.startsWith("gid")) {
+                return AddressInfo.Format.GID;
+            }
+            if (word.equals("name")) {
+                return AddressInfo.Format.NAME;
+            }
+            throw new TypeConversionException(
+                    "'" + text + "' is not an address format: allowed are name, ip, ipv6 and gid");
+        }
+    }
+
+    // ---- checks ----
+
+    @Override
+    public void check() {
         // Other formats are checked when the addresses are resolved; for a GID the library would accept any number.
         AddressInfo.Format checked =
                 addressFormat == AddressInfo.Format.GID ? AddressInfo.Format.GID : AddressInfo.Format.NAME;
@@ -173,32 +386,137 @@ public record RstreamOptions(
         }
     }
 
-    /** Returns the defaults of the C program, with a limit of 10 s for each wait and of a day for the first client. */
-    public static RstreamOptions defaults() {
-        return new RstreamOptions(
-                null,
-                null,
-                false,
-                AddressInfo.Format.NAME,
-                DEFAULT_PORT,
-                Suite.STANDARD,
-                1,
-                1000,
-                1000,
-                1.0,
-                0,
-                DEFAULT_INLINE,
-                Duration.ZERO,
-                Transport.RSOCKET,
-                false,
-                false,
-                false,
-                false,
-                false,
-                1,
-                Duration.ofDays(1),
-                Duration.ofSeconds(10),
-                Fault.NONE);
+    @Override
+    public RstreamOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
+        AddressOptions.requireOneFamily("-b", bindAddress, "-s", serverAddress);
+        if (serverAddress != null && port == 0) {
+            throw new IllegalArgumentException("The port of the server (-p) is 1 to 65535, not 0");
+        }
+        RstreamOptions options = with(copy -> {
+            copy.timeout = limit;
+            copy.firstWait = givenTimeout != null ? givenTimeout : ENDLESS;
+            copy.fault = wrong;
+        });
+        options.requireConsistent();
+        return options;
+    }
+
+    /** Returns the server's host name, IP address or GID (-s); null for the device's address. For the client only. */
+    public @Nullable String serverAddress() {
+        return serverAddress;
+    }
+
+    /** Returns the local address (-b); null for any. It also binds a client to {@link #port}, as in the program. */
+    public @Nullable String bindAddress() {
+        return bindAddress;
+    }
+
+    /** Tells whether a side without {@link #bindAddress} is bound to the address of its device, a client to any port. */
+    public boolean onDevice() {
+        return onDevice;
+    }
+
+    /** Returns the format of the addresses (-f). */
+    public AddressInfo.Format addressFormat() {
+        return addressFormat;
+    }
+
+    /** Returns the server's port (-p), 0 to 65535; with 0 the server chooses one and sends it to the client. */
+    public int port() {
+        return port;
+    }
+
+    /**
+     * Returns the rows to run. {@link #withIterations}, {@link #withTransfers} and {@link #withSizeBytes} choose {@link Suite#CUSTOM}, as in
+     * the program.
+     */
+    public Suite suite() {
+        return suite;
+    }
+
+    /** Returns how often the exchange of a custom row is repeated (-I), at least 1. */
+    public int iterations() {
+        return iterations;
+    }
+
+    /** Returns the transfers per direction and iteration of a custom row (-C), at least 1. */
+    public int transfers() {
+        return transfers;
+    }
+
+    /** Returns the size of a transfer of a custom row (-S), 1 to {@value #LARGEST_TRANSFER} bytes. */
+    public int sizeBytes() {
+        return sizeBytes;
+    }
+
+    /** Returns the share of the program's repetitions in the other suites, above 0 and at most 1; the program always has 1. */
+    public double scale() {
+        return scale;
+    }
+
+    /** Returns the size of the socket's send and receive buffers (-B), 0 for {@value #DEFAULT_BUFFER} bytes. */
+    public int bufferBytes() {
+        return bufferBytes;
+    }
+
+    /** Returns the largest size that an rsocket sends inline in the latency series (-i), 0 to {@value #LARGEST_INLINE}. */
+    public int inlineBytes() {
+        return inlineBytes;
+    }
+
+    /** Returns the time without traffic after which the connection is probed (-k), in whole seconds; zero for never. */
+    public Duration keepAliveIdle() {
+        return keepAliveIdle;
+    }
+
+    /** Returns the transport (-T s). */
+    public Transport transport() {
+        return transport;
+    }
+
+    /** Tells whether to poll before each send and receive (-T a). */
+    public boolean async() {
+        return async;
+    }
+
+    /** Tells whether to wait in the kernel when a call would block (-T b), instead of retrying (-T n). */
+    public boolean blocking() {
+        return blocking;
+    }
+
+    /** Tells whether each connection gets its own worker (-T f). */
+    public boolean fork() {
+        return fork;
+    }
+
+    /** Tells whether librdmacm resolves the addresses (-T r). */
+    public boolean resolve() {
+        return resolve;
+    }
+
+    /** Tells whether the data has the running counter and is compared byte by byte (-T v). */
+    public boolean verify() {
+        return verify;
+    }
+
+    /** Returns how many clients a server serves at once; 0 serves until it is ended. */
+    public int clients() {
+        return clients;
+    }
+
+    /** Returns the limit of a server's wait for its first client, and of a client's wait for the server's port. */
+    public Duration firstWait() {
+        return firstWait;
+    }
+
+    /** Returns the limit of each other wait. */
+    public Duration timeout() {
+        return timeout;
+    }
+
+    /** Returns the fault that this side injects. */
+    public Fault fault() {
+        return fault;
     }
 
     /**
@@ -223,215 +541,128 @@ public record RstreamOptions(
 
     /** Returns these options with a server address, null for that of the device. */
     public RstreamOptions withServerAddress(@Nullable String serverAddress) {
-        return copy(with -> with.serverAddress = serverAddress);
+        return with(copy -> copy.serverAddress = serverAddress);
     }
 
     /** Returns these options with a local address, null for any. */
     public RstreamOptions withBindAddress(@Nullable String bindAddress) {
-        return copy(with -> with.bindAddress = bindAddress);
+        return with(copy -> copy.bindAddress = bindAddress);
     }
 
     /** Returns these options with sides bound to their device's address, or to none. */
     public RstreamOptions withOnDevice(boolean onDevice) {
-        return copy(with -> with.onDevice = onDevice);
+        return with(copy -> copy.onDevice = onDevice);
     }
 
     /** Returns these options with an address format. */
     public RstreamOptions withAddressFormat(AddressInfo.Format addressFormat) {
-        return copy(with -> with.addressFormat = addressFormat);
+        return with(copy -> copy.addressFormat = addressFormat);
     }
 
     /** Returns these options with a port. */
     public RstreamOptions withPort(int port) {
-        return copy(with -> with.port = port);
+        return with(copy -> copy.port = port);
     }
 
     /** Returns these options with a suite. */
     public RstreamOptions withSuite(Suite suite) {
-        return copy(with -> with.suite = suite);
+        return with(copy -> copy.suite = suite);
     }
 
     /** Returns these options with a custom row with a number of iterations. */
     public RstreamOptions withIterations(int iterations) {
-        return copy(with -> {
-            with.suite = Suite.CUSTOM;
-            with.iterations = iterations;
+        return with(copy -> {
+            copy.suite = Suite.CUSTOM;
+            copy.iterations = iterations;
         });
     }
 
     /** Returns these options with a custom row with a number of transfers per iteration. */
     public RstreamOptions withTransfers(int transfers) {
-        return copy(with -> {
-            with.suite = Suite.CUSTOM;
-            with.transfers = transfers;
+        return with(copy -> {
+            copy.suite = Suite.CUSTOM;
+            copy.transfers = transfers;
         });
     }
 
     /** Returns these options with a custom row with a transfer size in bytes. */
     public RstreamOptions withSizeBytes(int sizeBytes) {
-        return copy(with -> {
-            with.suite = Suite.CUSTOM;
-            with.sizeBytes = sizeBytes;
+        return with(copy -> {
+            copy.suite = Suite.CUSTOM;
+            copy.sizeBytes = sizeBytes;
         });
     }
 
     /** Returns these options with a share of the program's repetitions. */
     public RstreamOptions withScale(double scale) {
-        return copy(with -> with.scale = scale);
+        return with(copy -> copy.scale = scale);
     }
 
     /** Returns these options with a size of the socket buffers. */
     public RstreamOptions withBufferBytes(int bufferBytes) {
-        return copy(with -> with.bufferBytes = bufferBytes);
+        return with(copy -> copy.bufferBytes = bufferBytes);
     }
 
     /** Returns these options with an inline size. */
     public RstreamOptions withInlineBytes(int inlineBytes) {
-        return copy(with -> with.inlineBytes = inlineBytes);
+        return with(copy -> copy.inlineBytes = inlineBytes);
     }
 
     /** Returns these options with an idle time before a keepalive probe. */
     public RstreamOptions withKeepAliveIdle(Duration keepAliveIdle) {
-        return copy(with -> with.keepAliveIdle = keepAliveIdle);
+        return with(copy -> copy.keepAliveIdle = keepAliveIdle);
     }
 
     /** Returns these options with a transport. */
     public RstreamOptions withTransport(Transport transport) {
-        return copy(with -> with.transport = transport);
+        return with(copy -> copy.transport = transport);
     }
 
     /** Returns these options with polling before each send and receive, or without. */
     public RstreamOptions withAsync(boolean async) {
-        return copy(with -> with.async = async);
+        return with(copy -> copy.async = async);
     }
 
     /** Returns these options with waits in the kernel, or with retries. */
     public RstreamOptions withBlocking(boolean blocking) {
-        return copy(with -> with.blocking = blocking);
+        return with(copy -> copy.blocking = blocking);
     }
 
     /** Returns these options with a worker for each TCP connection, or without; with a worker, over TCP. */
     public RstreamOptions withFork(boolean fork) {
-        return copy(with -> {
-            with.transport = fork ? Transport.TCP : with.transport;
-            with.fork = fork;
+        return with(copy -> {
+            copy.transport = fork ? Transport.TCP : copy.transport;
+            copy.fork = fork;
         });
     }
 
     /** Returns these options with addresses resolved by librdmacm, or not. */
     public RstreamOptions withResolve(boolean resolve) {
-        return copy(with -> with.resolve = resolve);
+        return with(copy -> copy.resolve = resolve);
     }
 
     /** Returns these options with verification, or without. */
     public RstreamOptions withVerify(boolean verify) {
-        return copy(with -> with.verify = verify);
+        return with(copy -> copy.verify = verify);
     }
 
     /** Returns these options with a number of clients. */
     public RstreamOptions withClients(int clients) {
-        return copy(with -> with.clients = clients);
+        return with(copy -> copy.clients = clients);
     }
 
     /** Returns these options with a limit of the wait for the first client. */
     public RstreamOptions withFirstWait(Duration firstWait) {
-        return copy(with -> with.firstWait = firstWait);
+        return with(copy -> copy.firstWait = firstWait);
     }
 
     /** Returns these options with a limit of any other wait. */
     public RstreamOptions withTimeout(Duration timeout) {
-        return copy(with -> with.timeout = timeout);
+        return with(copy -> copy.timeout = timeout);
     }
 
     /** Returns these options with an injected fault. */
     public RstreamOptions withFault(Fault fault) {
-        return copy(with -> with.fault = fault);
-    }
-
-    private RstreamOptions copy(Consumer<Values> change) {
-        Values values = new Values(this);
-        change.accept(values);
-        return values.options();
-    }
-
-    /** The components while some of them change. */
-    private static final class Values {
-
-        private @Nullable String serverAddress;
-        private @Nullable String bindAddress;
-        private boolean onDevice;
-        private AddressInfo.Format addressFormat;
-        private int port;
-        private Suite suite;
-        private int iterations;
-        private int transfers;
-        private int sizeBytes;
-        private double scale;
-        private int bufferBytes;
-        private int inlineBytes;
-        private Duration keepAliveIdle;
-        private Transport transport;
-        private boolean async;
-        private boolean blocking;
-        private boolean fork;
-        private boolean resolve;
-        private boolean verify;
-        private int clients;
-        private Duration firstWait;
-        private Duration timeout;
-        private Fault fault;
-
-        private Values(RstreamOptions from) {
-            serverAddress = from.serverAddress;
-            bindAddress = from.bindAddress;
-            onDevice = from.onDevice;
-            addressFormat = from.addressFormat;
-            port = from.port;
-            suite = from.suite;
-            iterations = from.iterations;
-            transfers = from.transfers;
-            sizeBytes = from.sizeBytes;
-            scale = from.scale;
-            bufferBytes = from.bufferBytes;
-            inlineBytes = from.inlineBytes;
-            keepAliveIdle = from.keepAliveIdle;
-            transport = from.transport;
-            async = from.async;
-            blocking = from.blocking;
-            fork = from.fork;
-            resolve = from.resolve;
-            verify = from.verify;
-            clients = from.clients;
-            firstWait = from.firstWait;
-            timeout = from.timeout;
-            fault = from.fault;
-        }
-
-        private RstreamOptions options() {
-            return new RstreamOptions(
-                    serverAddress,
-                    bindAddress,
-                    onDevice,
-                    addressFormat,
-                    port,
-                    suite,
-                    iterations,
-                    transfers,
-                    sizeBytes,
-                    scale,
-                    bufferBytes,
-                    inlineBytes,
-                    keepAliveIdle,
-                    transport,
-                    async,
-                    blocking,
-                    fork,
-                    resolve,
-                    verify,
-                    clients,
-                    firstWait,
-                    timeout,
-                    fault);
-        }
+        return with(copy -> copy.fault = fault);
     }
 }

@@ -3,17 +3,19 @@ package io.rdmatest.scenarios.rstream;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
-/** A connected byte stream of rstream(1), over an rsocket or plain TCP. For one thread. */
-interface StreamLink extends AutoCloseable {
+/** A connected byte stream, over an rsocket, plain TCP or RDMA WRITE. For one thread. */
+public interface StreamLink extends AutoCloseable {
 
-    /** A transfer's memory, in the forms for both kinds of socket. */
+    /** A transfer's memory, in the forms for all kinds of streams. */
     record Block(MemorySegment segment, ByteBuffer bytes) {
 
-        static Block of(MemorySegment segment) {
+        /** Returns the block of a segment. */
+        public static Block of(MemorySegment segment) {
             return new Block(segment, segment.asByteBuffer());
         }
 
-        int size() {
+        /** Returns its bytes. */
+        public int size() {
             return bytes.capacity();
         }
     }
@@ -21,10 +23,11 @@ interface StreamLink extends AutoCloseable {
     /**
      * Sends a block from an offset on: as many bytes as fit.
      *
+     * @param more whether another block follows at once, with which it may share a message
      * @return the accepted bytes; 0 if there is no room
      * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the connection broke
      */
-    int send(Block block, int offset);
+    int send(Block block, int offset, boolean more);
 
     /**
      * Receives into a block from an offset on: the available bytes.
@@ -35,11 +38,13 @@ interface StreamLink extends AutoCloseable {
     int receive(Block block, int offset);
 
     /**
-     * Waits in the kernel for room to send, or for data or the end of the stream, at most a few hundred milliseconds.
+     * Waits in the kernel, at most a few hundred milliseconds.
      *
+     * @param toReceive whether to wait for data or the end of the stream
+     * @param toSend whether to wait for room to send
      * @return whether the stream is ready; false when the time is over
      */
-    boolean poll(boolean toSend);
+    boolean poll(boolean toReceive, boolean toSend);
 
     /** Ends the sending direction. */
     void endSending();

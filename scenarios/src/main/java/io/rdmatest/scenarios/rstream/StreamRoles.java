@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.rstream;
 
-import io.rdmatest.scenarios.engine.CounterPattern;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
@@ -8,14 +7,11 @@ import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.engine.ScenarioException.Reason;
 import io.rdmatest.scenarios.engine.Waits;
-import io.rdmatest.scenarios.rstream.StreamLink.Block;
-import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,11 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StreamRoles {
 
-    private static final int SYNC = 16;
-
-    /** The time of retries before the thread sleeps: waking up takes longer than most transfers. */
-    private static final long SPIN_NANOS = Duration.ofMillis(10).toNanos();
-
     private static final Duration SLICE = Duration.ofMillis(200);
 
     /** The limit for a cancelled worker to end. */
@@ -49,17 +40,6 @@ public final class StreamRoles {
     private StreamRoles() {}
 
     /**
-     * The measurements of a row.
-     *
-     * @param row the row
-     * @param nanos the duration of its timed loop in nanoseconds
-     * @param latency the time of one transfer in nanoseconds, for each iteration (its time divided by its transfers in
-     *     both directions); null with one iteration
-     */
-    public record Timing(
-            StreamRow row, long nanos, @Nullable Histogram latency) {}
-
-    /**
      * The results of one side.
      *
      * @param timings the timings of each row, in order, client by client
@@ -69,7 +49,11 @@ public final class StreamRoles {
      * @param failures the failures of clients of a server without a client limit, one sentence each
      */
     public record Result(
-            List<Timing> timings, long bytesReceived, long bytesVerified, int connections, List<String> failures) {
+            List<Exchange.Timing> timings,
+            long bytesReceived,
+            long bytesVerified,
+            int connections,
+            List<String> failures) {
 
         /** Copies the lists. */
         public Result {
@@ -112,13 +96,13 @@ public final class StreamRoles {
 
         private Result serveOne(RoleContext context, StreamEndpoint.Listener listener) {
             List<List<StreamRow>> series = options.series();
-            Exchange exchange = new Exchange(context, options, "server", 0, transfers(series));
+            Exchange exchange = new Exchange(context, settings(options), "server", 0, transfers(series));
             for (int i = 0; i < series.size(); i++) {
                 try (StreamLink link = accept(context, listener, series.get(i), i == 0)) {
                     exchange.serve(link, series.get(i));
                 }
             }
-            return exchange.result(series.size());
+            return result(exchange, series.size());
         }
 
         private StreamLink accept(
@@ -168,14 +152,14 @@ public final class StreamRoles {
                     : Integer.parseInt(context.hear("port of the rstream server", options.firstWait()));
             StreamEndpoint endpoint = StreamEndpoint.of(context, options);
             List<List<StreamRow>> series = options.series();
-            Exchange exchange = new Exchange(context, options, "client", 0, transfers(series));
+            Exchange exchange = new Exchange(context, settings(options), "client", 0, transfers(series));
             for (List<StreamRow> rows : series) {
                 context.checkCancelled();
                 try (StreamLink link = endpoint.connect(port, rows)) {
                     exchange.drive(link, rows);
                 }
             }
-            return exchange.result(series.size());
+            return result(exchange, series.size());
         }
     }
 
@@ -187,9 +171,20 @@ public final class StreamRoles {
                 .sum();
     }
 
-    /** Returns the bytes of one direction, including syncs. */
-    private static long bytes(List<StreamRow> rows) {
-        return rows.stream().mapToLong(row -> SYNC + row.totalBytes() / 2).sum();
+    private static Exchange.Settings settings(RstreamOptions options) {
+        return new Exchange.Settings(
+                options.async(),
+                options.blocking(),
+                false,
+                false,
+                options.verify(),
+                options.fault(),
+                options.timeout());
+    }
+
+    private static Result result(Exchange exchange, int connections) {
+        return new Result(
+                exchange.timings(), exchange.bytesReceived(), exchange.bytesVerified(), connections, List.of());
     }
 
     /** Serves each connection on its own thread, so that clients do not affect each other. */
@@ -201,7 +196,7 @@ public final class StreamRoles {
         private final StreamEndpoint.Listener listener;
         private final List<List<StreamRow>> series;
         private final List<Worker> workers = new ArrayList<>();
-        private final List<Timing> timings = new ArrayList<>();
+        private final List<Exchange.Timing> timings = new ArrayList<>();
         private final List<Throwable> failures = new ArrayList<>();
         private long bytesReceived;
         private long bytesVerified;
@@ -311,11 +306,11 @@ public final class StreamRoles {
                 // A single client connects for one series after the other; several clients' series differ by their
                 // data.
                 int index = series.size() == 1 ? 0 : options.clients() == 1 ? number : -1;
-                long start = index <= 0 ? 0 : bytes(series.getFirst());
+                long start = index <= 0 ? 0 : Exchange.bytes(series.getFirst());
                 List<StreamRow> rows = series.get(Math.max(index, 0));
                 Exchange exchange = new Exchange(
                         context,
-                        number == 0 ? options : options.withFault(Fault.NONE),
+                        settings(number == 0 ? options : options.withFault(Fault.NONE)),
                         "server",
                         start,
                         transfers(List.of(rows)));
@@ -324,7 +319,7 @@ public final class StreamRoles {
                 } else {
                     exchange.serve(link, rows);
                 }
-                return exchange.result(1);
+                return StreamRoles.result(exchange, 1);
             }
         }
 
@@ -408,245 +403,6 @@ public final class StreamRoles {
                 throw error;
             }
             return (RuntimeException) first;
-        }
-    }
-
-    /** The exchange of one side, over one connection or several consecutive ones. For one thread. */
-    private static final class Exchange {
-
-        private final RoleContext context;
-        private final RstreamOptions options;
-        private final String side;
-        private CounterPattern sent;
-        private CounterPattern received;
-        private final List<Timing> timings = new ArrayList<>();
-        private final long units;
-        private long unit;
-        private final Yields yields = new Yields();
-        private long bytesReceived;
-        private long bytesVerified;
-
-        Exchange(RoleContext context, RstreamOptions options, String side, long position, long units) {
-            this.context = context;
-            this.options = options;
-            this.side = side;
-            this.sent = new CounterPattern(position);
-            this.received = new CounterPattern(position);
-            this.units = units;
-        }
-
-        void drive(StreamLink link, List<StreamRow> rows) {
-            for (StreamRow row : rows) {
-                try (Arena arena = Arena.ofConfined()) {
-                    Block sync = Block.of(arena.allocate(SYNC));
-                    Block transfer = Block.of(arena.allocate(row.size()));
-                    send(link, sync, row);
-                    receive(link, sync, row);
-                    run(link, transfer, row, true);
-                }
-            }
-            end(link);
-        }
-
-        void serve(StreamLink link, List<StreamRow> rows) {
-            for (StreamRow row : rows) {
-                serve(link, row, false);
-            }
-            end(link);
-        }
-
-        /** Serves the series that the first bytes identify: each begins at another counter value. */
-        void serveAnyOf(StreamLink link, List<List<StreamRow>> series) {
-            List<StreamRow> rows = series.getFirst();
-            try (Arena arena = Arena.ofConfined()) {
-                Block sync = Block.of(arena.allocate(SYNC));
-                move(link, sync, false, rows.getFirst());
-                long position = bytes(rows);
-                if (sync.bytes().get(0) == (byte) position && (byte) position != 0) {
-                    rows = series.get(1);
-                    sent = new CounterPattern(position);
-                    received = new CounterPattern(position);
-                }
-                verify(sync);
-            }
-            for (int i = 0; i < rows.size(); i++) {
-                serve(link, rows.get(i), i == 0);
-            }
-            end(link);
-        }
-
-        private void serve(StreamLink link, StreamRow row, boolean synced) {
-            try (Arena arena = Arena.ofConfined()) {
-                Block sync = Block.of(arena.allocate(SYNC));
-                Block transfer = Block.of(arena.allocate(row.size()));
-                if (!synced) {
-                    receive(link, sync, row);
-                }
-                send(link, sync, row);
-                run(link, transfer, row, false);
-            }
-        }
-
-        private void run(StreamLink link, Block transfer, StreamRow row, boolean sendsFirst) {
-            int transfers = row.transfers();
-            int iterations = row.iterations();
-            Histogram latency = iterations == 1 ? null : new Histogram(TimeUnit.HOURS.toNanos(1), 3);
-            long start = System.nanoTime();
-            long last = start;
-            for (int i = 0; i < iterations; i++) {
-                for (int half = 0; half < 2; half++) {
-                    boolean sends = sendsFirst == (half == 0);
-                    for (int t = 0; t < transfers; t++) {
-                        if (sends) {
-                            sendUnit(link, transfer, row);
-                        } else {
-                            receive(link, transfer, row);
-                        }
-                    }
-                }
-                long now = System.nanoTime();
-                if (latency != null) {
-                    latency.recordValue(Math.min((now - last) / (2L * transfers), latency.getHighestTrackableValue()));
-                }
-                last = now;
-            }
-            timings.add(new Timing(row, last - start, latency));
-        }
-
-        private void sendUnit(StreamLink link, Block block, StreamRow row) {
-            if (options.verify()) {
-                sent.fill(block.segment());
-            }
-            options.fault().apply(unit++, units, block.segment());
-            move(link, block, true, row);
-        }
-
-        private void send(StreamLink link, Block block, StreamRow row) {
-            if (options.verify()) {
-                sent.fill(block.segment());
-            }
-            move(link, block, true, row);
-        }
-
-        private void receive(StreamLink link, Block block, StreamRow row) {
-            move(link, block, false, row);
-            verify(block);
-        }
-
-        private void verify(Block block) {
-            if (options.verify()) {
-                // Both sides must verify, or none: without verification a peer's data is arbitrary.
-                received.verify(
-                        block.segment(),
-                        bytesReceived == SYNC
-                                ? "stream at the " + side + " (from its first message on: does the peer verify, -T v?)"
-                                : "stream at the " + side);
-                bytesVerified += block.size();
-            }
-        }
-
-        private void move(StreamLink link, Block block, boolean sending, StreamRow row) {
-            context.checkCancelled();
-            int size = block.size();
-            int done = 0;
-            int tries = 0;
-            long stalledSince = 0;
-            while (true) {
-                boolean ready = !options.async() || link.poll(sending);
-                int count = !ready ? 0 : sending ? link.send(block, done) : link.receive(block, done);
-                if (count < 0) {
-                    throw ended(link, row, done, size);
-                }
-                done += count;
-                if (done == size) {
-                    break;
-                }
-                if (count > 0) {
-                    tries = 0;
-                    stalledSince = 0;
-                    continue;
-                }
-                boolean spins = !options.async() && !options.blocking();
-                if (spins && ++tries < yields.tries()) {
-                    // Without PAUSE: a call takes long enough, and each PAUSE costs an emulated processor an exit.
-                    continue;
-                }
-                tries = 0;
-                long now = System.nanoTime();
-                if (stalledSince == 0) {
-                    stalledSince = now;
-                } else if (now - stalledSince >= options.timeout().toNanos()) {
-                    throw stalled(link, sending, row, done, size);
-                }
-                context.checkCancelled();
-                if (options.blocking() || spins && now - stalledSince >= SPIN_NANOS) {
-                    boolean ignored = link.poll(sending);
-                } else if (spins) {
-                    // A software device may need the processor that spins.
-                    yields.giveWay();
-                }
-            }
-            if (!sending) {
-                bytesReceived += size;
-            }
-        }
-
-        private ScenarioException ended(StreamLink link, StreamRow row, int done, int size) {
-            return new ScenarioException(
-                    Reason.PEER_LOST,
-                    "%s ended the connection in the row %s, after %d of %d bytes of a transfer: it failed, was killed, or has other options"
-                            .formatted(link.peer(), row.name(), done, size));
-        }
-
-        private ScenarioException stalled(StreamLink link, boolean sending, StreamRow row, int done, int size) {
-            return new ScenarioException(
-                    Reason.PEER_LOST,
-                    "%s %s for %d ms in the row %s, after %d of %d bytes of a transfer: it hangs, is disconnected, or has another -S, -C or -I"
-                            .formatted(
-                                    link.peer(),
-                                    sending ? "received nothing" : "sent nothing",
-                                    options.timeout().toMillis(),
-                                    row.name(),
-                                    done,
-                                    size));
-        }
-
-        /** Ends this direction, and requires the end of the other: a peer with other options may have more to send. */
-        private void end(StreamLink link) {
-            long deadline = Waits.deadline(options.timeout());
-            try (Arena arena = Arena.ofConfined()) {
-                Block surplus = Block.of(arena.allocate(SYNC));
-                link.endSending();
-                while (true) {
-                    context.checkCancelled();
-                    int count = link.receive(surplus, 0);
-                    if (count < 0) {
-                        return;
-                    }
-                    if (count > 0) {
-                        throw new AssertionError(
-                                "%s sent more than the expected %d bytes: give both sides the same -S, -C and -I"
-                                        .formatted(link.peer(), bytesReceived));
-                    }
-                    if (Waits.remaining(deadline).isZero()) {
-                        throw new ScenarioException(
-                                Reason.PEER_LOST,
-                                "%s did not end the connection within %d ms after the last transfer: check whether it hangs, and give both sides the same -S, -C and -I"
-                                        .formatted(
-                                                link.peer(), options.timeout().toMillis()));
-                    }
-                    boolean ignored = link.poll(false);
-                }
-            } catch (ScenarioException e) {
-                // A peer that has received everything may close first, and break the other direction.
-                if (e.reason() != Reason.PEER_LOST || !(e.getCause() instanceof Exception)) {
-                    throw e;
-                }
-            }
-        }
-
-        Result result(int connections) {
-            return new Result(timings, bytesReceived, bytesVerified, connections, List.of());
         }
     }
 }

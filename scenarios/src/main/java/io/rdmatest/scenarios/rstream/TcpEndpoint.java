@@ -205,7 +205,7 @@ final class TcpEndpoint implements StreamEndpoint {
         }
 
         @Override
-        public int send(Block block, int offset) {
+        public int send(Block block, int offset, boolean more) {
             try {
                 return channel.write(part(block, offset));
             } catch (IOException e) {
@@ -227,9 +227,9 @@ final class TcpEndpoint implements StreamEndpoint {
         }
 
         @Override
-        public boolean poll(boolean toSend) {
+        public boolean poll(boolean toReceive, boolean toSend) {
             try {
-                key.interestOps(toSend ? SelectionKey.OP_WRITE : SelectionKey.OP_READ);
+                key.interestOps((toSend ? SelectionKey.OP_WRITE : 0) | (toReceive ? SelectionKey.OP_READ : 0));
                 int ready = selector.select(SLICE_MILLIS);
                 selector.selectedKeys().clear();
                 return ready > 0;

@@ -1,26 +1,25 @@
 package io.rdmatest.scenarios.stream;
 
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.scenarios.engine.CounterPattern;
 import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.engine.ScenarioException.Reason;
 import io.rdmatest.scenarios.engine.Waits;
+import io.rdmatest.scenarios.rstream.Exchange;
+import io.rdmatest.scenarios.rstream.StreamLink;
+import io.rdmatest.scenarios.rstream.StreamRow;
 import io.rdmatest.stream.StreamEndpoint;
 import io.rdmatest.stream.StreamEvent;
 import io.rdmatest.stream.StreamEventQueue;
 import io.rdmatest.stream.StreamException;
 import io.rdmatest.stream.StreamListener;
 import io.rdmatest.stream.StreamRequest;
-import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The two sides of a stream over RDMA WRITE with credits: the exchange of rstream(1), or both directions at once.
@@ -32,9 +31,6 @@ public final class RmaStreamRoles {
 
     /** The slice of a wait: then it checks whether the scenario was cancelled. */
     private static final Duration SLICE = Duration.ofMillis(200);
-
-    /** The number of attempts without progress before a side sleeps: waking up costs more than most answers take. */
-    private static final int SPINS = 10_000;
 
     private RmaStreamRoles() {}
 
@@ -77,12 +73,7 @@ public final class RmaStreamRoles {
                 context.tell(Integer.toString(listener.localAddress().getPort()));
                 try (StreamEndpoint endpoint = awaitRequest(context, events).accept()) {
                     endpoint.awaitConnected(options.timeout());
-                    DeviceBinding.require(context, endpoint.queuePair());
-                    context.trace(() -> "connected with " + endpoint.remoteAddress());
-                    Exchange exchange = new Exchange(context, options, endpoint, buffers, "server");
-                    exchange.run(false);
-                    exchange.awaitEnd();
-                    return exchange.result();
+                    return exchange(context, options, link(context, options, endpoint), buffers, false);
                 }
             }
         }
@@ -148,12 +139,7 @@ public final class RmaStreamRoles {
                             options.stream(),
                             options.timeout())) {
                 awaitConnected(endpoint, target);
-                DeviceBinding.require(context, endpoint.queuePair());
-                context.trace(() -> "connected with " + endpoint.remoteAddress());
-                Exchange exchange = new Exchange(context, options, endpoint, buffers, "client");
-                exchange.run(true);
-                endpoint.shutdown(options.timeout());
-                return exchange.result();
+                return exchange(context, options, link(context, options, endpoint), buffers, true);
             }
         }
 
@@ -187,146 +173,75 @@ public final class RmaStreamRoles {
         }
     }
 
-    private static final class Exchange {
+    private static StreamLink link(RoleContext context, RmaStreamOptions options, StreamEndpoint endpoint) {
+        DeviceBinding.require(context, endpoint.queuePair());
+        String peer = endpoint.remoteAddress().getAddress().getHostAddress() + " port "
+                + endpoint.remoteAddress().getPort();
+        context.trace(() -> "connected with " + peer);
+        return new Link(endpoint, peer, options.timeout());
+    }
 
-        private final RoleContext context;
-        private final RmaStreamOptions options;
-        private final StreamEndpoint endpoint;
-        private final String side;
-        private final CounterPattern sentPattern = new CounterPattern();
-        private final CounterPattern receivedPattern = new CounterPattern();
-        private final ByteBuffer out;
-        private final ByteBuffer in;
-        private final MemorySegment outBytes;
-        private final MemorySegment inBytes;
-        private final long units;
-        private long unitsSent;
-        private long bytesReceived;
-        private long nanos;
+    /** Moves all transfers, as one row of rstream without its syncs. */
+    private static Result exchange(
+            RoleContext context, RmaStreamOptions options, StreamLink link, TransferBuffers buffers, boolean client) {
+        StreamRow row = StreamRow.custom(options.sizeBytes(), options.transfers(), options.iterations());
+        Exchange exchange = new Exchange(
+                context,
+                new Exchange.Settings(
+                        false,
+                        false,
+                        options.bothAtOnce(),
+                        options.together(),
+                        options.verify(),
+                        options.fault(),
+                        options.timeout()),
+                client ? "client" : "server",
+                0,
+                (long) options.transfers() * options.iterations());
+        exchange.run(link, StreamLink.Block.of(buffers.out()), StreamLink.Block.of(buffers.in()), row, client);
+        if (client) {
+            link.endSending();
+        } else {
+            exchange.requireEnd(link);
+        }
+        return new Result(
+                exchange.timings().getFirst().nanos(),
+                options.bytesEachWay(),
+                exchange.bytesReceived(),
+                exchange.bytesVerified());
+    }
 
-        private Exchange(
-                RoleContext context,
-                RmaStreamOptions options,
-                StreamEndpoint endpoint,
-                TransferBuffers buffers,
-                String side) {
-            this.context = context;
-            this.options = options;
-            this.endpoint = endpoint;
-            this.side = side;
-            this.outBytes = buffers.out();
-            this.inBytes = buffers.in();
-            this.out = outBytes.asByteBuffer();
-            this.in = inBytes.asByteBuffer();
-            this.units = (long) options.transfers() * options.iterations();
+    /** A connected stream. */
+    private record Link(StreamEndpoint endpoint, String peer, Duration timeout) implements StreamLink {
+
+        @Override
+        public int send(Block block, int offset, boolean more) {
+            return endpoint.send(block.bytes().clear().position(offset), more);
         }
 
-        private void run(boolean first) {
-            long start = System.nanoTime();
-            int count = options.transfers();
-            for (int i = 0; i < options.iterations(); i++) {
-                if (options.bothAtOnce()) {
-                    move(count, count);
-                } else {
-                    move(first ? count : 0, first ? 0 : count);
-                    move(first ? 0 : count, first ? count : 0);
-                }
-            }
-            nanos = System.nanoTime() - start;
+        @Override
+        public int receive(Block block, int offset) {
+            return endpoint.receive(block.bytes().clear().position(offset));
         }
 
-        /** Sends and receives a number of transfers, in the order in which it is possible. */
-        private void move(int toSend, int toReceive) {
-            int sent = 0;
-            int received = 0;
-            int tries = 0;
-            out.position(out.limit());
-            in.clear();
-            while (sent < toSend || received < toReceive) {
-                boolean moved = false;
-                if (sent < toSend) {
-                    if (!out.hasRemaining()) {
-                        prepare();
-                    }
-                    moved = endpoint.send(out, options.together() && sent + 1 < toSend) > 0;
-                    if (!out.hasRemaining()) {
-                        sent++;
-                    }
-                }
-                if (received < toReceive) {
-                    int now = endpoint.receive(in);
-                    if (now < 0) {
-                        throw lost("the peer ended the stream after " + bytesReceived + " bytes", null);
-                    }
-                    bytesReceived += now;
-                    moved |= now > 0;
-                    if (!in.hasRemaining()) {
-                        if (options.verify()) {
-                            receivedPattern.verify(inBytes, "stream at the " + side);
-                        }
-                        in.clear();
-                        received++;
-                    }
-                }
-                if (moved) {
-                    tries = 0;
-                } else if (++tries >= SPINS) {
-                    tries = 0;
-                    await(sent < toSend, received < toReceive);
-                }
+        @Override
+        public boolean poll(boolean toReceive, boolean toSend) {
+            try {
+                endpoint.await(toReceive, toSend, SLICE);
+                return true;
+            } catch (RdmaTimeoutException e) {
+                return false;
             }
         }
 
-        private void prepare() {
-            context.checkCancelled();
-            if (options.verify()) {
-                sentPattern.fill(outBytes);
-            }
-            options.fault().apply(unitsSent, units, outBytes);
-            unitsSent++;
-            out.clear();
+        @Override
+        public void endSending() {
+            endpoint.shutdown(timeout);
         }
 
-        private void await(boolean toSend, boolean toReceive) {
-            long deadline = Waits.deadline(options.timeout());
-            while (true) {
-                context.checkCancelled();
-                try {
-                    Duration left = Waits.remaining(deadline);
-                    endpoint.await(toReceive, toSend, left.compareTo(SLICE) < 0 ? left : SLICE);
-                    return;
-                } catch (RdmaTimeoutException e) {
-                    if (Waits.remaining(deadline).isZero()) {
-                        throw lost(
-                                "no progress for "
-                                        + options.timeout().toMillis() + " ms after " + bytesReceived
-                                        + " bytes: the peer hangs, or has other sizes or counts",
-                                e);
-                    }
-                }
-            }
-        }
-
-        private ScenarioException lost(String what, @Nullable Throwable cause) {
-            return new ScenarioException(Reason.PEER_LOST, "at the " + side + ", " + what, cause);
-        }
-
-        /** Requires the end of the stream after the last byte. */
-        private void awaitEnd() {
-            in.clear();
-            int more = endpoint.receive(in);
-            while (more == 0) {
-                await(false, true);
-                more = endpoint.receive(in);
-            }
-            if (more > 0) {
-                throw new AssertionError("The " + side + " received at least " + more + " bytes after the last of "
-                        + bytesReceived + ": both sides need the same size, transfers and iterations");
-            }
-        }
-
-        private Result result() {
-            return new Result(nanos, unitsSent * options.sizeBytes(), bytesReceived, receivedPattern.position());
+        @Override
+        public void close() {
+            endpoint.close();
         }
     }
 }

@@ -83,6 +83,7 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
     }
 
     /** Returns TCP or IB (-P). */
+    @Override
     public PortSpace portSpace() {
         return portSpace;
     }

@@ -5,6 +5,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmId;
+import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
@@ -25,16 +26,6 @@ import java.util.List;
 public final class UcmatoseRoles {
 
     private UcmatoseRoles() {}
-
-    /**
-     * The times of one connection, in nanoseconds. At the server the first two are 0, at the client the last one is.
-     *
-     * @param resolve address resolution
-     * @param route route resolution
-     * @param connect from the request to the established connection
-     * @param disconnect from the disconnect to its event; only at the side that disconnects first
-     */
-    public record Times(long resolve, long route, long connect, long disconnect) {}
 
     /**
      * What ibv_query_qp(3) says of a connected queue pair.
@@ -73,7 +64,8 @@ public final class UcmatoseRoles {
             int surplus,
             long setUpNanos,
             long transferNanos,
-            long tearDownNanos) {
+            long tearDownNanos)
+            implements ConnectionResult {
 
         /** Keeps the list. */
         public Result {

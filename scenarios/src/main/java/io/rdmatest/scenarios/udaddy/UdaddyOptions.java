@@ -52,6 +52,7 @@ public final class UdaddyOptions extends ConnectionOptions<UdaddyOptions> {
     }
 
     /** Returns UDP or IPOIB (-p); IPOIB is InfiniBand's only. */
+    @Override
     public PortSpace portSpace() {
         return portSpace;
     }

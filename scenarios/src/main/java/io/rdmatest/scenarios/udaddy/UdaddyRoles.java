@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.udaddy;
 
 import io.rdmatest.Ledger;
+import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.util.List;
 
 /**
@@ -32,7 +32,7 @@ public final class UdaddyRoles {
      * @param transferNanos for all messages of both directions
      */
     public record Result(
-            List<UcmatoseRoles.Times> times,
+            List<Times> times,
             long messagesReceived,
             long messagesSent,
             long bytesReceived,
@@ -41,7 +41,8 @@ public final class UdaddyRoles {
             String unverified,
             int surplus,
             long setUpNanos,
-            long transferNanos) {
+            long transferNanos)
+            implements ConnectionResult {
 
         /** Keeps the list. */
         public Result {

@@ -39,7 +39,7 @@ class AddressOptionsTests {
                 "ucmatose -b EMPTY                  | -b",
                 "udaddy -s EMPTY                    | -s",
                 "udaddy -b EMPTY                    | -b",
-                "mckey -m EMPTY                     | -m",
+                "mckey -m EMPTY                     | --group",
                 "mckey -m 239.77.0.1 -b EMPTY       | -b",
                 "rstream -s EMPTY                   | -s",
                 "rstream -b EMPTY                   | -b",

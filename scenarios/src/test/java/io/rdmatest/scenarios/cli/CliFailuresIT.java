@@ -231,7 +231,7 @@ class CliFailuresIT {
     @Test
     void aCServerThatWaitsForMoreConnections(FabricDevice device) throws Exception {
         atServer(device, "ucmatose", "-b ADDRESS -p PORT -c 2", "ucmatose", "-s ADDRESS -p PORT -c 1")
-                .requireFailure("ucmatose", ExitStatus.PEER_LOST, "1 of 1 connections came up", "-c");
+                .requireFailure("ucmatose", ExitStatus.PEER_LOST, "1 of 1 connections established", "-c");
     }
 
     @ParameterizedTest

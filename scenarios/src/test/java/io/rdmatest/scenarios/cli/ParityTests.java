@@ -187,14 +187,12 @@ class ParityTests {
         }
     }
 
-    /** Lets the arguments make the role's options, which throws where a value is wrong. */
-    private static Object options(CommandSpec command) {
+    /** Applies what every program takes, which throws where a value is wrong. */
+    private static Options<?> options(CommandSpec command) {
         return command.mixins().values().stream()
                 .map(CommandSpec::userObject)
-                .filter(mixin -> mixin instanceof Arguments || mixin instanceof Options)
-                .<Object>map(mixin -> mixin instanceof Arguments<?> arguments
-                        ? arguments.toOptions(new CommonOptions())
-                        : new CommonOptions().applyTo((Options<?>) mixin))
+                .filter(Options.class::isInstance)
+                .<Options<?>>map(mixin -> new CommonOptions().applyTo((Options<?>) mixin))
                 .findFirst()
                 .orElseThrow();
     }

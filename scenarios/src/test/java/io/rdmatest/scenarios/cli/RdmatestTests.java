@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -28,15 +29,7 @@ import picocli.CommandLine.Option;
 
 class RdmatestTests {
 
-    record EchoOptions(int size, int count, boolean verify, Duration timeout, Fault fault) {
-        EchoOptions {
-            if (size < 1) {
-                throw new IllegalArgumentException("-S " + size + " is out of range: allowed are 1 and more");
-            }
-        }
-    }
-
-    static final class EchoArguments implements Arguments<EchoOptions> {
+    static final class EchoOptions extends Options<EchoOptions> {
 
         @Option(names = {"-S", "--size"})
         private int size = 64;
@@ -47,9 +40,29 @@ class RdmatestTests {
         @Option(names = {"-V", "--verify"})
         private boolean verify;
 
+        private Duration timeout = CommonOptions.DEFAULT_TIMEOUT;
+        private Fault fault = Fault.NONE;
+
         @Override
-        public EchoOptions toOptions(CommonOptions common) {
-            return new EchoOptions(size, count, verify, common.timeout(), common.fault());
+        public void check() {
+            if (size < 1) {
+                throw new IllegalArgumentException("-S " + size + " is out of range: allowed are 1 and more");
+            }
+        }
+
+        @Override
+        public EchoOptions withCommon(Duration limit, @Nullable Duration givenTimeout, Fault wrong) {
+            return with(copy -> {
+                copy.timeout = limit;
+                copy.fault = wrong;
+            });
+        }
+
+        EchoOptions withCountAndVerify(int value) {
+            return with(copy -> {
+                copy.count = value;
+                copy.verify = true;
+            });
         }
     }
 
@@ -57,7 +70,7 @@ class RdmatestTests {
     static final class EchoCommand extends ProgramCommand {
 
         @Mixin
-        EchoArguments arguments = new EchoArguments();
+        EchoOptions arguments = new EchoOptions();
 
         private final @Nullable Throwable failure;
 
@@ -74,11 +87,11 @@ class RdmatestTests {
             if (failure != null) {
                 throw (Exception) failure;
             }
-            EchoOptions options = arguments.toOptions(common);
+            EchoOptions options = common.applyTo(arguments);
             context.tell("7174");
             Map<String, Object> json = new LinkedHashMap<>();
-            json.put("size", options.size());
-            json.put("count", options.count());
+            json.put("size", options.size);
+            json.put("count", options.count);
             return new Outcome(List.of("verified: " + options), json);
         }
     }
@@ -333,9 +346,12 @@ class RdmatestTests {
 
     @Test
     void aLineOfOptionsBecomesTheRolesOptions() {
-        EchoOptions options = OptionLine.parse(new EchoArguments(), EchoOptions.class, " -VC3  --timeout 1s ");
-        assertThat(options).isEqualTo(new EchoOptions(64, 3, true, Duration.ofSeconds(1), Fault.NONE));
-        assertThatThrownBy(() -> OptionLine.parse(new EchoArguments(), EchoOptions.class, "-S 0"))
+        EchoOptions options = OptionLine.parse(new EchoOptions(), " -VC3  --timeout 1s ");
+        assertThat(options)
+                .isEqualTo(new EchoOptions()
+                        .withCommon(Duration.ofSeconds(1), null, Fault.NONE)
+                        .withCountAndVerify(3));
+        assertThatThrownBy(() -> OptionLine.parse(new EchoOptions(), "-S 0"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("\"-S 0\": -S 0 is out of range");
         assertThatThrownBy(() -> OptionLine.parse(EchoOptions.class, "-S 1"))

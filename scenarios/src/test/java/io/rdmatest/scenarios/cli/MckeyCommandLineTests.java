@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class MckeyArgumentsTests {
+class MckeyCommandLineTests {
 
     @Test
     void withoutOptionsTheDefaultsAreThoseOfTheProgram() {
@@ -35,6 +35,8 @@ class MckeyArgumentsTests {
                         .withPortSpace(PortSpace.IPOIB));
         assertThat(parse("-M ff12:401b::1").groupText()).isEqualTo("ff12:401b::1");
         assertThat(parse("-M 0").isChosenBySubnet()).isTrue();
+        assertThat(parse("-s").isSender()).isTrue();
+        assertThat(parse("").isSender()).isFalse();
     }
 
     @Test
@@ -65,7 +67,8 @@ class MckeyArgumentsTests {
     void refusesAnAddressThatIsNone() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> parse("-m 239.1.1.1.1"))
-                .withMessageContaining("-m 239.1.1.1.1 is neither an address nor a known host name");
+                .withMessageContaining("'--group'")
+                .withMessageContaining("239.1.1.1.1 is neither an address nor a known host name");
     }
 
     @ParameterizedTest
@@ -73,6 +76,7 @@ class MckeyArgumentsTests {
             delimiter = '|',
             value = {
                 "-C 10 | A group must be given",
+                "-M ff12:g:1 -b 10.0.0.1 | '--mgid'",
                 "-M ff12::1 | -M needs the local address",
                 "-m 10.77.0.1 | is not a multicast address",
                 "-m 239.1.1.1 -M ff12::1 -b 10.0.0.1 | not both",

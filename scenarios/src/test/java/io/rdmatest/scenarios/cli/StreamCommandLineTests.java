@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class StreamArgumentsTests {
+class StreamCommandLineTests {
 
     private static RmaStreamOptions parse(String line) {
         return OptionLine.parse(RmaStreamOptions.class, line);
@@ -30,19 +30,31 @@ class StreamArgumentsTests {
                 "-s 192.0.2.1 -p 99 -S 5 -C 6 -I 7 --send-buffer 100 --receive-buffer 200"
                         + " --queue-depth 8 --mode iwarp --both-at-once --one-by-one --verify --timeout 3s --fault flip-payload-byte");
         assertThat(options)
-                .isEqualTo(new RmaStreamOptions(
-                        InetAddress.getByName("192.0.2.1"),
-                        99,
-                        5,
-                        6,
-                        7,
-                        true,
-                        false,
-                        new StreamOptions(100, 200, 8, 8, StreamMode.IWARP),
-                        true,
-                        Fault.FLIP_PAYLOAD_BYTE,
-                        Duration.ofSeconds(3),
-                        Duration.ofSeconds(3)));
+                .isEqualTo(RmaStreamOptions.defaults()
+                        .withAddress(InetAddress.getByName("192.0.2.1"))
+                        .withPort(99)
+                        .withTransfers(5, 6, 7)
+                        .withBothAtOnce(true)
+                        .withTogether(false)
+                        .withStream(new StreamOptions(100, 200, 8, 8, StreamMode.IWARP))
+                        .withVerify(true)
+                        .withFault(Fault.FLIP_PAYLOAD_BYTE)
+                        .withTimeout(Duration.ofSeconds(3), Duration.ofSeconds(3)));
+        assertThat(options.isClient()).isTrue();
+        assertThat(parse("-b 192.0.2.1").isClient()).isFalse();
+    }
+
+    @Test
+    void whatALineDoesNotNameStaysAsItIs() {
+        StreamOptions rings = new StreamOptions(997, 1009, 16, 24, StreamMode.SPLIT);
+
+        RmaStreamOptions options = RmaStreamOptions.defaults()
+                .withStream(rings)
+                .withVerify(true)
+                .withCommon(Duration.ofSeconds(3), null, Fault.NONE);
+
+        assertThat(options.stream()).isEqualTo(rings);
+        assertThat(options.verify()).isTrue();
     }
 
     @Test

@@ -1,0 +1,25 @@
+package io.rdmatest.scenarios.engine;
+
+/** The pace of a loop that polls: at first without a pause, then it yields, and from time to time it looks at the rest of the world. */
+final class Spin {
+
+    private static final int SPINS = 32;
+    private static final int LOOK = 256;
+
+    private Spin() {}
+
+    /**
+     * Paces a loop. A software device needs the processor that spins. There is no PAUSE before: a poll takes long enough, and each
+     * PAUSE costs an emulated processor an exit.
+     *
+     * @param idle the number of polls without a result so far, from 1
+     * @return whether it is time to look at events, the deadline and the end of the scenario
+     */
+    static boolean isTimeToLook(int idle) {
+        if (idle < SPINS) {
+            return false;
+        }
+        Thread.yield();
+        return idle % LOOK == 0;
+    }
+}
