@@ -132,9 +132,12 @@ public final class WriteBandwidth {
         return Result.failed(PROGRAM + " from " + from + " to " + to + ": " + firstLine(why));
     }
 
+    /** Returns the first line of what a failure says; what a program printed comes behind it. */
     private static String firstLine(Throwable why) {
         String message = why.getMessage();
-        return message == null ? why.toString() : message.lines().findFirst().orElse(why.toString());
+        return message == null
+                ? why.toString()
+                : message.lines().findFirst().orElse(why.toString()).replaceFirst(" printed:$", "");
     }
 
     private Result measure() throws IOException, InterruptedException {
