@@ -630,19 +630,19 @@ public class PairScenarios {
                     .anyMatch(sample -> !Double.isNaN(sample.rates().share()));
             double[] bandwidths = sorted(samples, sample -> sample.rates().bandwidth() / 1e9);
             if (bandwidths.length > 0) {
-                rate("bandwidth median", median(bandwidths), "Gb/s", bandwidths.length);
-                rate("bandwidth minimum", bandwidths[0], "Gb/s", bandwidths.length);
+                rate(Metric.BANDWIDTH, "median", median(bandwidths), "Gb/s", bandwidths.length);
+                rate(Metric.BANDWIDTH, "minimum", bandwidths[0], "Gb/s", bandwidths.length);
             }
             double[] rates = sorted(samples, sample -> sample.rates().messageRate() / 1e6);
             if (rates.length > 0) {
-                rate("message rate median", median(rates), "Mmsg/s", rates.length);
-                rate("message rate minimum", rates[0], "Mmsg/s", rates.length);
+                rate(Metric.RATE, "median", median(rates), "Mmsg/s", rates.length);
+                rate(Metric.RATE, "minimum", rates[0], "Mmsg/s", rates.length);
             }
             double[] medians = sorted(samples, Sample::p50);
             if (medians.length > 0) {
-                time("p50 minimum", medians[0], medians.length);
-                time("p50 median", median(medians), medians.length);
-                time("p50 maximum", medians[medians.length - 1], medians.length);
+                time("minimum", medians[0], medians.length);
+                time("median", median(medians), medians.length);
+                time("maximum", medians[medians.length - 1], medians.length);
             }
         }
 
@@ -659,13 +659,15 @@ public class PairScenarios {
             return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         }
 
-        private void rate(String what, double value, String unit, int pairs) {
-            report.measurement(Measurement.rate(prefix() + what, value, unit).of(pairs));
+        private void rate(Metric metric, String which, double value, String unit, int pairs) {
+            report.measurement(Measurement.rate(prefix() + metric.quantity() + " " + which, value, unit)
+                    .of(pairs));
         }
 
-        private void time(String what, double micros, int pairs) {
-            report.measurement(new Measurement(
-                    prefix() + what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
+        private void time(String which, double micros, int pairs) {
+            String what = prefix() + Metric.LATENCY.quantity() + " " + which;
+            report.measurement(
+                    new Measurement(what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
         }
 
         private void count(String what, long value, Better better) {
