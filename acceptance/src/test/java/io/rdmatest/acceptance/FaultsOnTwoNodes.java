@@ -25,6 +25,7 @@ import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.peer.PeerSettings;
 import io.rdmatest.rsocket.RSocket;
+import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairLine.Outcome;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
@@ -102,6 +103,13 @@ class FaultsOnTwoNodes {
     private static final PeerSettings PATIENT = PeerSettings.defaults()
             .withHeartbeat(Duration.ofSeconds(1), Duration.ofSeconds(60))
             .withStart(Duration.ofMinutes(2));
+
+    /** Makes what a node sends by RoCE slow, and nothing else. */
+    private static final String SHAPING = "tc qdisc add dev eth0 root handle 1: prio"
+            + " && tc qdisc add dev eth0 parent 1:3 handle 30: netem rate 20mbit"
+            + " && tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3";
+
+    private static final String NO_SHAPING = "tc qdisc del dev eth0 root";
 
     private static Place here;
     private static Place there;
@@ -248,15 +256,12 @@ class FaultsOnTwoNodes {
     /** What one node sends is slow, and what it receives is not. */
     @RdmaTest
     void allPairsFindTheNodeThatSendsSlowly() throws Exception {
-        String shaping = "tc qdisc add dev eth0 root handle 1: prio"
-                + " && tc qdisc add dev eth0 parent 1:3 handle 30: netem rate 20mbit"
-                + " && tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3";
         AllPairs pairs;
         try {
-            String ignored = on(B, "sh", "-c", shaping);
+            String ignored = on(B, "sh", "-c", SHAPING);
             pairs = AllPairs.measure("microvm-2");
         } finally {
-            String ignored = on(B, "sh", "-c", "tc qdisc del dev eth0 root");
+            String ignored = on(B, "sh", "-c", NO_SHAPING);
         }
 
         PairLine slow = pairs.last("b", "a");
@@ -268,6 +273,35 @@ class FaultsOnTwoNodes {
         assertThat(slow.cause()).isEqualTo("OUTLIER");
         assertThat(good.cause()).isNull();
         assertThat(good.attempts()).isEqualTo(1);
+    }
+
+    /** The other program sees the same slow sender, in its own direction, and nothing of it is left. */
+    @RdmaTest
+    void anotherProgramFindsTheNodeThatSendsSlowly() throws Exception {
+        WriteBandwidth.Plan plan = new WriteBandwidth.Plan(1 << 16, 2, 4, 2, STEP);
+        WriteBandwidth.Result slow;
+        WriteBandwidth.Result good;
+        try {
+            String ignored = on(B, "sh", "-c", SHAPING);
+            slow = WriteBandwidth.measure(there, here, plan);
+            good = WriteBandwidth.measure(here, there, plan);
+        } finally {
+            String ignored = on(B, "sh", "-c", NO_SHAPING);
+        }
+        WriteBandwidth.Result none =
+                WriteBandwidth.measure(there, here, new WriteBandwidth.Plan(1 << 16, 2, 4, 30, Duration.ofSeconds(10)));
+
+        System.out.println("  " + slow + ", " + good + ", " + none);
+        assertThat(slow.reason()).isNull();
+        assertThat(good.reason()).isNull();
+        assertThat(slow.bandwidth()).isBetween(1e6, 22e6).isLessThan(good.bandwidth() / 2);
+        assertThat(none.isMeasured()).isFalse();
+        assertThat(none.reason()).contains("Still running after 10 s");
+        String left =
+                on(B, "sh", "-c", "for i in $(seq 100); do pgrep -x ib_write_bw || exit 0; sleep 0.2; done; exit 1");
+        System.out.println("  gone after " + left.lines().count() + " looks");
+        assertThat(ProcessHandle.allProcesses().flatMap(process -> process.info().command().stream()))
+                .noneMatch(command -> command.endsWith("/ib_write_bw"));
     }
 
     /** Few round trips meet a loss, but in a stream many do. */

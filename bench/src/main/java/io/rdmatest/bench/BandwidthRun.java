@@ -1,6 +1,7 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.bench.QueuePairs.End;
+import io.rdmatest.scenarios.cprogram.PerftestOutput;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.ReceiveRequests;

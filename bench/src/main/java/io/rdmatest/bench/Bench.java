@@ -1,8 +1,8 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.bench.RowResult.Pair;
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
-import io.rdmatest.scenarios.interop.CProgram;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

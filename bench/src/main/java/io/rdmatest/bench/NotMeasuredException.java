@@ -1,6 +1,7 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.RdmaException;
+import io.rdmatest.scenarios.cprogram.ProgramOutputException;
 import org.jspecify.annotations.Nullable;
 
 /** Says why a row could not be measured: the C program is not installed, failed, or printed something unknown. */
@@ -29,7 +30,9 @@ final class NotMeasuredException extends RuntimeException {
 
     /** Returns in one line why a row was not measured. What tells its cause in words needs no name of its class. */
     static String sentence(Throwable failure) {
-        String name = failure instanceof NotMeasuredException || failure instanceof RdmaException
+        String name = failure instanceof NotMeasuredException
+                        || failure instanceof ProgramOutputException
+                        || failure instanceof RdmaException
                 ? ""
                 : failure.getClass().getSimpleName() + ": ";
         return (name + failure.getMessage()).strip().replaceAll("\\s*\\R\\s*", "; ");

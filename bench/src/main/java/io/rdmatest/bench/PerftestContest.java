@@ -1,6 +1,7 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.interop.Ports;
+import io.rdmatest.scenarios.cprogram.PerftestOutput;
+import io.rdmatest.scenarios.cprogram.Ports;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,8 +1,8 @@
 package io.rdmatest.bench;
 
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.ProcessorBinding;
 import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.interop.CProgram;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.interop.CProgram;
-import io.rdmatest.scenarios.interop.RdmaResources;
+import io.rdmatest.scenarios.cprogram.CProgram;
+import io.rdmatest.scenarios.cprogram.RdmaResources;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -94,6 +95,16 @@ public final class Fabric {
             fabric = fabric.onRail(rail.strip());
         }
         return device == null || device.isBlank() ? fabric : fabric.withDevice(device.strip());
+    }
+
+    /**
+     * Finds the file that a fabric is read from.
+     *
+     * @param nameOrPath a name or the path of a YAML file, as in {@link FabricConfiguration#FABRIC}
+     * @return the file; that of a built-in fabric if there is one with its name; empty if there is none
+     */
+    public static Optional<Path> file(String nameOrPath) {
+        return FabricFiles.file(nameOrPath);
     }
 
     /**

@@ -38,13 +38,10 @@ final class FabricFiles {
         if (nameOrPath.isBlank()) {
             throw new FabricException(FabricConfiguration.FABRIC + " is empty; " + hint(from));
         }
-        if (nameOrPath.contains("/") || nameOrPath.endsWith(SUFFIX) || nameOrPath.endsWith(".yml")) {
+        if (isPath(nameOrPath)) {
             return read(path(nameOrPath), nameOrPath, from);
         }
-        Optional<Path> file = folders(from)
-                .map(folder -> folder.resolve(nameOrPath + SUFFIX))
-                .filter(Files::isRegularFile)
-                .findFirst();
+        Optional<Path> file = named(nameOrPath, from);
         String bundled = bundled().get(nameOrPath);
         if (bundled != null) {
             // In this repository the bundled fabrics are files, too.
@@ -65,6 +62,29 @@ final class FabricFiles {
         } catch (IllegalArgumentException e) {
             throw new FabricException(e.getMessage());
         }
+    }
+
+    /** Returns the file that a path or a name stands for, if there is one. A built-in fabric may have one as well. */
+    static Optional<Path> file(String nameOrPath) {
+        if (!isPath(nameOrPath)) {
+            return named(nameOrPath, YamlFiles.workingDirectory());
+        }
+        try {
+            return Optional.of(path(nameOrPath)).filter(Files::exists);
+        } catch (FabricException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static boolean isPath(String nameOrPath) {
+        return nameOrPath.contains("/") || nameOrPath.endsWith(SUFFIX) || nameOrPath.endsWith(".yml");
+    }
+
+    private static Optional<Path> named(String name, Path from) {
+        return folders(from)
+                .map(folder -> folder.resolve(name + SUFFIX))
+                .filter(Files::isRegularFile)
+                .findFirst();
     }
 
     static List<String> names() {

@@ -1,6 +1,7 @@
 package io.rdmatest.internal;
 
 import io.rdmatest.Cause;
+import io.rdmatest.NumberList;
 import io.rdmatest.RdmaException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -63,23 +64,9 @@ public final class Numa {
             failure.initCause(e);
             throw failure;
         }
-        if (!nodes(online).get(node)) {
+        if (!NumberList.parse(online).get(node)) {
             throw new RdmaException("no NUMA node " + node + " on this machine; allowed: " + online);
         }
-    }
-
-    /** Parses a list of numbers in the format of sysfs: {@code 0-3,8}. */
-    static BitSet nodes(String list) {
-        BitSet nodes = new BitSet();
-        for (String range : list.split(",")) {
-            int dash = range.indexOf('-');
-            int first = Integer.parseInt((dash < 0 ? range : range.substring(0, dash)).strip());
-            int last = dash < 0
-                    ? first
-                    : Integer.parseInt(range.substring(dash + 1).strip());
-            nodes.set(first, last + 1);
-        }
-        return nodes;
     }
 
     /**

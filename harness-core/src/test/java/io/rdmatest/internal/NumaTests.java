@@ -20,12 +20,6 @@ class NumaTests {
     private static final long PAGE = 4096;
 
     @Test
-    void readsTheListOfSysfs() {
-        assertThat(Numa.nodes("0")).hasToString("{0}");
-        assertThat(Numa.nodes("0-3,8")).hasToString("{0, 1, 2, 3, 8}");
-    }
-
-    @Test
     void namesTheNodesThatAreThere() {
         assertThatExceptionOfType(RdmaException.class)
                 .isThrownBy(() -> Numa.check(4711))

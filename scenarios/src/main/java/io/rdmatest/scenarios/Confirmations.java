@@ -1,20 +1,28 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.Cause;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
+import io.rdmatest.scenarios.pairs.Pair;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Measures nodes and ports again that explain bad pairs, each with two partners that are good, in the directions that are bad.
  * Blocks and paths are not measured again: their nodes are good with others. Neither is a cause of which only a part of the pairs
  * is bad: whether two partners show it again is chance.
+ *
+ * <p>Another program measures one bad pair of a node, a port or a path as well, and one good pair of the same rail. What it says, or
+ * why it says nothing, becomes evidence and never a verdict.
  */
 final class Confirmations {
 
@@ -37,12 +45,52 @@ final class Confirmations {
          * @param to the node that receives
          */
         void measureAgain(String from, String to);
+
+        /**
+         * Measures a pair with another program, and writes the result to the file of results.
+         *
+         * @param from the node that sends
+         * @param to the node that receives
+         * @return what came of it
+         */
+        Answer askOther(String from, String to);
     }
+
+    /**
+     * What came of asking another program.
+     *
+     * @param isMeasured whether it measured
+     * @param missing why nothing was written: no program is there to be asked; null if it was asked
+     */
+    record Answer(boolean isMeasured, @Nullable String missing) {
+
+        /** It measured. */
+        static final Answer MEASURED = new Answer(true, null);
+
+        /** It failed. */
+        static final Answer FAILED = new Answer(false, null);
+    }
+
+    /** What shows a cause that the bandwidth of another program tells nothing about. */
+    private static final Set<String> TIMES = Set.of("latencyP50", "latencyP99");
+
+    /** Failures that a program does not notice which compares no data. */
+    private static final Set<Cause> OF_DATA = Set.of(Cause.WRONG_DATA, Cause.WRONG_DELIVERY);
+
+    /** For so many causes another program is asked, which takes seconds each. */
+    static final int MOST_ASKED = 10;
 
     private static final int PARTNERS = 2;
 
     /** Why causes were not measured again, by their names. */
     private final Map<String, String> hindrances = new HashMap<>();
+
+    /** What another program says of the good pair of a rail. */
+    private final Map<String, Answer> goodPairs = new HashMap<>();
+
+    private final Set<String> missing = new LinkedHashSet<>();
+    private int asked;
+    private int notAsked;
 
     /**
      * Measures causes again.
@@ -58,6 +106,7 @@ final class Confirmations {
             if (cause.evidence().confirmation() == Confirmation.PART) {
                 continue;
             }
+            any |= ask(cause, rails, causes, deadline);
             for (Rail rail : rails) {
                 if (cause instanceof Culprit.Node bad && rail.names().contains(bad.node())) {
                     any |= measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
@@ -95,6 +144,88 @@ final class Confirmations {
             }
         }
         return any;
+    }
+
+    /**
+     * Asks another program about one bad pair of a cause, and about a good one beside it.
+     *
+     * @return whether a line was written
+     */
+    private boolean ask(Culprit cause, List<? extends Rail> rails, List<Culprit> causes, long deadline) {
+        if (TIMES.contains(cause.evidence().metric())) {
+            return false;
+        }
+        for (Rail rail : rails) {
+            List<String> partners = goodPartners(rail, causes);
+            if (partners.size() < PARTNERS) {
+                continue;
+            }
+            Bad bad = badPair(cause, rail, partners.getFirst());
+            if (bad == null || isOfData(rail, bad)) {
+                continue;
+            }
+            if (asked == MOST_ASKED) {
+                notAsked++;
+                return false;
+            }
+            if (Thread.currentThread().isInterrupted() || System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            asked++;
+            Answer answer = rail.askOther(bad.from(), bad.to());
+            if (answer.missing() != null) {
+                missing.add(answer.missing());
+                return false;
+            }
+            if (answer.isMeasured() && System.nanoTime() - deadline < 0) {
+                Answer good =
+                        goodPairs.computeIfAbsent(rail.name(), name -> rail.askOther(partners.get(1), partners.get(0)));
+                if (good.missing() != null) {
+                    missing.add(good.missing());
+                }
+            }
+            return true;
+        }
+        return false;
+    }
+
+    private record Bad(String from, String to) {}
+
+    /** Returns a bad pair of a cause on a rail; null if it has none there. */
+    private static @Nullable Bad badPair(Culprit cause, Rail rail, String partner) {
+        return switch (cause) {
+            case Culprit.Node node ->
+                rail.names().contains(node.node()) ? badPair(node.node(), node.direction(), partner) : null;
+            case Culprit.Port port ->
+                port.rail().equals(rail.name()) ? badPair(port.node(), port.direction(), partner) : null;
+            case Culprit.Path path -> path.rail().equals(rail.name()) ? new Bad(path.from(), path.to()) : null;
+            case Culprit.Block block -> null;
+        };
+    }
+
+    private static Bad badPair(String node, Direction direction, String partner) {
+        return direction == Direction.IN ? new Bad(partner, node) : new Bad(node, partner);
+    }
+
+    private static boolean isOfData(Rail rail, Bad bad) {
+        Pair pair = new Pair(rail.names().indexOf(bad.to()), rail.names().indexOf(bad.from()));
+        return rail.cells().stream()
+                .anyMatch(cell -> cell.pair().equals(pair) && cell.cause() != null && OF_DATA.contains(cell.cause()));
+    }
+
+    /**
+     * Returns why another program was not asked, as sentences without their end. Nothing is wrong then.
+     *
+     * @return empty if it was asked about each cause that it can tell something of
+     */
+    List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        missing.forEach(why -> notes.add("no second opinion: " + why));
+        if (notAsked > 0) {
+            notes.add("no second opinion on %d more causes: it takes too long for more than %d"
+                    .formatted(notAsked, MOST_ASKED));
+        }
+        return notes;
     }
 
     /** Returns the nodes that no cause names, and that are good with each other node that none names. */

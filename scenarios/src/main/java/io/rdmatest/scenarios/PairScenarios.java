@@ -10,6 +10,7 @@ import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprits;
 import io.rdmatest.scenarios.culprits.PairLine;
@@ -82,6 +83,11 @@ public class PairScenarios {
 
     /** How long a host may take to start a side of a pair. */
     private static final Duration SLOW_HOST = Duration.ofMinutes(1);
+
+    /** How long ib_write_bw sends data, and how long all of it may take: an emulated processor logs in for seconds. */
+    private static final int OPINION_SECONDS = 2;
+
+    private static final Duration OPINION = Duration.ofSeconds(45);
 
     /** How often a run that takes longer reports what it has measured. */
     private static final Duration NEWS = Duration.ofMinutes(1);
@@ -230,6 +236,7 @@ public class PairScenarios {
             }
             if (!culprits.isEmpty()) {
                 found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
+                found.addAll(confirmations.notes());
             }
             if (!found.isEmpty()) {
                 throw new FabricError(first, nodes + String.join("; ", found));
@@ -417,6 +424,52 @@ public class PairScenarios {
             lines.confirm(pair, outcome, cause, sample);
         }
 
+        /** Has ib_write_bw measure what tells most of the cause: bandwidth, or messages where only these are measured. */
+        @Override
+        public Confirmations.Answer askOther(String from, String to) {
+            PairSettings pairs = settings.pairs();
+            if (pairs.bothWays() || pairs.operation() != PairRoles.Operation.WRITE) {
+                return new Confirmations.Answer(
+                        false,
+                        WriteBandwidth.PROGRAM + " is asked about WRITE in one direction only ("
+                                + PairSettings.OPERATION + ", " + PairSettings.DIRECTIONS + ")");
+            }
+            Place fromPlace = nodes.place(from, rail);
+            Place toPlace = nodes.place(to, rail);
+            Pair pair = new Pair(names.indexOf(to), names.indexOf(from));
+            try {
+                int size = pairs.measure().contains(Metric.BANDWIDTH) ? pairs.size() : SIZE;
+                WriteBandwidth.Result result = WriteBandwidth.measure(
+                        fromPlace,
+                        toPlace,
+                        new WriteBandwidth.Plan(
+                                size,
+                                queuePairs(fromPlace, toPlace),
+                                // More would be lost on a slow path, and counters would tell of it.
+                                PairRoles.messagesInFlight(size),
+                                OPINION_SECONDS,
+                                OPINION));
+                if (result.missingOn() != null) {
+                    return new Confirmations.Answer(false, result.reason());
+                }
+                lines.confirm(pair, lineRate(pair), result);
+                return result.isMeasured() ? Confirmations.Answer.MEASURED : Confirmations.Answer.FAILED;
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return Confirmations.Answer.FAILED;
+            }
+        }
+
+        private double lineRate(Pair pair) {
+            return all.cells().stream()
+                    .filter(cell -> cell.pair().equals(pair))
+                    .map(Cell::sample)
+                    .filter(Objects::nonNull)
+                    .mapToDouble(sample -> sample.rates().lineRate())
+                    .findFirst()
+                    .orElse(Double.NaN);
+        }
+
         private SortedMap<String, Long> losses(PairRoles.Result side, Place place) {
             if (side.unread() != null) {
                 unread.put(place.name(), side.unread());
@@ -577,19 +630,19 @@ public class PairScenarios {
                     .anyMatch(sample -> !Double.isNaN(sample.rates().share()));
             double[] bandwidths = sorted(samples, sample -> sample.rates().bandwidth() / 1e9);
             if (bandwidths.length > 0) {
-                rate("bandwidth median", median(bandwidths), "Gb/s", bandwidths.length);
-                rate("bandwidth minimum", bandwidths[0], "Gb/s", bandwidths.length);
+                rate(Metric.BANDWIDTH, "median", median(bandwidths), "Gb/s", bandwidths.length);
+                rate(Metric.BANDWIDTH, "minimum", bandwidths[0], "Gb/s", bandwidths.length);
             }
             double[] rates = sorted(samples, sample -> sample.rates().messageRate() / 1e6);
             if (rates.length > 0) {
-                rate("message rate median", median(rates), "Mmsg/s", rates.length);
-                rate("message rate minimum", rates[0], "Mmsg/s", rates.length);
+                rate(Metric.RATE, "median", median(rates), "Mmsg/s", rates.length);
+                rate(Metric.RATE, "minimum", rates[0], "Mmsg/s", rates.length);
             }
             double[] medians = sorted(samples, Sample::p50);
             if (medians.length > 0) {
-                time("p50 minimum", medians[0], medians.length);
-                time("p50 median", median(medians), medians.length);
-                time("p50 maximum", medians[medians.length - 1], medians.length);
+                time("minimum", medians[0], medians.length);
+                time("median", median(medians), medians.length);
+                time("maximum", medians[medians.length - 1], medians.length);
             }
         }
 
@@ -606,13 +659,15 @@ public class PairScenarios {
             return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         }
 
-        private void rate(String what, double value, String unit, int pairs) {
-            report.measurement(Measurement.rate(prefix() + what, value, unit).of(pairs));
+        private void rate(Metric metric, String which, double value, String unit, int pairs) {
+            report.measurement(Measurement.rate(prefix() + metric.quantity() + " " + which, value, unit)
+                    .of(pairs));
         }
 
-        private void time(String what, double micros, int pairs) {
-            report.measurement(new Measurement(
-                    prefix() + what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
+        private void time(String which, double micros, int pairs) {
+            String what = prefix() + Metric.LATENCY.quantity() + " " + which;
+            report.measurement(
+                    new Measurement(what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
         }
 
         private void count(String what, long value, Better better) {

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios;
 
 import io.rdmatest.Cause;
+import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Pair;
@@ -97,6 +98,39 @@ final class RailLines {
     /** Writes what came of a pair that was measured again because of a culprit: no cell of the matrix. */
     void confirm(Pair pair, PairLine.Outcome outcome, @Nullable Cause cause, @Nullable Sample sample) {
         write(pair, 1, outcome, cause, sample, true);
+    }
+
+    /**
+     * Writes what another program measured of a pair: no cell of the matrix.
+     *
+     * @param pair which
+     * @param lineRate the active rate of the slower of both ports in bit/s; NaN if it is not known
+     * @param result what came of it
+     */
+    void confirm(Pair pair, double lineRate, WriteBandwidth.Result result) {
+        String from = names.get(pair.client());
+        String to = names.get(pair.server());
+        file.write(new PairLine(
+                rail,
+                from,
+                to,
+                leaf.apply(from),
+                leaf.apply(to),
+                1,
+                result.isMeasured() ? PairLine.Outcome.MEASURED : PairLine.Outcome.NOT_MEASURED,
+                null,
+                lineRate,
+                result.bandwidth(),
+                result.messageRate(),
+                Double.NaN,
+                Double.NaN,
+                0,
+                0,
+                1,
+                true,
+                Map.of(),
+                Map.of(),
+                new PairLine.Instrument(WriteBandwidth.PROGRAM, result.reason())));
     }
 
     private void write(

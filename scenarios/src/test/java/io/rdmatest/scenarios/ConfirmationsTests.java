@@ -3,7 +3,9 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Cause;
 import io.rdmatest.junit.FabricError;
+import io.rdmatest.scenarios.Confirmations.Answer;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
@@ -20,6 +22,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,8 +34,21 @@ class ConfirmationsTests {
             new Evidence(3, 3, "bandwidth", 41e9, 96e9, Confirmation.NONE, "3 of 3 pairs are bad");
 
     /** A rail on which each pair with one of some nodes is bad. */
-    private record Fake(String name, List<String> names, Set<String> bad, List<String> measured)
+    private record Fake(
+            String name,
+            List<String> names,
+            Set<String> bad,
+            List<String> measured,
+            List<String> asked,
+            @Nullable Cause cause,
+            BiFunction<String, String, Answer> other)
             implements Confirmations.Rail {
+
+        @Override
+        public Answer askOther(String from, String to) {
+            asked.add(name + " " + from + " " + to);
+            return other.apply(from, to);
+        }
 
         @Override
         public List<Cell> cells() {
@@ -45,7 +62,7 @@ class ConfirmationsTests {
                                 isBad ? Verdict.BAD : Verdict.GOOD,
                                 null,
                                 1,
-                                null,
+                                isBad ? cause : null,
                                 null,
                                 null));
                     }
@@ -61,10 +78,20 @@ class ConfirmationsTests {
     }
 
     private final List<String> measured = new ArrayList<>();
+    private final List<String> asked = new ArrayList<>();
+    private BiFunction<String, String, Answer> other = (from, to) -> Answer.MEASURED;
+    private @Nullable Cause failure;
     private final Confirmations confirmations = new Confirmations();
 
     private Fake rail(String name, String names, String... bad) {
-        return new Fake(name, List.of(names.split("")), Set.of(bad), measured);
+        return new Fake(
+                name,
+                List.of(names.split("")),
+                Set.of(bad),
+                measured,
+                asked,
+                failure,
+                (from, to) -> other.apply(from, to));
     }
 
     private static Culprit.Port port(String node, String rail, Direction direction) {
@@ -77,8 +104,9 @@ class ConfirmationsTests {
 
     private void measure(List<Culprit> causes, Fake... rails) {
         measured.clear();
+        asked.clear();
         assertThat(confirmations.measure(causes, List.of(rails), in(Duration.ofMinutes(1))))
-                .isEqualTo(!measured.isEmpty());
+                .isEqualTo(!measured.isEmpty() || !asked.isEmpty());
     }
 
     @Test
@@ -198,11 +226,93 @@ class ConfirmationsTests {
         Culprit.Block block = new Culprit.Block("leaf0", "leaf1", "r0", EVIDENCE);
         Culprit.Path path = new Culprit.Path("a", "b", "r0", EVIDENCE);
 
+        measure(List.of(block), rail("r0", "abcd"));
+        assertThat(asked).isEmpty();
         measure(List.of(block, path), rail("r0", "abcd"));
         assertThat(measured).isEmpty();
         assertThat(confirmations.hindrance(block)).isEmpty();
         assertThat(confirmations.hindrance(path)).isEmpty();
         assertThat(confirmations.hindrance(new Culprit.Port("a", "r0", Direction.OUT, judged)))
                 .isEmpty();
+    }
+
+    // ---- another program ----
+
+    private static Evidence shownBy(String metric) {
+        return new Evidence(3, 3, metric, 41e9, 96e9, Confirmation.NONE, "3 of 3 pairs are bad");
+    }
+
+    @Test
+    void anotherProgramMeasuresABadPairAndAGoodOneBesideIt() {
+        measure(List.of(port("a", "r0", Direction.OUT)), rail("r0", "abcd", "a"), rail("r1", "abcd"));
+        assertThat(asked).containsExactly("r0 a b", "r0 c b");
+        assertThat(confirmations.notes()).isEmpty();
+
+        // The good pair of a rail is measured once.
+        measure(List.of(port("b", "r0", Direction.IN)), rail("r0", "abcd", "b"));
+        assertThat(asked).containsExactly("r0 a b");
+
+        measure(List.of(port("b", "r1", Direction.BOTH)), rail("r1", "abcd", "b"));
+        assertThat(asked).containsExactly("r1 b a", "r1 c a");
+
+        measure(
+                List.of(new Culprit.Node("a", Direction.OUT, EVIDENCE)),
+                rail("r2", "abc", "a"),
+                rail("r3", "bcd"),
+                rail("r4", "acd", "a"));
+        assertThat(asked).containsExactly("r2 a b", "r2 c b");
+
+        measure(List.of(new Culprit.Path("a", "d", "r5", EVIDENCE)), rail("r5", "abcd"));
+        assertThat(asked.getFirst()).isEqualTo("r5 a d");
+        assertThat(asked).hasSize(2);
+    }
+
+    @Test
+    void anotherProgramThatFailsIsNotAskedForTheGoodPair() {
+        other = (from, to) -> Answer.FAILED;
+        measure(List.of(port("a", "r0", Direction.OUT)), rail("r0", "abcd", "a"));
+
+        assertThat(asked).containsExactly("r0 a b");
+        assertThat(confirmations.notes()).isEmpty();
+    }
+
+    @Test
+    void whereTheOtherProgramIsNotInstalledOneNoteSaysSo() {
+        other = (from, to) -> new Answer(false, "ib_write_bw is not installed on b (package perftest)");
+        Fake rail = rail("r0", "abcdf", "a", "b");
+        measure(List.of(port("a", "r0", Direction.OUT), port("b", "r0", Direction.OUT)), rail);
+
+        assertThat(asked).containsExactly("r0 a c", "r0 b c");
+        assertThat(measured).hasSize(4);
+        assertThat(confirmations.notes())
+                .containsExactly("no second opinion: ib_write_bw is not installed on b (package perftest)");
+    }
+
+    @Test
+    void whatABandwidthTellsNothingOfIsNotAsked() {
+        for (String metric : List.of("latencyP50", "latencyP99")) {
+            measure(List.of(new Culprit.Port("a", "r0", Direction.OUT, shownBy(metric))), rail("r0", "abcd", "a"));
+            assertThat(asked).isEmpty();
+            assertThat(measured).hasSize(2);
+        }
+        failure = Cause.WRONG_DATA;
+        measure(List.of(new Culprit.Port("a", "r0", Direction.OUT, shownBy("failed"))), rail("r0", "abcd", "a"));
+        assertThat(asked).isEmpty();
+        failure = Cause.RETRY_EXCEEDED;
+        measure(List.of(new Culprit.Port("a", "r0", Direction.OUT, shownBy("failed"))), rail("r0", "abcd", "a"));
+        assertThat(asked).containsExactly("r0 a b", "r0 c b");
+    }
+
+    @Test
+    void anotherProgramIsAskedAboutTenCausesAtMost() {
+        List<Culprit> causes = new ArrayList<>();
+        for (int i = 0; i < Confirmations.MOST_ASKED + 2; i++) {
+            causes.add(new Culprit.Path("a", "d", "r0", EVIDENCE));
+        }
+        measure(causes, rail("r0", "abcd"));
+
+        assertThat(asked).hasSize(Confirmations.MOST_ASKED + 1);
+        assertThat(confirmations.notes())
+                .containsExactly("no second opinion on 2 more causes: it takes too long for more than 10");
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
+import io.rdmatest.scenarios.qualification.CellComparison;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -10,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -22,7 +24,7 @@ import picocli.CommandLine.Parameters;
         description = {
             "Shows what differs from earlier runs. The environment, such as kernel and firmware, and the verdicts are compared"
                     + " with the latest of them. Measurements are compared with what they usually were in the last runs, and with"
-                    + " older ones for a slow drift.",
+                    + " older ones for a slow drift. So is each pair of nodes in a pairs.jsonl beside a qualification.json.",
             "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. A measurement that"
                     + " is missing or 0 is worse. Ends with 14 if anything is worse, and with 15 if nothing could be compared."
         })
@@ -82,15 +84,44 @@ final class CompareCommand extends JsonCommand {
         List<String> lines = new ArrayList<>(notes);
         lines.addAll(comparison.lines());
         Map<String, Object> members = new LinkedHashMap<>(comparison.json());
+        CellComparison cells = cells(runs);
+        String summary = comparison.summary();
+        if (cells != null) {
+            lines.addAll(cells.lines());
+            members.put("cells", cells.json());
+            summary += ". " + cells.summary();
+        }
         members.put("notes", List.copyOf(notes));
-        return new Outcome(status(comparison), comparison.summary(), lines, members);
+        return new Outcome(status(comparison, cells), summary, lines, members);
     }
 
-    private static ExitStatus status(QualificationComparison comparison) {
-        if (!comparison.isAnythingCompared()) {
+    /** Holds the pairs of the last run against those of the earlier ones; null if it has none. */
+    private @Nullable CellComparison cells(List<Qualification> runs) {
+        Path last = runs.getLast().file();
+        if (!CellComparison.hasCells(last)) {
+            return null;
+        }
+        try {
+            return CellComparison.of(
+                    last,
+                    runs.subList(0, runs.size() - 1).stream()
+                            .map(Qualification::file)
+                            .toList(),
+                    this.last,
+                    share,
+                    List.of());
+        } catch (IOException e) {
+            throw new ParameterException(spec().commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private static ExitStatus status(QualificationComparison comparison, @Nullable CellComparison cells) {
+        if (!comparison.isAnythingCompared() && (cells == null || cells.compared() == 0)) {
             return ExitStatus.NOTHING_COMPARED;
         }
-        return comparison.count(Change.WORSE) == 0 ? ExitStatus.VERIFIED : ExitStatus.WORSE;
+        boolean isWorse = comparison.count(Change.WORSE) > 0
+                || (cells != null && !cells.worse().isEmpty());
+        return isWorse ? ExitStatus.WORSE : ExitStatus.VERIFIED;
     }
 
     private List<Qualification> runs() {

@@ -88,9 +88,15 @@ final class FabricCheckCommand extends JsonCommand {
         if (Files.isDirectory(target)) {
             throw wrong("--pin " + target + " can't be written: it is a folder");
         }
-        if (TargetFile.isSame(target, file)) {
-            throw wrong("--pin " + target + " is the file that is checked; give another one");
+        // Before the fabric is loaded: what is wrong with it is told with all that is.
+        if (Fabric.file(file).filter(read -> TargetFile.isSame(target, read)).isPresent()) {
+            throw wrong("--pin " + target + " is the file that is checked" + (isName() ? ", by its name " + file : "")
+                    + "; give another one");
         }
+    }
+
+    private boolean isName() {
+        return !file.contains("/") && !file.contains(".");
     }
 
     private ParameterException wrong(String message) {

@@ -91,7 +91,7 @@ final class FabricLeavesCommand extends JsonCommand {
         }
         Path target = write;
         if (target != null
-                && Stream.concat(Stream.of(fabric.source()), from.stream().map(Path::toString))
+                && Stream.concat(Fabric.file(file).stream(), from.stream())
                         .anyMatch(read -> TargetFile.isSame(target, read))) {
             throw wrong("--write " + target + " is a file that is read; give another one");
         }

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -15,10 +14,10 @@ final class TargetFile {
     private TargetFile() {}
 
     /** Returns whether it is a file that the command reads, also by another path. */
-    static boolean isSame(Path target, String read) {
+    static boolean isSame(Path target, Path read) {
         try {
-            return Files.isSameFile(target, Path.of(read));
-        } catch (IOException | InvalidPathException e) {
+            return Files.isSameFile(target, read);
+        } catch (IOException e) {
             // One of them is not there.
             return false;
         }

@@ -52,10 +52,29 @@ public sealed interface Culprit {
      * @param median the median of that metric over the cause's cells, in SI units; NaN if there is none
      * @param others the median of that metric over good cells of the same rails, in SI units; NaN if there is none
      * @param confirmation what came of measuring it again
-     * @param text the same as a sentence
+     * @param secondOpinion what another program says of it; null if none was asked
+     * @param text all of it as a sentence
      */
     record Evidence(
-            int bad, int of, String metric, double median, double others, Confirmation confirmation, String text) {
+            int bad,
+            int of,
+            String metric,
+            double median,
+            double others,
+            Confirmation confirmation,
+            @Nullable SecondOpinion secondOpinion,
+            String text) {
+
+        /** Creates evidence without a second opinion. */
+        public Evidence(
+                int bad, int of, String metric, double median, double others, Confirmation confirmation, String text) {
+            this(bad, of, metric, median, others, confirmation, null, text);
+        }
+
+        /** Returns the same with a second opinion, and with a clause behind its text. */
+        Evidence with(SecondOpinion opinion, String clause) {
+            return new Evidence(bad, of, metric, median, others, confirmation, opinion, text + "; " + clause);
+        }
 
         private Map<String, @Nullable Object> json() {
             Map<String, @Nullable Object> json = new LinkedHashMap<>();
@@ -67,11 +86,14 @@ public sealed interface Culprit {
             if (confirmation == Confirmation.CONFIRMED || confirmation == Confirmation.NOT_CONFIRMED) {
                 json.put("confirmed", confirmation == Confirmation.CONFIRMED);
             }
+            if (secondOpinion != null) {
+                json.put("secondOpinion", secondOpinion.json());
+            }
             json.put("text", text);
             return json;
         }
 
-        private static @Nullable Double number(double value) {
+        static @Nullable Double number(double value) {
             return Double.isNaN(value) || Double.isInfinite(value)
                     ? null
                     : Double.valueOf(

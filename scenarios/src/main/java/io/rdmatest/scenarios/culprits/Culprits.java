@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -137,11 +138,20 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
 
         private final PairMatrix matrix;
         private final List<PairLine> confirmations;
+
+        /** Confirmations by other programs. */
+        private final List<PairLine> others;
+
         private final List<RailAnalysis> rails;
 
         Explanation(PairMatrix matrix, List<PairLine> confirmations) {
             this.matrix = matrix;
-            this.confirmations = confirmations;
+            this.confirmations = confirmations.stream()
+                    .filter(line -> line.instrument() == null)
+                    .toList();
+            this.others = confirmations.stream()
+                    .filter(line -> line.instrument() != null)
+                    .toList();
             List<Rail> all = new ArrayList<>(matrix.rails());
             all.sort(Comparator.comparing(rail -> rail.name));
             rails = all.stream()
@@ -267,8 +277,16 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     : direction == Direction.OUT
                             ? out + where + " are bad, " + count(receiving) + " to it"
                             : out + where + " are bad, and " + in;
-            return new Retrial(matrix, node, its, direction)
+            Evidence judged = new Retrial(matrix, node, its, direction)
                     .judge(evidence(its, culprit, most(metrics), pairs), confirmations);
+            Shape shape = direction == Direction.IN ? Shape.COLUMN : Shape.ROW;
+            return withOpinion(
+                    its,
+                    judged,
+                    line -> (direction != Direction.IN && line.from().equals(name))
+                            || (direction != Direction.OUT && line.to().equals(name)),
+                    (rail, metric) ->
+                            rail.limit(new Candidate(shape, rail.cells().port(node), 0), metric));
         }
 
         private static @Nullable Metric most(Map<@Nullable Metric, Integer> metrics) {
@@ -306,12 +324,53 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         ? "this pair is bad; with two nodes, the path, " + from + "'s sending and " + to
                                 + "'s receiving can't be told apart"
                         : "this pair is bad, and others of " + from + " and " + to + " are not for this reason";
+                Evidence evidence = evidence(List.of(rail), List.of(rail.collect(path)), path.metric(), pairs);
                 causes.add(new Culprit.Path(
                         from,
                         to,
                         rail.name(),
-                        evidence(List.of(rail), List.of(rail.collect(path)), path.metric(), pairs)));
+                        withOpinion(
+                                List.of(rail),
+                                evidence,
+                                line -> line.from().equals(from) && line.to().equals(to),
+                                (same, metric) -> metric == path.metric()
+                                        ? Math.log(evidence.median() / evidence.others()) / 2
+                                        : Double.NaN)));
             }
+        }
+
+        // ---- what other programs say ----
+
+        /** Returns by which logarithm of a metric a cell of a rail is nearer to a cause than to what is usual; NaN if it is another's. */
+        @FunctionalInterface
+        private interface Limit {
+            double of(RailAnalysis rail, Metric metric);
+        }
+
+        private Evidence withOpinion(
+                List<RailAnalysis> its, Evidence evidence, Predicate<PairLine> isBad, Limit limit) {
+            Metric metric = SecondOpinion.metric(evidence);
+            for (RailAnalysis rail : its) {
+                List<PairLine> lines = others.stream()
+                        .filter(line -> line.rail().equals(rail.name()))
+                        .filter(line -> port(rail, line.from()) >= 0 && port(rail, line.to()) >= 0)
+                        .toList();
+                if (lines.stream().anyMatch(isBad)) {
+                    double nearer = limit.of(rail, metric);
+                    return SecondOpinion.judge(
+                            evidence,
+                            lines,
+                            isBad,
+                            line -> rail.isUnsuspected(port(rail, line.from()), port(rail, line.to())),
+                            line -> rail.residual(metric, port(rail, line.from()), port(rail, line.to()), line),
+                            Double.isFinite(nearer) ? nearer : -metric.least);
+                }
+            }
+            return evidence;
+        }
+
+        private int port(RailAnalysis rail, String node) {
+            return rail.cells().port(matrix.node(node));
         }
 
         // ---- evidence ----

@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param confirmation whether a cause was measured again by this line: then it is no cell of the matrix
  * @param fromCounters by how much counters of the sender's port grew meanwhile
  * @param toCounters by how much counters of the receiver's port grew meanwhile
+ * @param instrument the other program that measured this line, which is a confirmation then; null for rdmatest
  */
 public record PairLine(
         String rail,
@@ -48,13 +49,32 @@ public record PairLine(
         int directions,
         boolean confirmation,
         Map<String, Long> fromCounters,
-        Map<String, Long> toCounters) {
+        Map<String, Long> toCounters,
+        @Nullable Instrument instrument) {
 
     /** The value of the member {@code schema}. */
     public static final String SCHEMA = "pairs/1";
 
     /** The rail of a fabric that has no names for its rails. */
     public static final String ONLY_RAIL = "rail0";
+
+    /**
+     * Another program than rdmatest that measured a pair, or failed.
+     *
+     * @param program its name, not empty
+     * @param reason why it did not measure, as a clause; null if it did. That says nothing about the fabric
+     */
+    public record Instrument(String program, @Nullable String reason) {
+
+        /**
+         * Checks the name.
+         *
+         * @throws IllegalArgumentException if it is empty
+         */
+        public Instrument {
+            name("instrument", program);
+        }
+    }
 
     /** How far a cell got. */
     public enum Outcome {
@@ -119,6 +139,10 @@ public record PairLine(
         if (directions < 1 || directions > 2) {
             throw new IllegalArgumentException("\"directions\" is " + directions + ": it must be 1 or 2");
         }
+        if (instrument != null && !confirmation) {
+            throw new IllegalArgumentException(
+                    "\"instrument\" is \"" + instrument.program() + "\", and \"confirmation\" is not true");
+        }
         fromCounters = copy(fromCounters);
         toCounters = copy(toCounters);
     }
@@ -162,6 +186,50 @@ public record PairLine(
                 false,
                 fromCounters,
                 toCounters);
+    }
+
+    /** Creates a line that rdmatest measured. */
+    public PairLine(
+            String rail,
+            String from,
+            String to,
+            @Nullable String fromLeaf,
+            @Nullable String toLeaf,
+            int attempts,
+            Outcome outcome,
+            @Nullable String cause,
+            double lineRate,
+            double bandwidth,
+            double messageRate,
+            double latencyP50,
+            double latencyP99,
+            long samples,
+            long bytesVerified,
+            int directions,
+            boolean confirmation,
+            Map<String, Long> fromCounters,
+            Map<String, Long> toCounters) {
+        this(
+                rail,
+                from,
+                to,
+                fromLeaf,
+                toLeaf,
+                attempts,
+                outcome,
+                cause,
+                lineRate,
+                bandwidth,
+                messageRate,
+                latencyP50,
+                latencyP99,
+                samples,
+                bytesVerified,
+                directions,
+                confirmation,
+                fromCounters,
+                toCounters,
+                null);
     }
 
     private static void name(String member, String value) {

@@ -363,6 +363,8 @@ public final class PairsReader {
             String toLeaf = null;
             String cause = null;
             String outcome = null;
+            String instrument = null;
+            String reason = null;
             long attempts = 1;
             long samples = 0;
             long bytesVerified = 0;
@@ -388,6 +390,8 @@ public final class PairsReader {
                     case "fromLeaf" -> fromLeaf = text(name);
                     case "toLeaf" -> toLeaf = text(name);
                     case "cause" -> cause = text(name);
+                    case "instrument" -> instrument = textIfAny();
+                    case "reason" -> reason = textIfAny();
                     case "outcome" -> outcome = text(name);
                     case "attempts" -> attempts = whole(name);
                     case "samples" -> samples = whole(name);
@@ -434,7 +438,8 @@ public final class PairsReader {
                     Math.toIntExact(Math.clamp(directions, 0, Integer.MAX_VALUE)),
                     confirmation,
                     fromCounters,
-                    toCounters);
+                    toCounters,
+                    confirmation && instrument != null ? new PairLine.Instrument(instrument, reason) : null);
         }
 
         private void skip() throws IOException {
@@ -462,6 +467,15 @@ public final class PairsReader {
             String text = parser.getText();
             String known = names.putIfAbsent(text, text);
             return known == null ? text : known;
+        }
+
+        /** Of cells, these members are others' and mean what they want. */
+        private @Nullable String textIfAny() throws IOException {
+            if (parser.currentToken() == JsonToken.VALUE_STRING) {
+                return parser.getText();
+            }
+            skip();
+            return null;
         }
 
         private double number(String name) throws IOException {

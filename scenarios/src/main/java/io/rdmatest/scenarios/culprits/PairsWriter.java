@@ -139,6 +139,13 @@ public final class PairsWriter implements Closeable {
         if (cell.confirmation()) {
             members.put("confirmation", true);
         }
+        PairLine.Instrument instrument = cell.instrument();
+        if (instrument != null) {
+            members.put("instrument", instrument.program());
+            if (instrument.reason() != null) {
+                members.put("reason", instrument.reason());
+            }
+        }
         Map<String, Object> counters = new LinkedHashMap<>();
         counters.put("from", cell.fromCounters());
         counters.put("to", cell.toCounters());

@@ -120,6 +120,29 @@ final class RailAnalysis {
         return Double.isNaN(residual) ? null : residual < limit;
     }
 
+    /**
+     * Returns by how much a line of another program is better than usual between its ports, as a logarithm; NaN if that is not
+     * known.
+     *
+     * @param metric what counts
+     * @param from the port that sends, by its number on this rail
+     * @param to the port that receives, likewise
+     */
+    double residual(Metric metric, int from, int to, PairLine line) {
+        return cells.has[metric.ordinal()] ? usual.residual(metric, line, from * cells.size + to) : Double.NaN;
+    }
+
+    /** Returns whether no cause and no path explains the cell of a pair. */
+    boolean isUnsuspected(int from, int to) {
+        return cells.covers[from * cells.size + to] == 0
+                && paths.paths().stream().noneMatch(path -> path.from() == from && path.to() == to);
+    }
+
+    /** Returns up to which residual of a metric a cell is nearer to a cause than to what is usual; NaN if another one shows it. */
+    double limit(Candidate line, Metric metric) {
+        return metric(line) == metric ? limit(line) : Double.NaN;
+    }
+
     private Collected collected(int[] some, @Nullable Metric metric, double limit) {
         Collected all = new Collected();
         for (int cell : some) {

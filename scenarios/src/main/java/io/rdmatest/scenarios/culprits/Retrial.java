@@ -142,6 +142,7 @@ record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction 
                 evidence.median(),
                 evidence.others(),
                 confirmation,
+                evidence.secondOpinion(),
                 text);
     }
 }

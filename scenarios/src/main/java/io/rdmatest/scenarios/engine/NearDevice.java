@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.NumberList;
 import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryPlacement;
@@ -51,10 +52,10 @@ public final class NearDevice implements AutoCloseable {
             if (node < 0) {
                 return new NearDevice(OptionalInt.empty(), null);
             }
-            BitSet processors = processors(read(attributes.resolve("local_cpulist")));
+            BitSet processors = NumberList.parse(read(attributes.resolve("local_cpulist")));
             processors.and(ProcessorBinding.allowed());
             return new NearDevice(OptionalInt.of(node), processors.isEmpty() ? null : ProcessorBinding.to(processors));
-        } catch (IOException | IllegalArgumentException | IllegalStateException | IndexOutOfBoundsException e) {
+        } catch (IOException | IllegalArgumentException | IllegalStateException e) {
             // A device of software is of no node, and a container may forbid it.
             return new NearDevice(OptionalInt.empty(), null);
         }
@@ -62,20 +63,6 @@ public final class NearDevice implements AutoCloseable {
 
     private static String read(Path file) throws IOException {
         return Files.readString(file).strip();
-    }
-
-    /** Reads a list as sysfs has it: {@code 0-3,8}; empty for a node without processors. */
-    private static BitSet processors(String list) {
-        BitSet processors = new BitSet();
-        if (list.isEmpty()) {
-            return processors;
-        }
-        for (String range : list.split(",", -1)) {
-            String[] ends = range.split("-", 2);
-            int first = Integer.parseInt(ends[0]);
-            processors.set(first, Integer.parseInt(ends[ends.length - 1]) + 1);
-        }
-        return processors;
     }
 
     /** Returns the NUMA node of the device; empty if it has none, or the thread could not be moved there. */

@@ -1,6 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.Role;
 import java.io.IOException;

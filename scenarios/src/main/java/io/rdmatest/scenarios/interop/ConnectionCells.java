@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.ConnectionResult;

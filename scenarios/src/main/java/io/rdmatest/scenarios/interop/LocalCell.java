@@ -5,6 +5,8 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.SkipReason;
+import io.rdmatest.scenarios.cprogram.CProgram;
+import io.rdmatest.scenarios.cprogram.Ports;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.Role;

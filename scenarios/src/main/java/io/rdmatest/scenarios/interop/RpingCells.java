@@ -3,6 +3,7 @@ package io.rdmatest.scenarios.interop;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.ScenarioException;

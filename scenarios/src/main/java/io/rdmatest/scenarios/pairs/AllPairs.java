@@ -3,7 +3,9 @@ package io.rdmatest.scenarios.pairs;
 import io.rdmatest.Cause;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -14,7 +16,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -503,23 +504,46 @@ public final class AllPairs {
     }
 
     /**
-     * Returns the nodes whose pairs among each other are good: partners that a bad node is measured again with.
+     * Returns nodes whose pairs among each other are all good: partners that a bad node is measured again with. Those with the most
+     * good pairs come first into the set, so that a bad pair here and there leaves out one of its nodes and no other one.
      *
      * @param cells what {@link #cells} returned
      * @param bad the nodes that are not to be looked at, nor their pairs
      * @return their numbers in order; those of which no pair was measured are not among them
      */
     public static List<Integer> goodPartners(Collection<Cell> cells, Set<Integer> bad) {
-        Set<Integer> good = new TreeSet<>();
-        Set<Integer> notGood = new HashSet<>();
+        SortedMap<Integer, BitSet> good = new TreeMap<>();
+        List<Pair> notGood = new ArrayList<>();
         for (Cell cell : cells) {
-            List<Integer> both = List.of(cell.pair().server(), cell.pair().client());
-            if (both.stream().noneMatch(bad::contains)) {
-                (cell.verdict() == Verdict.GOOD ? good : notGood).addAll(both);
+            int server = cell.pair().server();
+            int client = cell.pair().client();
+            if (bad.contains(server) || bad.contains(client)) {
+                continue;
+            }
+            if (cell.verdict() == Verdict.GOOD) {
+                good.computeIfAbsent(server, node -> new BitSet()).set(client);
+                good.computeIfAbsent(client, node -> new BitSet()).set(server);
+            } else {
+                notGood.add(cell.pair());
             }
         }
-        good.removeAll(notGood);
-        return List.copyOf(good);
+        for (Pair pair : notGood) {
+            good.getOrDefault(pair.server(), new BitSet()).clear(pair.client());
+            good.getOrDefault(pair.client(), new BitSet()).clear(pair.server());
+        }
+        List<Integer> byPairs = new ArrayList<>(good.keySet());
+        byPairs.sort(Comparator.comparingInt((Integer node) -> good.get(node).cardinality())
+                .reversed());
+        BitSet partners = new BitSet();
+        for (int node : byPairs) {
+            BitSet with = good.get(node);
+            BitSet missing = (BitSet) partners.clone();
+            missing.andNot(with);
+            if (missing.isEmpty() && !with.isEmpty()) {
+                partners.set(node);
+            }
+        }
+        return partners.stream().boxed().toList();
     }
 
     // ---- the report ----

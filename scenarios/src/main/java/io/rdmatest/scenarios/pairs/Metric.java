@@ -5,17 +5,43 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** What is measured of each pair; {@link #toString()} is its name in settings. */
 public enum Metric {
     /** Round trips of small messages. */
-    LATENCY,
+    LATENCY("p50"),
     /** The payload per second of large messages. */
-    BANDWIDTH,
+    BANDWIDTH("bandwidth"),
     /** How many small messages go per second. */
-    RATE;
+    RATE("message rate");
+
+    private final String quantity;
+
+    Metric(String quantity) {
+        this.quantity = quantity;
+    }
+
+    /** Returns what the measurements of a rail are called that come of it, before {@code minimum}, {@code median} or {@code maximum}. */
+    public String quantity() {
+        return quantity;
+    }
+
+    /**
+     * Returns what a measurement of all pairs comes of.
+     *
+     * @param measurement its name, for example {@code rail1 bandwidth median}
+     * @return nothing if it comes of none alone, as a number of pairs does
+     */
+    public static Optional<Metric> ofMeasurement(String measurement) {
+        return Arrays.stream(values())
+                .filter(metric ->
+                        Pattern.matches("(?:.* )?" + metric.quantity + " (?:minimum|median|maximum)", measurement))
+                .findFirst();
+    }
 
     /** Returns the name in lower case. */
     @Override

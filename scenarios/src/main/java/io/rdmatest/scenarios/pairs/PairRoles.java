@@ -206,6 +206,15 @@ public final class PairRoles {
         return operation == Operation.READ ? server : client;
     }
 
+    /**
+     * Returns how many messages each queue pair of a stream has in flight at most.
+     *
+     * @param size bytes of a message, 1 or more
+     */
+    public static int messagesInFlight(int size) {
+        return PairStream.slots(size);
+    }
+
     /** Tells whether a driver is software, whose active rate is not that of the wire. */
     public static boolean isSoftware(String driver) {
         return SOFTWARE.contains(driver);

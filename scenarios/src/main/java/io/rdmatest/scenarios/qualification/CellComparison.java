@@ -23,6 +23,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A value is worse if {@link Usual} says so, and if it also differs from the cell's median by more than six standard
  * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times. A
  * cell that failed is worse if it was measured when it was last tried before.
+ *
+ * <p>A cell that is none of that is worse if it drifts: up to {@value QualificationComparison#DRIFT} times as many nights show a
+ * trend that is no single step, and the newest quarter differs from the oldest by more than a single value may.
  */
 public final class CellComparison {
 
@@ -44,6 +48,11 @@ public final class CellComparison {
     private static final int MOST_NAMED = 5;
 
     private static final double MOST_DEVIATIONS = 6;
+
+    /** How many cells drift by chance in a clean run, and the least statistic of a trend whatever their number is. */
+    private static final double FALSE_DRIFTS = 1e-3;
+
+    private static final double LEAST_TREND = 4;
 
     /** The 95th percentile of normal noise, in standard deviations. */
     private static final double NORMAL = 1.645;
@@ -128,6 +137,8 @@ public final class CellComparison {
      * @param highest the highest one
      * @param after the value now; null if the cell failed
      * @param cause why it failed; null if it did not, or nobody knows
+     * @param runs over how many runs it drifts: {@code before} is the median of the oldest ones then, and {@code after} that of the
+     *     newest ones; 0 if it is worse in this run alone
      */
     public record Worse(
             String rail,
@@ -138,7 +149,27 @@ public final class CellComparison {
             @Nullable Double lowest,
             @Nullable Double highest,
             @Nullable Double after,
-            @Nullable String cause) {
+            @Nullable String cause,
+            int runs) {
+
+        /** Creates one that is worse in this run. */
+        public Worse(
+                String rail,
+                String from,
+                String to,
+                String what,
+                @Nullable Double before,
+                @Nullable Double lowest,
+                @Nullable Double highest,
+                @Nullable Double after,
+                @Nullable String cause) {
+            this(rail, from, to, what, before, lowest, highest, after, cause, 0);
+        }
+
+        /** Returns whether no run alone shows it. */
+        public boolean isDrift() {
+            return runs > 0;
+        }
 
         /** By what factor it is worse; a cell that failed is worse than any other. */
         private double factor() {
@@ -150,6 +181,16 @@ public final class CellComparison {
         /** Returns what changed, as a sentence does. */
         public String text() {
             Metric metric = Metric.named(what);
+            if (metric != null && isDrift() && before != null && after != null) {
+                return "%s drifts %s -> %s %s over %d runs (%s times)"
+                        .formatted(
+                                metric.like.name(),
+                                metric.text(before),
+                                metric.text(after),
+                                metric.unit,
+                                runs,
+                                String.format(Locale.ROOT, "%.2f", after / before));
+            }
             if (metric == null || before == null || lowest == null || highest == null || after == null) {
                 return "measured -> failed" + (cause == null ? "" : " (" + cause + ")");
             }
@@ -256,12 +297,17 @@ public final class CellComparison {
     private final List<Port> ports = new ArrayList<>();
     private Night tonight = new Night(0);
     private final List<Night> usual = new ArrayList<>();
+
+    /** Earlier ones than those, the latest last: with them they show a drift. */
+    private final List<Night> older = new ArrayList<>();
+
     /** Of the latencies of any cell of this night: they say how steady its percentiles are. */
     private long leastSamples;
 
     private int compared;
     private int failed;
     private int better;
+    private int drifting;
 
     private CellComparison(List<Group> groups, double tolerance) {
         this.groups = List.copyOf(groups);
@@ -284,15 +330,29 @@ public final class CellComparison {
         CellComparison comparison = new CellComparison(groups, tolerance);
         comparison.readTonight(cells(run));
         List<Path> nights = comparison.comparable(run, earlier);
-        int from = Math.max(0, nights.size() - Math.max(last, NIGHTS - 1));
         int most = comparison.most(last);
+        int kept = Math.max(most, comparison.fit(QualificationComparison.DRIFT * last));
+        int from = Math.max(0, nights.size() - Math.max(kept, NIGHTS - 1));
         for (int at = from; at < nights.size(); at++) {
-            comparison.read(nights.get(at), nights.size() - at <= most);
+            int age = nights.size() - at;
+            comparison.read(
+                    nights.get(at),
+                    age <= most ? comparison.usual : age <= kept ? comparison.older : null,
+                    age < NIGHTS);
         }
         comparison.figures(comparison.tonight);
         comparison.names.add(run.toString());
         comparison.judge();
         return comparison;
+    }
+
+    /**
+     * Returns whether a run has cells that can be compared.
+     *
+     * @param summary of the run; of a file with another name than {@code qualification.json} nobody knows whose pairs are beside it
+     */
+    public static boolean hasCells(Path summary) {
+        return summary.endsWith(Archive.SUMMARY) && Files.exists(cells(summary));
     }
 
     private static Path cells(Path summary) {
@@ -386,8 +446,7 @@ public final class CellComparison {
         List<Path> nights = new ArrayList<>();
         int others = 0;
         for (Path summary : earlier) {
-            // A file of another name is one of several in its folder, and nobody knows whose pairs are beside it.
-            if (!summary.endsWith(Archive.SUMMARY) || !Files.exists(cells(summary))) {
+            if (!hasCells(summary)) {
                 continue;
             }
             if (settings(summary).equals(own)) {
@@ -419,17 +478,23 @@ public final class CellComparison {
     }
 
     /** Returns how many nights fit into a quarter of the memory. */
-    private int most(int last) {
+    private int fit(int nights) {
         long night = Math.max(1, (long) places.size() * (METRICS.length * Float.BYTES + 1));
-        long fit = Math.max(1, Runtime.getRuntime().maxMemory() / 4 / night);
+        return (int) Math.min(nights, Math.max(1, Runtime.getRuntime().maxMemory() / 4 / night));
+    }
+
+    /** Returns how many nights say what is usual. */
+    private int most(int last) {
+        int fit = fit(last);
         if (fit < last) {
             notes.add("Only the last " + fit
                     + " runs say what is usual for cells, because of the memory: give Java more (-Xmx).");
         }
-        return (int) Math.min(last, fit);
+        return fit;
     }
 
-    private void read(Path summary, boolean isUsual) {
+    /** Reads a night, keeps it in a list if there is one, and takes the figures of groups from it if they are wanted. */
+    private void read(Path summary, @Nullable List<Night> list, boolean hasFigures) {
         Night night = new Night(places.size());
         try {
             new PairsReader().read(cells(summary), (cell, position) -> {
@@ -443,11 +508,13 @@ public final class CellComparison {
             notes.add("Cells left out: " + e.getMessage());
             return;
         }
-        if (isUsual) {
-            usual.add(night);
+        if (list != null) {
+            list.add(night);
         }
-        figures(night);
-        names.add(summary.toString());
+        if (hasFigures) {
+            figures(night);
+            names.add(summary.toString());
+        }
     }
 
     private void figures(Night night) {
@@ -499,6 +566,7 @@ public final class CellComparison {
             noise[metric.ordinal()] = noise(metric, numbers);
             like[metric.ordinal()] = new Usual(metric.like.of(leastSamples), tolerance);
         }
+        double leastTrend = leastTrend();
         Map<String, int[]> counts = new TreeMap<>();
         for (int row = 0; row < places.size(); row++) {
             Place place = places.get(row);
@@ -530,6 +598,10 @@ public final class CellComparison {
                     found = found == null || each.factor() > found.factor() ? each : found;
                 }
             }
+            if (found == null && isCompared) {
+                found = drift(row, like, noise, rail, leastTrend);
+                drifting += found == null ? 0 : 1;
+            }
             if (isCompared) {
                 compared++;
                 count(place, found != null, counts);
@@ -540,7 +612,9 @@ public final class CellComparison {
                 better++;
             }
         }
-        worse.sort(Comparator.comparingDouble(Worse::factor).reversed());
+        // What became worse at once comes first.
+        worse.sort(Comparator.comparing(Worse::isDrift)
+                .thenComparing(Comparator.comparingDouble(Worse::factor).reversed()));
         for (Rail rail : rails.values()) {
             for (String node : rail.nodes) {
                 for (String direction : List.of("out", "in")) {
@@ -552,6 +626,54 @@ public final class CellComparison {
             }
         }
         ports.sort(Comparator.comparingInt(Port::worse).reversed());
+    }
+
+    /** Returns the statistic of a trend that normal noise reaches in one of a thousand runs, in any of all cells and metrics. */
+    private double leastTrend() {
+        return Math.max(
+                LEAST_TREND,
+                new NormalDistribution()
+                        .inverseCumulativeProbability(1 - FALSE_DRIFTS / (places.size() * (double) METRICS.length)));
+    }
+
+    /** Returns how a cell creeps, of which this run alone shows nothing; null if it does not, or gets better. */
+    private @Nullable Worse drift(int row, Usual[] like, double[][] noise, int rail, double leastTrend) {
+        Worse found = null;
+        for (Metric metric : METRICS) {
+            List<Double> values = new ArrayList<>();
+            for (List<Night> nights : List.of(older, usual, List.of(tonight))) {
+                for (Night night : nights) {
+                    float value = night.values[metric.ordinal()][row];
+                    if (!Float.isNaN(value)) {
+                        values.add(value * metric.scale);
+                    }
+                }
+            }
+            if (values.isEmpty() || Float.isNaN(tonight.values[metric.ordinal()][row])) {
+                continue;
+            }
+            // So far do the medians of both ends differ by noise.
+            double least =
+                    MOST_DEVIATIONS * noise[metric.ordinal()][rail] * Math.sqrt(Math.PI / Usual.end(values.size()));
+            Usual usual = like[metric.ordinal()];
+            Usual.Drift drift = usual.drift(values, least, leastTrend);
+            if (drift.change() == Change.WORSE && !usual.isStep(values)) {
+                Place place = places.get(row);
+                Worse each = new Worse(
+                        place.rail.name,
+                        place.rail.nodes.get(place.from),
+                        place.rail.nodes.get(place.to),
+                        metric.member,
+                        drift.oldest() / metric.scale,
+                        null,
+                        null,
+                        drift.newest() / metric.scale,
+                        null,
+                        values.size());
+                found = found == null || each.factor() > found.factor() ? each : found;
+            }
+        }
+        return found;
     }
 
     private static Worse worse(
@@ -703,13 +825,14 @@ public final class CellComparison {
             return "None of %d cells is worse than %s%s."
                     .formatted(compared, nights, better == 0 ? "" : ", and " + better + " are better");
         }
-        return "%d of %d cells %s worse than %s%s%s."
+        return "%d of %d cells %s worse than %s%s%s%s."
                 .formatted(
                         worse.size(),
                         compared,
                         worse.size() == 1 ? "is" : "are",
                         nights,
                         failed == 0 ? "" : ", " + failed + " of them failed",
+                        drifting == 0 ? "" : ", " + drifting + " of them by a drift that no run alone shows",
                         better == 0 ? "" : "; " + better + " are better");
     }
 
@@ -740,6 +863,7 @@ public final class CellComparison {
         json.put("worse", worse.size());
         json.put("failed", failed);
         json.put("better", better);
+        json.put("drifting", drifting);
         json.put("ports", ports);
         json.put(
                 "cells",
@@ -759,6 +883,7 @@ public final class CellComparison {
         json.put("highest", cell.highest());
         json.put("after", cell.after());
         json.put("cause", cell.cause());
+        json.put("runs", cell.runs());
         json.put("text", cell.text());
         return json;
     }

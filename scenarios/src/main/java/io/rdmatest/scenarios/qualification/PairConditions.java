@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.qualification;
 
+import io.rdmatest.scenarios.pairs.Metric;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -12,7 +13,24 @@ final class PairConditions {
     /** Their names, for sentences. */
     static final String NAMES = String.join(", ", UNLESS_SET.keySet());
 
+    /** What a run was asked to measure of pairs; everything where a summary does not say it. */
+    private static final String MEASURE = "rdma.pairs.measure";
+
     private PairConditions() {}
+
+    /**
+     * Returns whether a run was asked for what a measurement of all pairs comes of.
+     *
+     * @param settings what its summary says
+     * @param measurement its name
+     */
+    static boolean isAsked(Map<String, String> settings, String measurement) {
+        String asked = settings.get(MEASURE);
+        return asked == null
+                || Metric.ofMeasurement(measurement)
+                        .map(metric -> Metric.parse(asked).contains(metric))
+                        .orElse(true);
+    }
 
     private static Map<String, String> unlessSet() {
         Map<String, String> settings = new LinkedHashMap<>();

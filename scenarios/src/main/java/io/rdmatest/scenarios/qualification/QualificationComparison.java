@@ -454,6 +454,9 @@ public final class QualificationComparison {
         passed.forEach(each -> known.putAll(each.measurements()));
         known.keySet().removeAll(now.measurements().keySet());
         known.values().removeIf(each -> each.better() == Better.NEITHER);
+        if (PAIRS.equals(after.ids().get(scenario))) {
+            known.keySet().removeIf(name -> !PairConditions.isAsked(after.settings(), name));
+        }
         known.forEach((name, then) -> {
             List<Double> values = values(measured(usual(scenario), scenario, name), then.unit());
             if (2 * values.size() < passed.size()) {

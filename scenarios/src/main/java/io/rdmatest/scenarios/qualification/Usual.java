@@ -4,6 +4,7 @@ import io.rdmatest.junit.Measurement;
 import io.rdmatest.junit.Measurement.Better;
 import io.rdmatest.junit.Measurement.Kind;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -37,6 +38,9 @@ final class Usual {
 
     /** How many values each end of a trend has at least. */
     private static final int LEAST_END = 5;
+
+    /** A step of so large a part of the way is no drift. It is the difference of the medians of five values on both sides. */
+    private static final double MOST_STEP = 0.75;
 
     /** How many samples have to lie beyond a percentile, or to be in a mean, to make it a steady number. */
     private static final long STEADY = 10;
@@ -157,17 +161,56 @@ final class Usual {
      * @param values all of them, the oldest first
      */
     Drift drift(List<Double> values) {
-        int end = Math.max(LEAST_END, values.size() / 4);
+        return drift(values, most, LEAST_TREND);
+    }
+
+    /**
+     * Returns whether values creep, as {@link #drift(List)} does, where more is asked for.
+     *
+     * @param values all of them, the oldest first
+     * @param least the least change of costs that counts, if it is above that of a single value
+     * @param leastTrend the least statistic of the Mann-Kendall test that is a trend
+     */
+    Drift drift(List<Double> values, double least, double leastTrend) {
+        int end = end(values.size());
         if (like.kind() == Kind.COUNT || most >= Math.log(10) || values.size() < 2 * end) {
             return new Drift(Change.OTHER, 0, 0);
         }
         List<Double> oldest = values.subList(0, end);
         List<Double> newest = values.subList(values.size() - end, values.size());
         double change = costs(newest).median() - costs(oldest).median();
-        Change way = Math.abs(change) <= most || Math.abs(trend(values)) < LEAST_TREND
+        Change way = Math.abs(change) <= Math.max(most, least) || Math.abs(trend(values)) < leastTrend
                 ? Change.OTHER
                 : change > 0 ? Change.WORSE : Change.BETTER;
         return new Drift(way, Spread.of(oldest).median(), Spread.of(newest).median());
+    }
+
+    /** Returns how many values each end of a trend has. */
+    static int end(int values) {
+        return Math.max(LEAST_END, values / 4);
+    }
+
+    /**
+     * Returns whether values do not creep, but took most of their way in one step: it was told when it came.
+     *
+     * @param values all of them, the oldest first
+     */
+    boolean isStep(List<Double> values) {
+        double[] costs = values.stream().mapToDouble(this::cost).toArray();
+        int end = end(costs.length);
+        double way = median(costs, costs.length - end, end) - median(costs, 0, end);
+        for (int at = LEAST_END; at <= costs.length - LEAST_END; at++) {
+            double step = median(costs, at, LEAST_END) - median(costs, at - LEAST_END, LEAST_END);
+            if (step * Math.signum(way) >= MOST_STEP * Math.abs(way)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static double median(double[] values, int from, int count) {
+        return Spread.of(Arrays.stream(values, from, from + count).boxed().toList())
+                .median();
     }
 
     /** Returns the statistic of the Mann-Kendall test, which is normal where there is no trend. */

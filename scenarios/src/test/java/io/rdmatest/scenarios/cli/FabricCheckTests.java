@@ -323,6 +323,24 @@ class FabricCheckTests {
         assertThat(out.toString()).isEmpty();
     }
 
+    /** The file is found above the working directory: its name and its path are others than that of the option. */
+    @Test
+    void theFileThatANameStandsForIsNotReplaced() throws Exception {
+        Path target = Path.of("../fabric-config/fabrics/microvm-2.yaml");
+        String before = Files.readString(target);
+        for (String[] each : new String[][] {
+            {"microvm-2", " is the file that is checked, by its name microvm-2; give another one"},
+            {"fabric-config/fabrics/microvm-2.yaml", " is the file that is checked; give another one"}
+        }) {
+            err.getBuffer().setLength(0);
+            assertThat(run("fabric", "check", each[0], "--pin", target.toString()))
+                    .isEqualTo(2);
+            assertThat(err.toString()).startsWith("./rdmatest fabric check: usage: --pin " + target + each[1]);
+        }
+        assertThat(target).hasContent(before);
+        assertThat(out.toString()).isEmpty();
+    }
+
     /** The file system of processes makes no files, not even for root. */
     @Test
     void aFileThatCanNotBeMadeIsOneSentence() throws Exception {

@@ -90,6 +90,14 @@ class FabricLeavesCommandTests {
             assertThat(leaves(fabric, "--from", topology, "--write", target)).isEqualTo(2);
             assertThat(err.toString()).contains("--write " + target + " is a file that is read; give another one");
         }
+        // A name, and a path above the working directory, stand for a file as well.
+        Path bundled = Path.of("../fabric-config/fabrics/microvm-2.yaml");
+        String bundledBefore = Files.readString(bundled);
+        for (Object known : new Object[] {"microvm-2", "fabric-config/fabrics/microvm-2.yaml"}) {
+            assertThat(leaves(known, "--from", topology, "--write", bundled)).isEqualTo(2);
+            assertThat(err.toString()).contains("--write " + bundled + " is a file that is read; give another one");
+        }
+        assertThat(bundled).hasContent(bundledBefore);
         assertThat(fabric).hasContent(before);
         assertThat(topology).hasContent(topologyBefore);
     }

@@ -9,6 +9,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import com.networknt.schema.ValidationMessage;
+import io.rdmatest.scenarios.culprits.PairLine;
+import io.rdmatest.scenarios.culprits.PairsWriter;
 import io.rdmatest.scenarios.qualification.Qualification;
 import io.rdmatest.scenarios.qualification.QualificationComparison;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -23,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -431,6 +434,89 @@ class QualificationComparisonTests {
         assertThat(new QualificationComparison(List.of(pairs(id, both, 90)), without, 14, 0.2).shifts())
                 .extracting(Shift::finding)
                 .containsExactly(Finding.MISSING);
+    }
+
+    /** A night with {@code --pairs=latency} after full ones. */
+    @ParameterizedTest
+    @CsvSource({"'latency', 0", "'latency,rate', 0", "'latency,bandwidth', 1", "'', 1"})
+    void whatARunWasNotAskedToMeasureOfPairsIsNotMissed(String asked, int missing) throws IOException {
+        String id = "PairScenarios.allPairs";
+        String settings = asked.isEmpty() ? "" : "\"rdma.pairs.measure\": \"" + asked + "\"";
+        Qualification now = Qualification.of(
+                Path.of("now.json"),
+                new ObjectMapper()
+                        .readTree("{\"schemaVersion\": 3, \"environment\": {}, \"settings\": {" + settings
+                                + "}, \"scenarios\": [{\"id\": \"" + id
+                                + "\", \"name\": \"pairs\", \"verdict\": \"passed\", \"measurements\": {}}]}"));
+
+        assertThat(new QualificationComparison(List.of(pairs(id, "", 90)), now, 14, 0.2).shifts())
+                .hasSize(missing);
+    }
+
+    /** An archived run, with a cell of each way between two nodes. */
+    private Path archived(String name, double bandwidth) throws IOException {
+        Path run = Files.createDirectories(folder.resolve("archive").resolve(name));
+        try (PairsWriter writer = PairsWriter.create(run.resolve("pairs.jsonl"))) {
+            for (String from : List.of("a", "b")) {
+                double none = Double.NaN;
+                writer.write(new PairLine(
+                        "rail0",
+                        from,
+                        from.equals("a") ? "b" : "a",
+                        null,
+                        null,
+                        1,
+                        PairLine.Outcome.MEASURED,
+                        null,
+                        100e9,
+                        from.equals("a") ? bandwidth : 96e9,
+                        none,
+                        none,
+                        none,
+                        0,
+                        0,
+                        Map.of(),
+                        Map.of()));
+            }
+        }
+        return file("archive/" + name + "/qualification.json", ENVIRONMENT, scenario("x", "passed"));
+    }
+
+    @Test
+    void pairsBesideTheSummariesAreComparedToo() throws IOException {
+        for (int night = 1; night < 4; night++) {
+            Path ignored = archived("2026-11-0" + night, 96e9);
+        }
+        Path archive = folder.resolve("archive");
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        assertThat(run(out, err, "compare", archive)).isZero();
+        assertThat(out.toString()).contains("None of 2 cells is worse than in the 2 runs before.");
+
+        Path slow = archived("2026-11-04", 41e9);
+        out = new StringWriter();
+        assertThat(run(out, err, "compare", archive)).isEqualTo(ExitStatus.WORSE.code());
+        assertThat(out.toString())
+                .contains("1 of 2 cells is worse than in the 3 runs before.")
+                .contains("  a -> b on rail0: bandwidth 96.00 (96.00 to 96.00) -> 41.00 Gb/s (0.43 times)");
+
+        out = new StringWriter();
+        assertThat(run(out, err, "compare", "--json", archive)).isEqualTo(ExitStatus.WORSE.code());
+        JsonNode json = new ObjectMapper().readTree(out.toString());
+        assertThat(json.at("/cells/worse").asInt()).isEqualTo(1);
+        assertThat(json.at("/cells/cells/0/to").asText()).isEqualTo("b");
+        assertThat(mistakes(json)).isEmpty();
+
+        // Of a file with another name, nobody knows whose pairs are beside it.
+        Path renamed = Files.copy(slow, slow.resolveSibling("other.json"));
+        out = new StringWriter();
+        assertThat(run(out, err, "compare", archive.resolve("2026-11-01/qualification.json"), renamed))
+                .isZero();
+        assertThat(out.toString()).doesNotContain("cell");
+
+        Files.writeString(slow.resolveSibling("pairs.jsonl"), "{}\n{}\n");
+        assertThat(run(out, err, "compare", archive)).isEqualTo(ExitStatus.USAGE.code());
+        assertThat(err.toString()).contains("pairs.jsonl:1 is no cell of a pairs.jsonl");
     }
 
     private static Set<ValidationMessage> mistakes(JsonNode json) throws IOException {

@@ -632,6 +632,212 @@ class CulpritsTests {
         assertThat(culprits.lines().get(1)).endsWith("; not confirmed with n0 and n1: 96 Gb/s");
     }
 
+    // ---- a second opinion ----
+
+    private static PairLine other(String from, String to, double bandwidth, @Nullable String reason) {
+        return other(from, to, 100e9, bandwidth, reason);
+    }
+
+    private static PairLine other(String from, String to, double lineRate, double bandwidth, @Nullable String reason) {
+        return new PairLine(
+                "rail0",
+                from,
+                to,
+                null,
+                null,
+                1,
+                reason == null ? Outcome.MEASURED : Outcome.NOT_MEASURED,
+                null,
+                lineRate,
+                bandwidth,
+                bandwidth / 25e3,
+                Double.NaN,
+                Double.NaN,
+                0,
+                0,
+                1,
+                true,
+                Map.of(),
+                Map.of(),
+                new PairLine.Instrument("ib_write_bw", reason));
+    }
+
+    private static final PairLine FIRST = again("n3", "n0", Outcome.MEASURED, null, 40e9);
+    private static final PairLine SECOND = again("n3", "n1", Outcome.MEASURED, null, 42e9);
+
+    @Test
+    void anotherProgramThatIsSlowAsWellBlamesTheFabric() {
+        Culprit cause =
+                cause(slowSender(), FIRST, SECOND, other("n3", "n0", 39e9, null), other("n1", "n0", 91e9, null));
+
+        assertThat(cause.evidence().text())
+                .endsWith("; confirmed with n0 and n1: 41 Gb/s;"
+                        + " ib_write_bw: 39 Gb/s bad pair, 91 Gb/s good pair: the fabric");
+        assertThat(cause.json().toString())
+                .contains("secondOpinion={program=ib_write_bw, bad=3.9E10, good=9.1E10, agrees=true}");
+        assertThat(cause.isSuspect()).isFalse();
+    }
+
+    @Test
+    void anotherProgramThatIsAsFastAsBesideBlamesTheInstrument() {
+        Culprit cause =
+                cause(slowSender(), FIRST, SECOND, other("n3", "n0", 96e9, null), other("n1", "n0", 96e9, null));
+
+        assertThat(cause.evidence().text())
+                .endsWith("; ib_write_bw measures 96 Gb/s for the bad pair, 96 Gb/s for a good one:"
+                        + " look at the instrument");
+        assertThat(cause.json().toString()).contains("agrees=false");
+        // It is no verdict.
+        assertThat(cause.isSuspect()).isFalse();
+
+        Culprit notConfirmed = cause(
+                slowSender(),
+                again("n3", "n0", Outcome.MEASURED, null, 96e9),
+                SECOND,
+                other("n3", "n0", 96e9, null),
+                other("n1", "n0", 96e9, null));
+        assertThat(notConfirmed.evidence().text())
+                .endsWith("; ib_write_bw: 96 Gb/s bad pair, 96 Gb/s good pair: not bad when it is measured alone");
+    }
+
+    /** Of another program, no figure counts for itself: it may be slower than rdmatest everywhere. */
+    @Test
+    void anotherProgramIsHeldAgainstItself() {
+        assertThat(cause(slowSender(), FIRST, SECOND, other("n3", "n0", 50e9, null), other("n1", "n0", 52e9, null))
+                        .evidence()
+                        .text())
+                .endsWith("look at the instrument");
+        assertThat(cause(slowSender(), FIRST, SECOND, other("n3", "n0", 20e9, null), other("n1", "n0", 52e9, null))
+                        .evidence()
+                        .text())
+                .endsWith("the fabric");
+    }
+
+    /** A port of 25 Gb/s sends at half of that; 23 Gb/s are all that it can. */
+    @Test
+    void anotherProgramIsJudgedByTheLineRate() {
+        List<PairLine> cells = matrix(
+                16,
+                1,
+                0,
+                (rail, from, to, good) ->
+                        from == 3 ? good.atLineRate(25e9).slower(0.5) : to == 3 ? good.atLineRate(25e9) : good);
+        PairLine good = other("n1", "n0", 96e9, null);
+
+        assertThat(evidence(cells, slow("n0", 11.9e9), slow("n1", 11.9e9), other("n3", "n0", 25e9, 12e9, null), good))
+                .endsWith("ib_write_bw: 12 Gb/s bad pair, 96 Gb/s good pair: the fabric");
+        assertThat(evidence(cells, slow("n0", 11.9e9), slow("n1", 11.9e9), other("n3", "n0", 25e9, 23e9, null), good))
+                .endsWith("look at the instrument");
+    }
+
+    @Test
+    void anotherProgramThatFailsIsNoVerdict() {
+        Culprit cause = cause(
+                slowSender(),
+                FIRST,
+                SECOND,
+                other("n3", "n0", Double.NaN, "ib_write_bw on n0 ended with 1: no device"));
+
+        assertThat(cause.evidence().text())
+                .endsWith("confirmed with n0 and n1: 41 Gb/s;"
+                        + " no second opinion: ib_write_bw on n0 ended with 1: no device");
+        assertThat(cause.json().toString())
+                .contains("secondOpinion={program=ib_write_bw, reason=ib_write_bw on n0 ended with 1: no device}")
+                .doesNotContain("agrees");
+        assertThat(evidence(
+                        slowSender(),
+                        FIRST,
+                        SECOND,
+                        other("n3", "n0", 96e9, null),
+                        other("n1", "n0", Double.NaN, "it hung")))
+                .endsWith("; no second opinion: it hung");
+        assertThat(evidence(slowSender(), FIRST, SECOND, other("n3", "n0", 96e9, null)))
+                .endsWith("; no second opinion: no good pair was measured beside the bad one");
+    }
+
+    /** What another program measured is none of the two partners, and none of another direction. */
+    @Test
+    void anotherProgramConfirmsNothing() {
+        assertThat(evidence(slowSender(), FIRST, other("n3", "n1", 41e9, null), other("n1", "n0", 96e9, null)))
+                .doesNotContain("confirmed")
+                .endsWith("the fabric");
+        assertThat(evidence(slowSender(), other("n0", "n3", 41e9, null), other("n1", "n0", 96e9, null)))
+                .endsWith("others 95 Gb/s");
+    }
+
+    @Test
+    void whatFailsIsHeldAgainstWhatAnotherProgramMoves() {
+        List<PairLine> cells = matrix(
+                8, 1, 0, (rail, from, to, good) -> from == 3 ? good.ended(Outcome.FAILED, "RETRY_EXCEEDED") : good);
+        PairLine first = again("n3", "n0", Outcome.FAILED, "RETRY_EXCEEDED", Double.NaN);
+        PairLine second = again("n3", "n1", Outcome.FAILED, "RETRY_EXCEEDED", Double.NaN);
+        PairLine good = other("n1", "n0", 96e9, null);
+
+        assertThat(evidence(cells, first, second, other("n3", "n0", 0, null), good))
+                .endsWith("; ib_write_bw: 0 Gb/s bad pair, 96 Gb/s good pair: the fabric");
+        assertThat(evidence(cells, first, second, other("n3", "n0", 95e9, null), good))
+                .endsWith("look at the instrument");
+    }
+
+    @Test
+    void aProgramThatCountsNoErrorsCantDenyThem() {
+        List<PairLine> cells =
+                matrix(12, 1, 0, (rail, from, to, good) -> from == 3 ? good.counted("packet_seq_err", 400) : good);
+        PairLine good = other("n1", "n0", 96e9, null);
+
+        assertThat(evidence(cells, other("n3", "n0", 96e9, null), good))
+                .endsWith("; ib_write_bw: 96 Gb/s bad pair, 96 Gb/s good pair, and it counts no errors");
+        assertThat(evidence(cells, other("n3", "n0", 50e9, null), good)).endsWith("the fabric");
+    }
+
+    @Test
+    void aPathHasASecondOpinionToo() {
+        List<PairLine> all = new ArrayList<>(
+                matrix(20, 1, 0, (rail, from, to, good) -> from == 3 && to == 9 ? good.slower(0.3) : good));
+        all.add(other("n3", "n9", 30e9, null));
+        all.add(other("n1", "n0", 96e9, null));
+        Culprits culprits = Culprits.of(all);
+
+        assertThat(names(culprits)).containsExactly("path n3 n9 rail0");
+        assertThat(culprits.causes().getFirst().evidence().text())
+                .endsWith("; ib_write_bw: 30 Gb/s bad pair, 96 Gb/s good pair: the fabric");
+    }
+
+    @Test
+    void secondOpinionsAreInTheFile() throws Exception {
+        List<PairLine> all = new ArrayList<>(slowSender());
+        all.addAll(List.of(
+                FIRST,
+                SECOND,
+                other("n3", "n0", 39e9, null),
+                other("n1", "n0", 91e9, null),
+                other("n2", "n0", Double.NaN, "it hung")));
+        Path file = file("opinions.jsonl", all);
+
+        assertThat(Files.readAllLines(file))
+                .allSatisfy(line -> assertThat(Schemas.mistakesOfPair(line)).isEmpty());
+        PairsReader reader = new PairsReader();
+        assertThat(reader.read(file)).hasSize(56);
+        assertThat(reader.confirmations()).isEqualTo(all.subList(56, 61));
+        Culprits culprits = Culprits.ofFiles(List.of(file));
+        assertThat(culprits).isEqualTo(Culprits.of(all));
+        assertThat(Schemas.mistakesOfCulprits(new ObjectMapper().valueToTree(culprits.json())))
+                .isEmpty();
+    }
+
+    /** A file from elsewhere may have members of these names that mean something else. */
+    @Test
+    void aCellMayHaveAnInstrumentOfItsOwn() throws IOException {
+        Path file = Files.writeString(folder.resolve("elsewhere.jsonl"), """
+                {"rail":"r","from":"a","to":"b","outcome":"measured","instrument":"perftest","reason":{"x":[1]}}
+                {"rail":"r","from":"b","to":"a","outcome":"measured","instrument":7}
+                """);
+
+        assertThat(new PairsReader().read(file))
+                .hasSize(2)
+                .allSatisfy(cell -> assertThat(cell.instrument()).isNull());
+    }
+
     private static String evidence(List<PairLine> cells, PairLine... confirmations) {
         return cause(cells, confirmations).evidence().text();
     }

@@ -10,6 +10,7 @@ import io.rdmatest.scenarios.pairs.AllPairs.Rules;
 import io.rdmatest.scenarios.pairs.Cell.Outcome;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -726,6 +727,43 @@ class AllPairsTests {
                 cell(5, 2, Verdict.GOOD));
 
         assertThat(AllPairs.goodPartners(cells, Set.of(2))).containsExactly(0, 1);
-        assertThat(AllPairs.goodPartners(cells, Set.of())).containsExactly(5);
+        // The pairs of 2 leave out 2, and not 0 and 1, which are good together.
+        assertThat(AllPairs.goodPartners(cells, Set.of())).containsExactly(0, 1);
+    }
+
+    /** Each node of a fabric with noise may have a bad pair somewhere. */
+    @Test
+    void aBadPairElsewhereLeavesOutOneOfItsNodes() {
+        List<Cell> cells = new ArrayList<>();
+        for (int server = 0; server < 6; server++) {
+            for (int client = 0; client < 6; client++) {
+                if (server != client) {
+                    boolean isBad = server == 0 && client == 1 || server == 3 && client == 2 || server == 5;
+                    cells.add(cell(server, client, isBad ? Verdict.BAD : Verdict.GOOD));
+                }
+            }
+        }
+
+        assertThat(AllPairs.goodPartners(cells, Set.of(5)))
+                .hasSize(3)
+                .contains(4)
+                .doesNotContain(5)
+                .satisfies(good -> assertThat(cells)
+                        .filteredOn(cell -> good.contains(cell.pair().server())
+                                && good.contains(cell.pair().client()))
+                        .extracting(Cell::verdict)
+                        .containsOnly(Verdict.GOOD));
+        // What 5 receives is bad: it is good with nobody.
+        assertThat(AllPairs.goodPartners(cells, Set.of())).hasSize(3).doesNotContain(5);
+        // The node with the bad pairs is left out, and not its partners.
+        assertThat(AllPairs.goodPartners(
+                        cells.stream()
+                                .map(cell -> cell.pair().server() == 0
+                                                || cell.pair().client() == 0
+                                        ? cell(cell.pair().server(), cell.pair().client(), Verdict.BAD)
+                                        : cell(cell.pair().server(), cell.pair().client(), Verdict.GOOD))
+                                .toList(),
+                        Set.of()))
+                .containsExactly(1, 2, 3, 4, 5);
     }
 }

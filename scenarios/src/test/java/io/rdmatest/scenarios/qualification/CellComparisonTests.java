@@ -263,4 +263,82 @@ class CellComparisonTests {
         assertThat(path.at("/others/29").asDouble()).isZero();
         assertThat(path.path("what").asText()).isEqualTo("share of pairs that failed");
     }
+
+    // ---- drifts ----
+
+    /** No night differs from those before it by a fifth, and the last quarter of forty does from the first one. */
+    @Test
+    void aSlowFallThatNoNightShowsIsADrift() throws IOException {
+        Random random = new Random(11);
+        for (int night = 0; night < 45; night++) {
+            Path ignored = night(
+                    8, random, 11, "", (at, from, to) -> to == 5 ? new Cell(Math.pow(0.99, at), 1, false) : Cell.USUAL);
+        }
+
+        CellComparison compared = compare(44, List.of());
+
+        assertThat(compared.nights()).isEqualTo(14);
+        assertThat(compared.worse()).hasSize(7).allSatisfy(cell -> {
+            assertThat(cell.to()).isEqualTo("n005");
+            assertThat(cell.what()).isEqualTo("bandwidth");
+            assertThat(cell.isDrift()).isTrue();
+            assertThat(cell.runs()).isEqualTo(45);
+            assertThat(cell.before()).isBetween(80e9, 100e9);
+            assertThat(cell.after()).isBetween(55e9, 75e9);
+        });
+        assertThat(compared.ports()).containsExactly(new Port("n005", "rail0", "in", 7, 7));
+        assertThat(compared.lines().getFirst())
+                .isEqualTo(
+                        "7 of 56 cells are worse than in the 14 runs before, 7 of them by a drift that no run alone shows.");
+        assertThat(compared.lines().get(2))
+                .matches("  n\\d+ -> n005 on rail0: bandwidth drifts .* -> .* Gb/s over 45 runs \\(0\\.\\d+ times\\)");
+        assertThat(compare(5, List.of()).worse()).isEmpty();
+    }
+
+    /** It was told on its night, and once it is usual, it is no news. */
+    @Test
+    void aStepLongAgoIsNoDrift() throws IOException {
+        Random random = new Random(12);
+        for (int night = 0; night < 45; night++) {
+            Path ignored = night(
+                    8, random, 12, "", (at, from, to) -> to == 5 && at >= 22 ? new Cell(0.7, 1, false) : Cell.USUAL);
+        }
+
+        assertThat(compare(22, List.of()).worse()).hasSize(7);
+        for (int night : new int[] {36, 40, 44}) {
+            assertThat(compare(night, List.of()).worse()).as("night %d", night).isEmpty();
+        }
+    }
+
+    /** As many nights as can show one, of which nothing is to be told. */
+    @ParameterizedTest
+    @ValueSource(longs = {21, 22, 23})
+    void nothingDriftsInCleanNights(long seed) throws IOException {
+        Random random = new Random(seed);
+        for (int night = 0; night < 57; night++) {
+            Path ignored = night(16, random, seed, "", (at, from, to) -> Cell.USUAL);
+        }
+        for (int night = 20; night < 57; night += 6) {
+            assertThat(compare(night, List.of()).worse())
+                    .as("seed %d, night %d", seed, night)
+                    .isEmpty();
+        }
+    }
+
+    /** What a night was not asked to measure is not there, and nothing is said of it. */
+    @Test
+    void aNightThatMeasuresLessIsComparedByWhatItHas() throws IOException {
+        Random random = new Random(13);
+        for (int night = 0; night < 20; night++) {
+            Path ignored = night(4, random, 13, "", (at, from, to) -> Cell.USUAL);
+        }
+        Path cells = nights.getLast().resolveSibling("pairs.jsonl");
+        Files.writeString(
+                cells, Files.readString(cells).replaceAll("\"(bandwidth|messageRate)\":[0-9.E]+", "\"$1\":null"));
+
+        CellComparison compared = compare(19, List.of());
+
+        assertThat(compared.compared()).isEqualTo(12);
+        assertThat(compared.worse()).isEmpty();
+    }
 }

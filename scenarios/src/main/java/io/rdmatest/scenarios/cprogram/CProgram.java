@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.interop;
+package io.rdmatest.scenarios.cprogram;
 
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.peer.PosixShell;
@@ -87,7 +87,8 @@ public final class CProgram implements AutoCloseable {
      *     the program tells
      * @throws IOException if it cannot be started
      */
-    static CProgram start(List<String> launch, Duration step, String name, Object... arguments) throws IOException {
+    public static CProgram start(List<String> launch, Duration step, String name, Object... arguments)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(
                 launch.isEmpty() ? find(name).orElseThrow(() -> missing(name)).toString() : name);
@@ -219,7 +220,13 @@ public final class CProgram implements AutoCloseable {
         awaitListening(System.nanoTime() + step.toNanos());
     }
 
-    void awaitListening(long deadline) throws IOException, InterruptedException {
+    /**
+     * Waits until the program listens, as {@link #awaitListening()} does.
+     *
+     * @param deadline until when, on the scale of {@link System#nanoTime}
+     * @throws AssertionError if it ended or the deadline passed before that
+     */
+    public void awaitListening(long deadline) throws IOException, InterruptedException {
         while (!mayListen()) {
             awaitNextTry(deadline, null);
         }
@@ -245,6 +252,33 @@ public final class CProgram implements AutoCloseable {
     }
 
     /**
+     * Waits a moment for the end of the program, while there is time.
+     *
+     * @param deadline until when, on the scale of {@link System#nanoTime}
+     * @return whether it has ended
+     * @throws AssertionError if it still runs at the deadline
+     */
+    boolean awaitEnd(long deadline) throws InterruptedException {
+        if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+            return true;
+        }
+        if (System.nanoTime() - deadline >= 0) {
+            throw new AssertionError("Still running after " + step.toSeconds() + " s: " + describe());
+        }
+        return false;
+    }
+
+    /** Returns how the program ended, which it has. */
+    int exitStatus() {
+        return process.exitValue();
+    }
+
+    /** Returns whether a program that ended is not installed on the node that it was to run on. */
+    boolean isMissing() {
+        return !launch.isEmpty() && process.exitValue() == NOT_FOUND;
+    }
+
+    /**
      * Waits for the end of the program and requires that it ended well.
      *
      * @throws AssertionError if it did not, or still runs after a step's time
@@ -255,8 +289,15 @@ public final class CProgram implements AutoCloseable {
         }
     }
 
-    /** Gives the program a moment, in which it may not end. */
-    void awaitNextTry(long deadline, @Nullable Throwable refusal) throws InterruptedException {
+    /**
+     * Gives the program a moment, in which it may not end.
+     *
+     * @param deadline when there is no next try, on the scale of {@link System#nanoTime}
+     * @param refusal what came of the last one; null for none
+     * @throws AssertionError if it ended or the deadline has passed
+     * @throws org.opentest4j.TestAbortedException if it is not installed on the node
+     */
+    public void awaitNextTry(long deadline, @Nullable Throwable refusal) throws InterruptedException {
         if (process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             if (!launch.isEmpty() && process.exitValue() == NOT_FOUND) {
                 throw missing(command.get(launch.size()));

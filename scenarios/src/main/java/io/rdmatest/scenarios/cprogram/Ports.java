@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.interop;
+package io.rdmatest.scenarios.cprogram;
 
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;

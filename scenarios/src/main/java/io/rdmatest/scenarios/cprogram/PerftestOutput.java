@@ -1,4 +1,4 @@
-package io.rdmatest.bench;
+package io.rdmatest.scenarios.cprogram;
 
 import java.util.List;
 import java.util.Locale;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param latency the row of a latency test in microseconds; null for a bandwidth test
  * @param bandwidth the row of a bandwidth test; null for a latency test
  */
-record PerftestOutput(
+public record PerftestOutput(
         Parameters parameters,
         @Nullable Latency latency,
         @Nullable Bandwidth bandwidth) {
@@ -48,7 +48,7 @@ record PerftestOutput(
      * @param inlineBytes up to which size data is sent inline
      * @param outstandingReads reads in flight at most; 0 if the program does not read
      */
-    record Parameters(
+    public record Parameters(
             int sizeBytes,
             int iterations,
             int txDepth,
@@ -59,18 +59,19 @@ record PerftestOutput(
             int outstandingReads) {}
 
     /** The row of a latency test, in microseconds; half a round trip, for reads a whole one. */
-    record Latency(double min, double max, double typical, double average, double deviation, double p99, double p999) {}
+    public record Latency(
+            double min, double max, double typical, double average, double deviation, double p99, double p999) {}
 
     /** The row of a bandwidth test: MiB (2^20 bytes) per second, and million messages per second. */
-    record Bandwidth(double peakMiB, double averageMiB, double millionMessages) {}
+    public record Bandwidth(double peakMiB, double averageMiB, double millionMessages) {}
 
     /**
      * Reads the output of a latency program.
      *
      * @param lines its lines
-     * @throws NotMeasuredException if a line is missing or not as it was
+     * @throws ProgramOutputException if a line is missing or not as it was
      */
-    static PerftestOutput latency(List<String> lines) {
+    public static PerftestOutput latency(List<String> lines) {
         Matcher row = row(lines, LATENCY_HEADING, LATENCY_ROW);
         return new PerftestOutput(
                 parameters(lines, row),
@@ -89,9 +90,9 @@ record PerftestOutput(
      * Reads the output of a bandwidth program.
      *
      * @param lines its lines
-     * @throws NotMeasuredException if a line is missing or not as it was
+     * @throws ProgramOutputException if a line is missing or not as it was
      */
-    static PerftestOutput bandwidth(List<String> lines) {
+    public static PerftestOutput bandwidth(List<String> lines) {
         Matcher row = row(lines, BANDWIDTH_HEADING, BANDWIDTH_ROW);
         return new PerftestOutput(
                 parameters(lines, row), null, new Bandwidth(number(row, 3), number(row, 4), number(row, 5)));
@@ -120,12 +121,12 @@ record PerftestOutput(
                 return row;
             }
         }
-        throw new NotMeasuredException(
+        throw new ProgramOutputException(
                 "perftest printed no table; its last line is '%s'".formatted(lines.isEmpty() ? "" : lines.getLast()));
     }
 
-    private static NotMeasuredException changed(String what, String line) {
-        return new NotMeasuredException(
+    private static ProgramOutputException changed(String what, String line) {
+        return new ProgramOutputException(
                 "perftest printed %s in a format that is not known: '%s'".formatted(what, line));
     }
 
@@ -156,7 +157,7 @@ record PerftestOutput(
             }
         }
         if (otherwise < 0) {
-            throw new NotMeasuredException("perftest did not print the setting " + name);
+            throw new ProgramOutputException("perftest did not print the setting " + name);
         }
         return otherwise;
     }

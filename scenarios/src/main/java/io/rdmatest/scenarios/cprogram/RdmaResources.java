@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.interop;
+package io.rdmatest.scenarios.cprogram;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

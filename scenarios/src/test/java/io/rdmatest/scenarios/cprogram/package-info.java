@@ -1,0 +1,4 @@
+@NullMarked
+package io.rdmatest.scenarios.cprogram;
+
+import org.jspecify.annotations.NullMarked;
