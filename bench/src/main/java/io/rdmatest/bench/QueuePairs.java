@@ -2,7 +2,6 @@ package io.rdmatest.bench;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.cprogram.PerftestOutput;
-import io.rdmatest.scenarios.engine.Closing;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.Resources;
 import io.rdmatest.verbs.Access;

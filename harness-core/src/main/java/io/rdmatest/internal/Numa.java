@@ -10,7 +10,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 

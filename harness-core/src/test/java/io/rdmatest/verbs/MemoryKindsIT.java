@@ -46,7 +46,7 @@ class MemoryKindsIT {
             memory = arena.allocate(3 * LENGTH).asSlice(LENGTH + 1, LENGTH);
             try (Rig rig = new Rig()) {
                 Rig.Pair pair = rig.pair();
-                MemoryRegion region = rig.add(rig.pd.registerMemory(memory, Rig.ALL));
+                MemoryRegion region = rig.add(rig.pd.registerMemory(memory, rig.context.allAccess()));
                 assertThat(region.address()).isEqualTo(memory.address());
                 assertThat(region.size()).isEqualTo(LENGTH);
                 assertThat(region.bytes()).isEqualTo(memory);
@@ -109,7 +109,7 @@ class MemoryKindsIT {
         try (Rig rig = new Rig()) {
             Rig.Pair pair = rig.pair();
             MemoryPlacement placement = MemoryPlacement.ANYWHERE.onHugePages(HUGE);
-            MemoryRegion region = rig.add(rig.pd.registerMemory(HUGE + 1, placement, Rig.ALL));
+            MemoryRegion region = rig.add(rig.pd.registerMemory(HUGE + 1, placement, rig.context.allAccess()));
             assertThat(region.size()).isEqualTo(HUGE + 1);
             assertThat(region.address() % HUGE).isZero();
             assertThat(Files.readAllLines(Path.of("/proc/self/smaps")))

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.cli.OptionLine;
+import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.engine.Fault;

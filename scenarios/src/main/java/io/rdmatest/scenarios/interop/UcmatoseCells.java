@@ -1,12 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.ConnectionMode;
-import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.util.SplittableRandom;

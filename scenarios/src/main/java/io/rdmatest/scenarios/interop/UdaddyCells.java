@@ -1,10 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.util.SplittableRandom;
