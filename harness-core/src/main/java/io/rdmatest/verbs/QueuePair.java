@@ -167,18 +167,6 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    private static <T> T holding(List<VerbsObject> objects, int from, Supplier<T> action) {
-        if (from == objects.size()) {
-            return action.get();
-        }
-        objects.get(from).begin();
-        try {
-            return holding(objects, from + 1, action);
-        } finally {
-            objects.get(from).end();
-        }
-    }
-
     /** Tells its completion queues whether they are still to count for it. */
     boolean isCounted() {
         return counted;
@@ -192,6 +180,11 @@ public final class QueuePair extends VerbsObject {
     /** Returns the service. */
     public QpType type() {
         return attributes.type();
+    }
+
+    /** Tells whether it is the sending end of an extended reliable connection (IBV_QPT_XRC_SEND). */
+    public boolean isXrcInitiator() {
+        return attributes.xrcInitiator();
     }
 
     /** Returns the protection domain. */
