@@ -135,8 +135,7 @@ class MemoryWindowTestCase {
             MemoryWindow window = standin.add(other.allocateMemoryWindow(MemoryWindow.Type.TYPE_1));
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> pair.b().postBind(1, window, region, 0, 8, Set.of()))
-                    .withMessage(window.describe() + " and " + region.describe()
-                            + " are not of one protection domain");
+                    .withMessage(window.describe() + " and " + region.describe() + " are not of one protection domain");
             assertThat(pair.b().work().sends()).isZero();
         }
     }
