@@ -38,14 +38,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, GRH = 40 };
+enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, MOST_SRQS = 1 << 8, GRH = 40 };
 
 /* ---- settings ---- */
 
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, SINK, IPOIB_PKEY, SETTINGS
+    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, XRC, SINK, IPOIB_PKEY,
+    SETTINGS
 };
 
 static struct {
@@ -100,6 +101,8 @@ static struct {
     [STAMPS] = {"stamps", 0, 0},
     /* The options that queue pairs offer by ECE, for the vendor 0x123456; 0 for no ECE. */
     [ECE] = {"ece", 0, 0},
+    /* Whether there are XRC domains, and queue pairs and shared receive queues of them. */
+    [XRC] = {"xrc", 0, 0},
     /* What next_poll of an extended queue returns if it is not 0. */
     [NEXT_RESULT] = {"next_result", 0, 0},
     /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
@@ -188,6 +191,8 @@ struct lb_qp {
     unsigned int sends_head, sends_count;
     struct sink_queue *sink;
     uint32_t agreed;
+    /* Of an XRC target. */
+    struct ibv_xrcd *xrcd;
 };
 
 struct stamped {
@@ -200,6 +205,9 @@ struct lb_srq {
     struct ibv_srq base;
     struct receives receives;
     unsigned int limit;
+    /* Of a queue for XRC: where receives complete, and the domain. */
+    struct ibv_cq *cq;
+    struct ibv_xrcd *xrcd;
 };
 
 struct lb_cq {
@@ -255,6 +263,8 @@ static pthread_cond_t acknowledged = PTHREAD_COND_INITIALIZER;
 static struct lb_qp *qps[MOST_QPS];
 static unsigned int last_qp = 16;
 static struct lb_mr *mrs[MOST_MRS];
+/* Those of XRC, by their number. */
+static struct lb_srq *srqs[MOST_SRQS];
 static unsigned int last_mr;
 static _Atomic unsigned int last_handle;
 
@@ -343,7 +353,8 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
     attr->max_srq_wr = get(SRQ) ? 16384 : 0;
     attr->max_srq_sge = get(SRQ) ? (int)get(MAX_SGE) : 0;
     attr->max_mw = get(WINDOWS) ? MOST_MRS / 2 : 0;
-    attr->device_cap_flags = get(WINDOWS) & 2 ? IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B : 0;
+    attr->device_cap_flags = (get(WINDOWS) & 2 ? IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B : 0) |
+                 (get(XRC) ? IBV_DEVICE_XRC : 0);
     attr->max_pkeys = (uint16_t)get(PKEYS);
     attr->phys_port_cnt = 1;
     return 0;
@@ -1178,8 +1189,17 @@ static void complete_send(struct lb_qp *qp, const struct ibv_send_wr *wr, enum i
     complete(qp->base.send_cq, &wc, false);
 }
 
-static struct receives *receives_of(struct lb_qp *qp)
+static struct lb_srq *xrc_srq(const struct lb_qp *to, const struct ibv_send_wr *wr)
 {
+    uint32_t number = wr->qp_type.xrc.remote_srqn;
+    struct lb_srq *srq = number < MOST_SRQS ? srqs[number] : NULL;
+    return srq && srq->xrcd == to->xrcd ? srq : NULL;
+}
+
+static struct receives *receives_of(struct lb_qp *qp, const struct ibv_send_wr *wr)
+{
+    if (qp->base.qp_type == IBV_QPT_XRC_RECV)
+        return &xrc_srq(qp, wr)->receives;
     return qp->base.srq ? &((struct lb_srq *)qp->base.srq)->receives : &qp->receives;
 }
 
@@ -1204,7 +1224,7 @@ static void to_error(struct lb_qp *qp)
 static enum ibv_wc_status deliver(struct lb_qp *from, struct lb_qp *to, const struct ibv_send_wr *wr, uint8_t *payload,
                   uint64_t length, bool into)
 {
-    struct receives *receives = receives_of(to);
+    struct receives *receives = receives_of(to, wr);
     struct receive *receive = &receives->entries[receives->head];
     receives->head = (receives->head + 1) % receives->size;
     receives->count--;
@@ -1229,7 +1249,8 @@ static enum ibv_wc_status deliver(struct lb_qp *from, struct lb_qp *to, const st
         wc.status = IBV_WC_LOC_LEN_ERR;
     else if (into && !copy(receive->sge, receive->count, payload, wc.byte_len, true))
         wc.status = IBV_WC_LOC_PROT_ERR;
-    complete(to->base.recv_cq, &wc, wr->send_flags & IBV_SEND_SOLICITED);
+    struct ibv_cq *queue = to->base.qp_type == IBV_QPT_XRC_RECV ? xrc_srq(to, wr)->cq : to->base.recv_cq;
+    complete(queue, &wc, wr->send_flags & IBV_SEND_SOLICITED);
     if (wc.status == IBV_WC_SUCCESS)
         return IBV_WC_SUCCESS;
     to_error(to);
@@ -1306,7 +1327,7 @@ static enum ibv_wc_status carry_datagram(struct lb_qp *from, struct send *send, 
         status = IBV_WC_LOC_PROT_ERR;
     struct lb_qp *to = qps[wr->wr.ud.remote_qpn % MOST_QPS];
     if (status == IBV_WC_SUCCESS && to && to->base.qp_type == IBV_QPT_UD && to->base.state >= IBV_QPS_RTR &&
-        to->base.state <= IBV_QPS_RTS && to->attr.qkey == wr->wr.ud.remote_qkey && receives_of(to)->count)
+        to->base.state <= IBV_QPS_RTS && to->attr.qkey == wr->wr.ud.remote_qkey && receives_of(to, wr)->count)
         deliver(from, to, wr, whole, length, true);
     free(whole);
     return status;
@@ -1335,8 +1356,9 @@ static void progress(struct lb_qp *qp)
         struct lb_qp *to = datagram ? NULL : qps[qp->attr.dest_qp_num % MOST_QPS];
         bool there = to && to->base.state >= IBV_QPS_RTR && to->base.state <= IBV_QPS_RTS &&
                  to->attr.dest_qp_num == qp->base.qp_num;
-        bool ready = datagram || !takes_receive(head->wr.opcode) || (there && receives_of(to)->count);
-        if (there && !ready && qp->attr.rnr_retry == 7)
+        bool astray = there && to->base.qp_type == IBV_QPT_XRC_RECV && !xrc_srq(to, &head->wr);
+        bool ready = datagram || !takes_receive(head->wr.opcode) || (there && !astray && receives_of(to, &head->wr)->count);
+        if (there && !astray && !ready && qp->attr.rnr_retry == 7)
             return;
         struct send send = *head;
         send.wr.sg_list = send.sge;
@@ -1347,6 +1369,7 @@ static void progress(struct lb_qp *qp)
                         : datagram ? carry_datagram(qp, &send, length)
                         : unreliable && (!there || !ready) ? IBV_WC_SUCCESS
                         : !there ? IBV_WC_RETRY_EXC_ERR
+                        : astray ? IBV_WC_REM_INV_REQ_ERR
                         : ready  ? carry(qp, to, &send, length)
                              : IBV_WC_RNR_RETRY_EXC_ERR;
         complete_send(qp, &send.wr, status, length);
@@ -1477,14 +1500,15 @@ static bool room(struct receives *receives, uint32_t size)
     return receives->entries;
 }
 
-static struct ibv_qp *create_qp(struct ibv_pd *pd, void *context, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+static struct ibv_qp *create_qp(struct ibv_context *device_context, struct ibv_pd *pd, void *context, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
                 struct ibv_srq *srq, struct ibv_qp_cap *cap, enum ibv_qp_type type, int signal_all)
 {
     if (type == IBV_QPT_RC && !get(RC)) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    if ((type != IBV_QPT_RC && type != IBV_QPT_UC && type != IBV_QPT_UD) || cap->max_send_sge > get(MAX_SGE) ||
+    bool xrc = type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+    if ((type != IBV_QPT_RC && type != IBV_QPT_UC && type != IBV_QPT_UD && !(xrc && get(XRC))) || cap->max_send_sge > get(MAX_SGE) ||
         cap->max_recv_sge > get(MAX_SGE) || cap->max_send_wr > 16384 || cap->max_recv_wr > 16384 ||
         cap->max_inline_data > 256) {
         errno = EINVAL;
@@ -1505,7 +1529,7 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, void *context, struct ibv_cq 
     qps[last_qp] = qp;
     qp->base.qp_num = last_qp;
     pthread_mutex_unlock(&lock);
-    qp->base.context = pd->context;
+    qp->base.context = device_context;
     qp->base.qp_context = context;
     qp->base.pd = pd;
     qp->base.send_cq = send_cq;
@@ -1514,21 +1538,23 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, void *context, struct ibv_cq 
     qp->base.handle = ++last_handle;
     qp->base.state = IBV_QPS_RESET;
     qp->base.qp_type = type;
-    qp->sink = sink_queue(pd->context, cap->max_send_wr);
+    qp->sink = sink_queue(device_context, cap->max_send_wr);
     return &qp->base;
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
-    return create_qp(pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap, init->qp_type,
+    return create_qp(pd->context, pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap, init->qp_type,
              init->sq_sig_all);
 }
 
 static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 {
-    (void)context;
-    return create_qp(init->pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap, init->qp_type,
-             init->sq_sig_all);
+    struct ibv_qp *qp = create_qp(context, init->pd, init->qp_context, init->send_cq, init->recv_cq, init->srq, &init->cap,
+                      init->qp_type, init->sq_sig_all);
+    if (qp && init->comp_mask & IBV_QP_INIT_ATTR_XRCD)
+        ((struct lb_qp *)qp)->xrcd = init->xrcd;
+    return qp;
 }
 
 static void record(enum ibv_qp_type type, const struct ibv_qp_attr *attr)
@@ -1566,6 +1592,15 @@ EXPORT int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask
     if ((mask & IBV_QP_ACCESS_FLAGS) && (attr->qp_access_flags & (unsigned int)get(REFUSED_ACCESS)))
         return EOPNOTSUPP;
     if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index >= get(PKEYS))
+        return EINVAL;
+    /* What a service does not have, it refuses. */
+    int of_responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    int of_requester = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    int refused = base->qp_type == IBV_QPT_UC ? of_responder | of_requester | IBV_QP_TIMEOUT
+              : base->qp_type == IBV_QPT_XRC_SEND ? of_responder
+              : base->qp_type == IBV_QPT_XRC_RECV ? of_requester
+                                  : 0;
+    if (mask & refused)
         return EINVAL;
     enum ibv_qp_state from = base->state;
     enum ibv_qp_state to = mask & IBV_QP_STATE ? attr->qp_state : from;
@@ -1665,6 +1700,57 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
     return &srq->base;
 }
 
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init)
+{
+    bool private = init->comp_mask == (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS) && init->fd == -1 &&
+               init->oflags == O_CREAT;
+    struct ibv_xrcd *xrcd = get(XRC) && private ? made(sizeof *xrcd) : NULL;
+    if (!xrcd) {
+        errno = EINVAL;
+        return NULL;
+    }
+    xrcd->context = context;
+    return xrcd;
+}
+
+static int close_xrcd(struct ibv_xrcd *xrcd)
+{
+    int error = destroying();
+    if (!error)
+        free(xrcd);
+    return error;
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init)
+{
+    unsigned int number = 1;
+    (void)context;
+    while (number < MOST_SRQS && srqs[number])
+        number++;
+    if (init->srq_type != IBV_SRQT_XRC || number == MOST_SRQS ||
+        init->comp_mask !=
+            (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct ibv_srq_init_attr plain = {.attr = init->attr};
+    struct ibv_srq *srq = ibv_create_srq(init->pd, &plain);
+    if (!srq)
+        return NULL;
+    ((struct lb_srq *)srq)->cq = init->cq;
+    ((struct lb_srq *)srq)->xrcd = init->xrcd;
+    srqs[number] = (struct lb_srq *)srq;
+    return srq;
+}
+
+static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+    for (*number = 1; *number < MOST_SRQS; ++*number)
+        if (srqs[*number] == (struct lb_srq *)srq)
+            return 0;
+    return EINVAL;
+}
+
 EXPORT int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
 {
     if (mask & IBV_SRQ_LIMIT)
@@ -1682,9 +1768,12 @@ EXPORT int ibv_query_srq(struct ibv_srq *base, struct ibv_srq_attr *attr)
 EXPORT int ibv_destroy_srq(struct ibv_srq *base)
 {
     struct lb_srq *srq = (struct lb_srq *)base;
+    uint32_t number;
     int error = destroying();
     if (error)
         return error;
+    if (!get_srq_num(base, &number))
+        srqs[number] = NULL;
     free(srq->receives.entries);
     free(srq);
     return 0;
@@ -1758,6 +1847,10 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *one)
     context->base.create_qp_ex = create_qp_ex;
     context->base.create_cq_ex = get(SINK) ? NULL : create_cq_ex;
     context->base.query_rt_values = query_rt_values;
+    context->base.open_xrcd = open_xrcd;
+    context->base.close_xrcd = close_xrcd;
+    context->base.create_srq_ex = create_srq_ex;
+    context->base.get_srq_num = get_srq_num;
     struct ibv_context *inner = &context->base.context;
     inner->device = one;
     inner->ops.poll_cq = get(SINK) ? sink_poll_cq : poll_cq;

@@ -491,6 +491,17 @@ public final class DeviceContext extends VerbsObject {
         return ProtectionDomain.allocate(this);
     }
 
+    /**
+     * Opens an XRC domain of this process's own (ibv_open_xrcd(3)).
+     *
+     * @return the domain
+     * @throws RdmaException if the device refuses; without {@link DeviceCapability#XRC} it {@linkplain RdmaException#isUnsupported()
+     *     says so}
+     */
+    public XrcDomain openXrcDomain() {
+        return XrcDomain.open(this);
+    }
+
     /** Creates a completion channel (ibv_create_comp_channel(3)). */
     public CompletionChannel createCompletionChannel() {
         return CompletionChannel.create(this);

@@ -152,6 +152,20 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
+     * Creates a shared receive queue for messages of extended reliable connections (ibv_create_srq_ex(3), IBV_SRQT_XRC).
+     *
+     * @param domain the domain of the connections
+     * @param queue where its receives complete
+     * @param maxWr outstanding receives, from 1
+     * @param maxSge scatter elements of a receive, from 1
+     * @return the queue; {@link SharedReceiveQueue#xrcNumber()} is what senders name
+     * @throws IllegalArgumentException if the objects are not of one device
+     */
+    public SharedReceiveQueue createSharedReceiveQueue(XrcDomain domain, CompletionQueue queue, int maxWr, int maxSge) {
+        return SharedReceiveQueue.create(this, domain, queue, maxWr, maxSge);
+    }
+
+    /**
      * Creates an address handle (ibv_create_ah(3)).
      *
      * @param attributes the destination

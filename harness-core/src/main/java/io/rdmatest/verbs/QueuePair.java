@@ -167,18 +167,6 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    private static <T> T holding(List<VerbsObject> objects, int from, Supplier<T> action) {
-        if (from == objects.size()) {
-            return action.get();
-        }
-        objects.get(from).begin();
-        try {
-            return holding(objects, from + 1, action);
-        } finally {
-            objects.get(from).end();
-        }
-    }
-
     /** Tells its completion queues whether they are still to count for it. */
     boolean isCounted() {
         return counted;
@@ -192,6 +180,11 @@ public final class QueuePair extends VerbsObject {
     /** Returns the service. */
     public QpType type() {
         return attributes.type();
+    }
+
+    /** Tells whether it is the sending end of an extended reliable connection (IBV_QPT_XRC_SEND). */
+    public boolean isXrcInitiator() {
+        return attributes.xrcInitiator();
     }
 
     /** Returns the protection domain. */
@@ -848,7 +841,10 @@ public final class QueuePair extends VerbsObject {
             Set<Access> access,
             SendFlag... flags) {
         Objects.checkFromIndexSize(offset, length, region.size());
-        require(window.protectionDomain() == region.protectionDomain(), window, region.protectionDomain());
+        if (window.protectionDomain() != region.protectionDomain()) {
+            throw new IllegalArgumentException(
+                    window.describe() + " and " + region.describe() + " are not of one protection domain");
+        }
         require(window.protectionDomain().context().address == context.address, window, protectionDomain);
         return holding(List.of(this, window, region), 0, () -> {
             int result;

@@ -80,9 +80,15 @@ public final class QueuePairAttributes {
         return values.blockSelfMulticastLoopback;
     }
 
+    /** Tells whether the queue pair is the sending end of an extended reliable connection. */
+    public boolean xrcInitiator() {
+        return values.xrcInitiator;
+    }
+
     @Override
     public String toString() {
-        return values.type + ", max_send_wr " + values.maxSendWr + ", max_recv_wr " + values.maxReceiveWr
+        return (values.xrcInitiator ? "XRC_SEND" : values.type) + ", max_send_wr " + values.maxSendWr + ", max_recv_wr "
+                + values.maxReceiveWr
                 + ", max_send_sge " + values.maxSendSge + ", max_recv_sge " + values.maxReceiveSge
                 + ", max_inline_data " + values.maxInline
                 + (values.blockSelfMulticastLoopback ? ", IBV_QP_CREATE_BLOCK_SELF_MCAST_LB" : "");
@@ -102,6 +108,7 @@ public final class QueuePairAttributes {
         private int maxInline;
         private boolean signalAll;
         private boolean blockSelfMulticastLoopback;
+        private boolean xrcInitiator;
 
         private Builder(QpType type) {
             this.type = type;
@@ -119,6 +126,7 @@ public final class QueuePairAttributes {
             this.maxInline = other.maxInline;
             this.signalAll = other.signalAll;
             this.blockSelfMulticastLoopback = other.blockSelfMulticastLoopback;
+            this.xrcInitiator = other.xrcInitiator;
         }
 
         /**
@@ -234,6 +242,17 @@ public final class QueuePairAttributes {
             return this;
         }
 
+        /**
+         * Sets whether the queue pair is the sending end of an extended reliable connection (IBV_QPT_XRC_SEND), of the type RC. It
+         * receives nothing. {@link SendRequests#sharedReceiveQueue} says where a message goes.
+         *
+         * @param value whether it is
+         */
+        public Builder xrcInitiator(boolean value) {
+            xrcInitiator = value;
+            return this;
+        }
+
         private static int natural(String name, int value) {
             if (value < 0) {
                 throw new IllegalArgumentException(name + " can't be negative: " + value);
@@ -245,12 +264,17 @@ public final class QueuePairAttributes {
          * Builds the attributes.
          *
          * @throws IllegalStateException if no completion queue is set
+         * @throws IllegalArgumentException if it is to be an XRC initiator, and is not of type RC or has a shared receive queue
          */
         public QueuePairAttributes build() {
             CompletionQueue sends = sendQueue != null ? sendQueue : receiveQueue;
             CompletionQueue receives = receiveQueue != null ? receiveQueue : sendQueue;
             if (sends == null || receives == null) {
                 throw new IllegalStateException("a queue pair needs a completion queue");
+            }
+            if (xrcInitiator && (type != QpType.RC || srq != null)) {
+                throw new IllegalArgumentException(
+                        "an XRC initiator is of type RC and has no shared receive queue, not " + type + " and " + srq);
             }
             return new QueuePairAttributes(new Builder(this), sends, receives);
         }

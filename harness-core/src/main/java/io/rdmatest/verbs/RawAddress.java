@@ -37,6 +37,19 @@ public record RawAddress(Gid gid, int gidIndex, int port, int qpNumber, int psn,
     }
 
     /**
+     * Reads the address of the receiving end of an extended reliable connection from its port.
+     *
+     * @param target the receiving end
+     * @param port the local port, from 1
+     * @param gidIndex the index of the GID to use
+     * @param psn the first packet sequence number to send, 24 bits
+     * @return the address, to be given to the peer
+     */
+    public static RawAddress of(XrcTarget target, int port, int gidIndex, int psn) {
+        return of(target.domain().context(), target.number(), port, gidIndex, psn);
+    }
+
+    /**
      * Reads the address of a queue pair from its port.
      *
      * @param queuePair the queue pair
@@ -46,15 +59,12 @@ public record RawAddress(Gid gid, int gidIndex, int port, int qpNumber, int psn,
      * @return the address, to be given to the peer
      */
     public static RawAddress of(QueuePair queuePair, int port, int gidIndex, int psn) {
-        DeviceContext context = queuePair.protectionDomain().context();
+        return of(queuePair.protectionDomain().context(), queuePair.number(), port, gidIndex, psn);
+    }
+
+    private static RawAddress of(DeviceContext context, int number, int port, int gidIndex, int psn) {
         PortAttributes attributes = context.port(port);
         return new RawAddress(
-                context.gid(port, gidIndex),
-                gidIndex,
-                port,
-                queuePair.number(),
-                psn,
-                attributes.activeMtu(),
-                attributes.lid());
+                context.gid(port, gidIndex), gidIndex, port, number, psn, attributes.activeMtu(), attributes.lid());
     }
 }

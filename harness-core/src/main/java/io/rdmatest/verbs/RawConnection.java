@@ -331,21 +331,29 @@ public final class RawConnection {
      */
     public static void init(QueuePair queuePair, RawAddress local, Parameters parameters) {
         requireConnected(queuePair);
-        Set<Access> access = EnumSet.noneOf(Access.class);
-        access.addAll(parameters.access());
+        Set<Access> access = granted(queuePair.protectionDomain().context(), parameters);
         if (queuePair.type() == QpType.UC) {
             access.removeAll(Set.of(Access.REMOTE_READ, Access.REMOTE_ATOMIC));
         }
-        if (access.contains(Access.REMOTE_ATOMIC)
-                && !queuePair.protectionDomain().context().hasAtomics()) {
+        queuePair.modify(initialized(local, parameters, access));
+    }
+
+    private static Set<Access> granted(DeviceContext context, Parameters parameters) {
+        Set<Access> access = EnumSet.noneOf(Access.class);
+        access.addAll(parameters.access());
+        if (access.contains(Access.REMOTE_ATOMIC) && !context.hasAtomics()) {
             // mlx5 and efa refuse the whole transition for it.
             access.remove(Access.REMOTE_ATOMIC);
         }
-        queuePair.modify(QueuePairModification.to(QpState.INIT)
+        return access;
+    }
+
+    private static QueuePairModification initialized(RawAddress local, Parameters parameters, Set<Access> access) {
+        return QueuePairModification.to(QpState.INIT)
                 .port(local.port())
                 .pkeyIndex(parameters.pkeyIndex())
                 .access(access)
-                .build());
+                .build();
     }
 
     /**
@@ -359,19 +367,11 @@ public final class RawConnection {
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         requireConnected(queuePair);
-        Mtu mtu = parameters.mtu();
-        if (mtu == Mtu.UNKNOWN) {
-            mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
-        }
-        QueuePairModification.Builder receive = QueuePairModification.builder()
-                .addressVector(destination(local, remote, parameters))
-                .pathMtu(mtu)
-                .destinationQp(remote.qpNumber())
-                .receivePsn(remote.psn());
+        QueuePairModification.Builder receive = towards(local, remote, parameters);
         QueuePairModification.Builder send = QueuePairModification.builder().sendPsn(local.psn());
         if (queuePair.type() == QpType.RC) {
-            receive = receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
-                    .minRnrTimer(parameters.minRnrTimer());
+            // The sending end of an extended reliable connection answers no requests.
+            receive = queuePair.isXrcInitiator() ? receive : answering(receive, parameters);
             send = send.timeout(parameters.timeout())
                     .retryCount(parameters.retryCount())
                     .rnrRetry(parameters.rnrRetry())
@@ -379,6 +379,45 @@ public final class RawConnection {
         }
         queuePair.toReadyToReceive(receive);
         queuePair.toReadyToSend(send);
+    }
+
+    private static QueuePairModification.Builder towards(RawAddress local, RawAddress remote, Parameters parameters) {
+        Mtu mtu = parameters.mtu();
+        if (mtu == Mtu.UNKNOWN) {
+            mtu = local.mtu().bytes() <= remote.mtu().bytes() ? local.mtu() : remote.mtu();
+        }
+        return QueuePairModification.builder()
+                .addressVector(destination(local, remote, parameters))
+                .pathMtu(mtu)
+                .destinationQp(remote.qpNumber())
+                .receivePsn(remote.psn());
+    }
+
+    private static QueuePairModification.Builder answering(
+            QueuePairModification.Builder receive, Parameters parameters) {
+        return receive.maxDestinationReadAtomic(parameters.maxDestinationReadAtomic())
+                .minRnrTimer(parameters.minRnrTimer());
+    }
+
+    /**
+     * Brings the receiving end of an extended reliable connection from RESET to RTS. The peer's
+     * {@linkplain QueuePairAttributes.Builder#xrcInitiator initiator} is connected as any queue pair.
+     *
+     * @param target the receiving end
+     * @param local its own address, as it was given to the peer
+     * @param remote the address of the peer's initiator
+     * @param parameters how the connection behaves; repetitions and the reads of an initiator are of no effect here
+     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none
+     */
+    public static void connect(XrcTarget target, RawAddress local, RawAddress remote, Parameters parameters) {
+        target.modify(initialized(local, parameters, granted(target.domain().context(), parameters)));
+        target.modify(answering(towards(local, remote, parameters), parameters)
+                .state(QpState.RTR)
+                .build());
+        target.modify(QueuePairModification.to(QpState.RTS)
+                .sendPsn(local.psn())
+                .timeout(parameters.timeout())
+                .build());
     }
 
     private static void requireConnected(QueuePair queuePair) {

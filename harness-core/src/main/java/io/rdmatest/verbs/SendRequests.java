@@ -35,6 +35,7 @@ public final class SendRequests extends WorkRequests {
     private static final long UD_AH = in("ud", "ah");
     private static final long UD_QP = in("ud", "remote_qpn");
     private static final long UD_KEY = in("ud", "remote_qkey");
+    private static final long REMOTE_SRQ = ibv_send_wr.qp_type$offset();
     private static final long BIND = ibv_send_wr.bind_mw$offset();
     private static final long BIND_WINDOW = BIND + inBind("mw");
     private static final long BIND_KEY = BIND + inBind("rkey");
@@ -144,6 +145,7 @@ public final class SendRequests extends WorkRequests {
         ALL.set(JAVA_INT, at + OPCODE, opcode);
         setFlags(index, mask);
         ALL.set(JAVA_INT, at + IMMEDIATE, 0);
+        ALL.set(JAVA_INT, at + REMOTE_SRQ, 0);
         return this;
     }
 
@@ -626,6 +628,23 @@ public final class SendRequests extends WorkRequests {
                     ALL.set(JAVA_LONG, requests + index * SIZE + ATOMIC_ADDRESS, remoteAddress);
                 default -> throw new IllegalStateException("request " + index + " has no remote address");
             }
+        } finally {
+            unlock();
+        }
+    }
+
+    /**
+     * Says to which shared receive queue a request of an XRC initiator goes, without allocation. Reads and atomics need it as well.
+     *
+     * @param index the request
+     * @param number the {@link SharedReceiveQueue#xrcNumber()} of the peer's queue
+     * @return this
+     */
+    public SendRequests sharedReceiveQueue(int index, int number) {
+        lock();
+        try {
+            ALL.set(JAVA_INT, requests + checkSet(index) * SIZE + REMOTE_SRQ, number);
+            return this;
         } finally {
             unlock();
         }

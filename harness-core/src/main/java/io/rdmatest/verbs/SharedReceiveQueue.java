@@ -1,12 +1,19 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.ibv_srq;
 import io.rdmatest.ffi.ibv_srq_attr;
 import io.rdmatest.ffi.ibv_srq_init_attr;
+import io.rdmatest.ffi.ibv_srq_init_attr_ex;
 import io.rdmatest.ffi.rdma_h;
+import io.rdmatest.ffi.verbs_context;
+import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.OptionalInt;
 
 /** A receive queue that several queue pairs share (ibv_create_srq(3); IBTA volume 1, section 10.2.9). */
 public final class SharedReceiveQueue extends VerbsObject {
@@ -24,22 +31,91 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final int number;
     private final ReceiveRequests single;
     private final WorkCounts counts;
+    private final OptionalInt xrcNumber;
 
-    private SharedReceiveQueue(ProtectionDomain protectionDomain, MemorySegment handle, ReceiveRequests single) {
+    private SharedReceiveQueue(
+            ProtectionDomain protectionDomain,
+            MemorySegment handle,
+            ReceiveRequests single,
+            OptionalInt xrcNumber,
+            NativeResource... parents) {
         this.protectionDomain = protectionDomain;
+        this.xrcNumber = xrcNumber;
         this.number = ibv_srq.handle(handle);
         this.single = single;
         this.counts = new WorkCounts();
-        super("srq", handle, protectionDomain.deviceName(), protectionDomain);
+        super("srq", handle, protectionDomain.deviceName(), parents);
         single.ownedBy(this);
         reportEventsAs();
     }
 
-    static SharedReceiveQueue create(ProtectionDomain pd, int maxWr, int maxSge) {
+    private static void check(int maxWr, int maxSge) {
         if (maxWr < 1 || maxSge < 1) {
             throw new IllegalArgumentException(
                     "a shared receive queue has at least 1 receive of 1 element, not " + maxWr + " of " + maxSge);
         }
+    }
+
+    static SharedReceiveQueue create(
+            ProtectionDomain pd, XrcDomain domain, CompletionQueue queue, int maxWr, int maxSge) {
+        check(maxWr, maxSge);
+        DeviceContext context = pd.context();
+        if (domain.context().address != context.address || queue.context().address != context.address) {
+            throw new IllegalArgumentException(
+                    domain.describe() + ", " + queue.describe() + " and " + pd.describe() + " are not of one device");
+        }
+        String operands = pd.describe() + ", " + domain.describe() + ", " + queue.describe() + ", max_wr " + maxWr
+                + ", max_sge " + maxSge;
+        MemorySegment function = context.extended(verbs_context::create_srq_ex)
+                .orElseThrow(() -> new RdmaException("ibv_create_srq_ex", operands, rdma_h.EOPNOTSUPP()));
+        return VerbsObject.holding(List.of(pd, domain, queue), 0, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment init = ibv_srq_init_attr_ex.allocate(arena);
+                MemorySegment attr = ibv_srq_init_attr_ex.attr(init);
+                ibv_srq_attr.max_wr(attr, maxWr);
+                ibv_srq_attr.max_sge(attr, maxSge);
+                ibv_srq_init_attr_ex.comp_mask(
+                        init,
+                        rdma_h.IBV_SRQ_INIT_ATTR_TYPE()
+                                | rdma_h.IBV_SRQ_INIT_ATTR_PD()
+                                | rdma_h.IBV_SRQ_INIT_ATTR_XRCD()
+                                | rdma_h.IBV_SRQ_INIT_ATTR_CQ());
+                ibv_srq_init_attr_ex.srq_type(init, rdma_h.IBV_SRQT_XRC());
+                ibv_srq_init_attr_ex.pd(init, pd.handle);
+                ibv_srq_init_attr_ex.xrcd(init, domain.handle);
+                ibv_srq_init_attr_ex.cq(init, queue.handle);
+                MemorySegment made = (MemorySegment)
+                        Verbs.CREATE_SRQ_EX.handle().invokeExact(function, Native.errnoState(), context.handle, init);
+                MemorySegment srq =
+                        Verbs.made(made, "ibv_create_srq_ex", operands).reinterpret(ibv_srq.sizeof());
+                ReceiveRequests single = ReceiveRequests.allocate(1);
+                try {
+                    return new SharedReceiveQueue(
+                            pd, srq, single, OptionalInt.of(numberOf(context, srq, operands)), pd, domain, queue);
+                } catch (IllegalStateException | RdmaException e) {
+                    single.free();
+                    Verbs.destroy(Verbs.DESTROY_SRQ, operands, srq);
+                    throw e;
+                }
+            } catch (Throwable e) {
+                throw Native.unchecked("ibv_create_srq_ex", e);
+            }
+        });
+    }
+
+    private static int numberOf(DeviceContext context, MemorySegment srq, String operands) throws Throwable {
+        MemorySegment function = context.extended(verbs_context::get_srq_num)
+                .orElseThrow(() -> new RdmaException("ibv_get_srq_num", operands, rdma_h.EOPNOTSUPP()));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocate(ValueLayout.JAVA_INT);
+            int result = (int) Verbs.GET_SRQ_NUM.handle().invokeExact(function, Native.errnoState(), srq, number);
+            Verbs.check(result, "ibv_get_srq_num", operands);
+            return number.get(ValueLayout.JAVA_INT, 0);
+        }
+    }
+
+    static SharedReceiveQueue create(ProtectionDomain pd, int maxWr, int maxSge) {
+        check(maxWr, maxSge);
         String operands = pd.describe() + ", max_wr " + maxWr + ", max_sge " + maxSge;
         pd.begin();
         try (Arena arena = Arena.ofConfined()) {
@@ -51,7 +127,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                     Verbs.create(Verbs.CREATE_SRQ, operands, pd.handle, init).reinterpret(ibv_srq.sizeof());
             ReceiveRequests single = ReceiveRequests.allocate(1);
             try {
-                return new SharedReceiveQueue(pd, srq, single);
+                return new SharedReceiveQueue(pd, srq, single, OptionalInt.empty(), pd);
             } catch (IllegalStateException e) {
                 single.free();
                 Verbs.destroy(Verbs.DESTROY_SRQ, operands, srq);
@@ -65,6 +141,14 @@ public final class SharedReceiveQueue extends VerbsObject {
     /** Returns the protection domain. */
     public ProtectionDomain protectionDomain() {
         return protectionDomain;
+    }
+
+    /**
+     * Returns the number by which senders of extended reliable connections name the queue (ibv_get_srq_num(3)); empty for a queue of
+     * another kind.
+     */
+    public OptionalInt xrcNumber() {
+        return xrcNumber;
     }
 
     /**
@@ -131,7 +215,10 @@ public final class SharedReceiveQueue extends VerbsObject {
         }
     }
 
-    /** Returns how many receives were posted and how many of them completed, as this harness has seen it. */
+    /**
+     * Returns how many receives were posted and how many of them completed, as this harness has seen it. Those of extended reliable
+     * connections are not seen to complete.
+     */
     public OutstandingWork work() {
         return counts.get();
     }

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 /** Moves values between records and C structs. */
 final class Structs {
 
+    /** IBV_QPT_XRC_SEND. */
+    private static final int XRC_SEND = 9;
+
     private Structs() {}
 
     static Gid gid(MemorySegment gid) {
@@ -69,7 +72,8 @@ final class Structs {
         ibv_qp_cap.max_send_sge(cap, value.maxSendSge());
         ibv_qp_cap.max_recv_sge(cap, value.maxReceiveSge());
         ibv_qp_cap.max_inline_data(cap, value.maxInline());
-        ibv_qp_init_attr.qp_type(init, value.type().code());
+        ibv_qp_init_attr.qp_type(
+                init, value.xrcInitiator() ? XRC_SEND : value.type().code());
         ibv_qp_init_attr.sq_sig_all(init, value.signalAll() ? 1 : 0);
     }
 

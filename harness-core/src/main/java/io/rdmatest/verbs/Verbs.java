@@ -77,6 +77,10 @@ final class Verbs {
     static final Downcall DESTROY_QP = Downcall.of("ibv_destroy_qp", JAVA_INT, C_POINTER);
     static final Downcall QUERY_ECE = Downcall.of("ibv_query_ece", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall SET_ECE = Downcall.of("ibv_set_ece", JAVA_INT, C_POINTER, C_POINTER);
+    static final Downcall OPEN_XRCD = Downcall.pointer("open_xrcd", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall CLOSE_XRCD = Downcall.pointer("close_xrcd", JAVA_INT, C_POINTER);
+    static final Downcall CREATE_SRQ_EX = Downcall.pointer("create_srq_ex", C_POINTER, C_POINTER, C_POINTER);
+    static final Downcall GET_SRQ_NUM = Downcall.pointer("get_srq_num", JAVA_INT, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH = Downcall.of("ibv_create_ah", C_POINTER, C_POINTER, C_POINTER);
     static final Downcall CREATE_AH_FROM_WC =
             Downcall.of("ibv_create_ah_from_wc", C_POINTER, C_POINTER, C_POINTER, C_POINTER, JAVA_BYTE);

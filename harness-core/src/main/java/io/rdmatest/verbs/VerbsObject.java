@@ -2,8 +2,10 @@ package io.rdmatest.verbs;
 
 import io.rdmatest.NativeResource;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A native object of libibverbs: the pointer, and the context that it belongs to. */
@@ -39,6 +41,19 @@ abstract class VerbsObject extends NativeResource {
 
     final void endOften() {
         exitOften();
+    }
+
+    /** Keeps several objects alive during an action; throws if one of them is closed. */
+    static <T> T holding(List<? extends VerbsObject> objects, int from, Supplier<T> action) {
+        if (from == objects.size()) {
+            return action.get();
+        }
+        objects.get(from).begin();
+        try {
+            return holding(objects, from + 1, action);
+        } finally {
+            objects.get(from).end();
+        }
     }
 
     final void reportEventsAs() {

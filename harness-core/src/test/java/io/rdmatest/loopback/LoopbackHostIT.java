@@ -71,6 +71,11 @@ class LoopbackHostIT {
     }
 
     @TestFactory
+    Stream<DynamicTest> extendedReliableConnections() throws Exception {
+        return run(XrcTestCase.class);
+    }
+
+    @TestFactory
     Stream<DynamicTest> threadsOnOneChannelDoNotDelayEachOther() throws Exception {
         return run(CompletionChannelTestCase.class);
     }

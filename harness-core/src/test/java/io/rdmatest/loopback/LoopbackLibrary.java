@@ -36,7 +36,8 @@ public final class LoopbackLibrary {
                         CompletionChannelTestCase.class,
                         MemoryKindsTestCase.class,
                         MemoryWindowTestCase.class,
-                        ExtendedQueueTestCase.class)
+                        ExtendedQueueTestCase.class,
+                        XrcTestCase.class)
                 .map(Class::getName)
                 .toList();
     }

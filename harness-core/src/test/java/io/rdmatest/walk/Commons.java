@@ -441,6 +441,8 @@ final class Commons {
                                 RawConnection.Parameters.DEFAULT
                                         .withTimeout(8, 1)
                                         .withRnr(1, 1)),
+                        // Of datagrams, which have no connections.
+                        IllegalArgumentException.class,
                         RdmaException.class);
             default ->
                 use(

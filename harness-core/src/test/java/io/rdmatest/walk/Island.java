@@ -31,6 +31,7 @@ import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.SharedReceiveQueue;
 import io.rdmatest.verbs.WorkCompletion;
+import io.rdmatest.verbs.XrcDomain;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -1254,7 +1255,14 @@ final class Island {
                     walker.close(other);
                 }
             }
-            case 7 -> walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
+            case 7 -> {
+                walker.maybe("deviceClock()", context::deviceClock, RdmaException.class);
+                XrcDomain domain = walker.maybe("openXrcDomain()", context::openXrcDomain, RdmaException.class);
+                if (domain != null) {
+                    walker.walk.made(domain);
+                    walker.close(domain);
+                }
+            }
             default ->
                 walker.maybe(
                         "awaitAsyncEvent(0)", () -> context.awaitAsyncEvent(Duration.ZERO), RdmaTimeoutException.class);

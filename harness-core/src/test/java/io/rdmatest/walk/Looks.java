@@ -19,6 +19,8 @@ final class Looks {
             "close",
             "allocateProtectionDomain",
             "createCompletionChannel",
+            "createTarget",
+            "openXrcDomain",
             "pollAsyncEvent",
             "pollEvent",
             "poll",
