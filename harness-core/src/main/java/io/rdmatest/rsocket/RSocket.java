@@ -1,6 +1,7 @@
 package io.rdmatest.rsocket;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -1051,18 +1052,11 @@ public final class RSocket extends NativeResource {
 
     /** The deadline of a method. */
     private final class Wait {
-        private final long begin = System.nanoTime();
-        private final long nanos;
+        private final Deadline deadline;
         private boolean ready;
 
         Wait(Duration timeout) {
-            this.nanos = timeout.isNegative() ? 0 : saturated(timeout);
-        }
-
-        private static long saturated(Duration timeout) {
-            return timeout.compareTo(Duration.ofDays(1)) > 0
-                    ? Duration.ofDays(1).toNanos()
-                    : timeout.toNanos();
+            this.deadline = Deadline.after(timeout.isNegative() ? Duration.ZERO : timeout);
         }
 
         boolean ready() {
@@ -1078,8 +1072,7 @@ public final class RSocket extends NativeResource {
             if (Thread.currentThread().isInterrupted()) {
                 throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting on " + describe());
             }
-            long left = nanos - (System.nanoTime() - begin);
-            if (left <= 0) {
+            if (deadline.isOver()) {
                 return false;
             }
             Alarm alarm = events == rdma_h.POLLOUT() ? sending : receiving;
@@ -1089,7 +1082,7 @@ public final class RSocket extends NativeResource {
             int result;
             begin();
             try {
-                alarm.set(Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS));
+                alarm.set(Math.max(1, deadline.millis(SLICE_MILLIS)));
                 result = RCalls.pollUntilReady(polls, 2);
             } finally {
                 exit();
