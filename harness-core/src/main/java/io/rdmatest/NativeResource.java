@@ -298,9 +298,9 @@ public abstract class NativeResource implements AutoCloseable {
         if (often != null) {
             Threads.agreeWith(often);
         }
-        long deadline = System.nanoTime() + LONGEST_CALL.toNanos();
+        long deadline = Deadline.end(LONGEST_CALL);
         for (int turn = 0; calls() != 0; turn++) {
-            if (System.nanoTime() - deadline > 0) {
+            if (Deadline.isOver(deadline)) {
                 throw new IllegalStateException(describe() + " can't be closed: " + calls()
                         + " native call(s) on it did not return within " + LONGEST_CALL.toSeconds() + " s");
             }

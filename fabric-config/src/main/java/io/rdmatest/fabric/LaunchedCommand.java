@@ -1,5 +1,6 @@
 package io.rdmatest.fabric;
 
+import io.rdmatest.Deadline;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -98,7 +99,7 @@ final class LaunchedCommand {
 
     private static End await(Process process, Duration timeout, BooleanSupplier cancelled, Path out, Path err)
             throws IOException, InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        Deadline deadline = Deadline.after(timeout);
         while (!process.waitFor(SLICE_MILLIS, TimeUnit.MILLISECONDS)) {
             if (cancelled.getAsBoolean()) {
                 return End.CANCELLED;
@@ -106,7 +107,7 @@ final class LaunchedCommand {
             if (Files.size(out) > MOST_BYTES || Files.size(err) > MOST_BYTES) {
                 return End.FLOODED;
             }
-            if (System.nanoTime() - deadline >= 0) {
+            if (deadline.isOver()) {
                 return End.TIMED_OUT;
             }
         }

@@ -1,6 +1,7 @@
 package io.rdmatest.cm;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.rdma_addrinfo;
@@ -209,7 +210,7 @@ public final class AddressInfo {
             requireGid(node);
             requireGid(hints.source());
         }
-        long nanos = EventChannel.nanos(timeout);
+        long nanos = Deadline.nanos(timeout);
         Native.requireLibraries();
         CompletableFuture<List<AddressInfo>> answer = new CompletableFuture<>();
         Thread thread = Thread.ofPlatform().daemon().name("rdma_getaddrinfo").unstarted(() -> {

@@ -1,6 +1,7 @@
 package io.rdmatest.cm;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -991,7 +992,7 @@ public final class CmId extends NativeResource {
     private MulticastMembership join(String name, Encoding group, JoinFlag flag, Duration timeout) {
         Objects.requireNonNull(flag, "flag");
         ByteBuffer key = key(group);
-        long ignored = EventChannel.nanos(timeout);
+        long ignored = Deadline.nanos(timeout);
         long token = TOKENS.incrementAndGet();
         withArena(arena -> {
             long ignoredDevice = requireDevice("joinMulticast");
@@ -1146,7 +1147,7 @@ public final class CmId extends NativeResource {
     }
 
     private static int millis(Duration timeout) {
-        return (int) Math.clamp(EventChannel.nanos(timeout) / 1_000_000, 1L, Integer.MAX_VALUE);
+        return (int) Math.clamp(Deadline.nanos(timeout) / 1_000_000, 1L, Integer.MAX_VALUE);
     }
 
     private static MemorySegment encode(Arena arena, ConnectionParameters parameters) {

@@ -1,6 +1,7 @@
 package io.rdmatest.cm;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -316,20 +317,19 @@ public final class EventChannel extends NativeResource {
      */
     CmEvent awaitMatching(
             @Nullable CmId id, Predicate<RawEvent> matching, Cause silence, String awaited, Duration timeout) {
-        long begin = System.nanoTime();
-        long budget = nanos(timeout);
+        Deadline deadline = Deadline.after(timeout);
         EventChannel here = this;
         while (true) {
             if (id != null) {
                 id.requireOpen();
                 here = id.channel();
             }
-            long remaining = budget - (System.nanoTime() - begin);
+            long remaining = deadline.nanos();
             CmEvent event = here.step(matching, remaining);
             if (event != null) {
                 return event;
             }
-            if (remaining <= 0) {
+            if (remaining == 0) {
                 throw new RdmaTimeoutException(
                         silence,
                         awaited + (id == null ? " on " + here.describe() : " on " + id.describe()),
@@ -352,7 +352,7 @@ public final class EventChannel extends NativeResource {
             lock.lock();
             try {
                 CmEvent event = takeOrRead(matching);
-                if (event != null || remaining <= 0) {
+                if (event != null || remaining == 0) {
                     return event;
                 }
                 if (polling) {
@@ -487,16 +487,5 @@ public final class EventChannel extends NativeResource {
             }
         }
         return removed;
-    }
-
-    static long nanos(Duration timeout) {
-        if (timeout.isNegative()) {
-            throw new IllegalArgumentException("a timeout can't be negative: " + timeout);
-        }
-        try {
-            return timeout.toNanos();
-        } catch (ArithmeticException e) {
-            return Long.MAX_VALUE;
-        }
     }
 }

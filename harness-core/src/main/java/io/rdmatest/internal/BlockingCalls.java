@@ -2,12 +2,8 @@ package io.rdmatest.internal;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.stream.Collectors;
 
 /**
  * Interrupts a blocking system call of another thread of this process. A signal whose handler does nothing makes the
@@ -22,11 +18,6 @@ public final class BlockingCalls {
 
     /** The size of struct sigaction in 64-bit glibc: handler, mask, flags, restorer. */
     private static final long ACTION_SIZE = 152;
-
-    private static final int STACK_FRAMES = 4;
-
-    /** The result of {@link #waitsIn} if the kernel does not report the place. */
-    public static final String UNKNOWN = "?";
 
     private BlockingCalls() {}
 
@@ -79,33 +70,5 @@ public final class BlockingCalls {
      */
     public static boolean interrupt(int thread) {
         return Signal.NUMBER != 0 && Libc.tgkill(Signal.PROCESS, thread, Signal.NUMBER) == 0;
-    }
-
-    /**
-     * Returns where in the kernel a thread waits, proc(5): its wchan, or for root its innermost kernel functions.
-     *
-     * @param thread the kernel's id of a thread of this process
-     * @return for example {@code ib_uverbs_event_read}; {@link #UNKNOWN} if the kernel does not report it
-     */
-    public static String waitsIn(int thread) {
-        Path task = Path.of("/proc/self/task", Integer.toString(thread));
-        try {
-            String stack = Files.readString(task.resolve("stack"))
-                    .lines()
-                    .limit(STACK_FRAMES)
-                    .map(line -> line.replaceFirst("^\\[<\\w*>\\] ", "").replaceFirst("\\+0x.*", ""))
-                    .collect(Collectors.joining(" < "));
-            if (!stack.isBlank()) {
-                return stack;
-            }
-        } catch (IOException e) {
-            // Only root may read it.
-        }
-        try {
-            String function = Files.readString(task.resolve("wchan")).strip();
-            return function.isEmpty() || function.equals("0") ? UNKNOWN : function;
-        } catch (IOException e) {
-            return UNKNOWN;
-        }
     }
 }

@@ -2,17 +2,18 @@ package io.rdmatest.internal;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Queries the kernel's RDMA subsystem over a netlink socket (netlink(7), rdma/rdma_netlink.h), as the {@code rdma} tool
@@ -66,7 +67,7 @@ public final class RdmaNetlink implements AutoCloseable {
     /** The kernel splits an answer into messages of at most 32 KiB. */
     private static final int BUFFER = 1 << 15;
 
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment buffer = arena.allocate(BUFFER, 8);
@@ -120,7 +121,7 @@ public final class RdmaNetlink implements AutoCloseable {
         sequence++;
         send(command, flags, operands, numbers);
         List<List<Attribute>> answer = new ArrayList<>();
-        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        Deadline deadline = Deadline.after(PATIENCE);
         while (true) {
             ByteBuffer received = receive(operands, deadline);
             while (received.remaining() >= HEADER) {
@@ -172,7 +173,7 @@ public final class RdmaNetlink implements AutoCloseable {
         }
     }
 
-    private ByteBuffer receive(String operands, long deadline) {
+    private ByteBuffer receive(String operands, Deadline deadline) {
         while (true) {
             long received = Libc.recv(fd, buffer, BUFFER, Libc.MSG_DONTWAIT);
             if (received >= 0) {
@@ -182,14 +183,12 @@ public final class RdmaNetlink implements AutoCloseable {
             if (errno != Libc.EAGAIN && errno != Libc.EINTR) {
                 throw Native.failure("recv", operands);
             }
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
-                throw new RdmaException(operands + ": the kernel did not answer within "
-                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
+            if (deadline.isOver()) {
+                throw new RdmaException(operands + ": the kernel did not answer within " + PATIENCE.toSeconds() + " s");
             }
             pollfd.set(JAVA_INT, 0, fd);
             pollfd.set(JAVA_INT, 4, Libc.POLLIN);
-            int ignored = Libc.poll(pollfd, 1, (int) TimeUnit.NANOSECONDS.toMillis(left) + 1);
+            int ignored = Libc.poll(pollfd, 1, deadline.millis((int) PATIENCE.toMillis()));
         }
     }
 

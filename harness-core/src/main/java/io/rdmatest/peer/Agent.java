@@ -1,6 +1,7 @@
 package io.rdmatest.peer;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.Deadline;
 import io.rdmatest.peer.PeerLostException.Reason;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
@@ -195,10 +196,9 @@ public final class Agent {
         wire.greet();
         end.await();
         ending = true;
-        long deadline = System.nanoTime() + settings.grace().toNanos();
+        Deadline deadline = Deadline.after(settings.grace());
         for (Thread thread : threads.values()) {
-            Duration left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
-            if (!thread.join(left)) {
+            if (!thread.join(deadline.remaining())) {
                 System.err.println("rdmatest-agent: the thread " + thread.getName() + " did not end within "
                         + settings.grace().toSeconds() + " s; it is in " + top(thread));
             }

@@ -1,6 +1,7 @@
 package io.rdmatest.peer;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.rdmatest.Deadline;
 import io.rdmatest.peer.PeerLostException.Reason;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -414,11 +415,11 @@ public final class Peer implements AutoCloseable {
 
     private boolean exited(Duration most) {
         boolean interrupted = false;
-        long deadline = System.nanoTime() + most.toNanos();
+        Deadline deadline = Deadline.after(most);
         try {
             while (true) {
                 try {
-                    return process.waitFor(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                    return process.waitFor(deadline.nanos(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.rdmatest.Deadline;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
@@ -162,12 +163,12 @@ final class Wire {
 
     /** Waits until all threads of the channel have ended. */
     boolean join(Duration most) {
-        long deadline = System.nanoTime() + most.toNanos();
+        Deadline deadline = Deadline.after(most);
         boolean interrupted = false;
         for (Thread thread : new Thread[] {reader, writer, watch}) {
-            while (thread != Thread.currentThread() && thread.isAlive() && deadline - System.nanoTime() > 0) {
+            while (thread != Thread.currentThread() && thread.isAlive() && !deadline.isOver()) {
                 try {
-                    thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+                    thread.join(deadline.remaining());
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

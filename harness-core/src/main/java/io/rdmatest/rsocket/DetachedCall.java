@@ -1,7 +1,6 @@
 package io.rdmatest.rsocket;
 
-import static io.rdmatest.internal.BlockingCalls.UNKNOWN;
-
+import io.rdmatest.Deadline;
 import io.rdmatest.internal.BlockingCalls;
 import io.rdmatest.internal.Native;
 import java.time.Duration;
@@ -11,53 +10,58 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A native call that waits for the peer's device, on its own thread, so that the caller can give up. The call is then
- * interrupted. If that does not end it, it ends when the transport gives up.
+ * A native call that waits for the peer's device, on its own thread, so that the caller can give up. A call that lasts too long is
+ * interrupted: a wait for a completion event then ends. An interrupt does not end what the kernel does to release memory. Such a call
+ * gets more time.
  */
 final class DetachedCall {
 
+    /** How the call ended. */
+    enum End {
+        /** It was not interrupted. */
+        RETURNED,
+        /** It returned soon after an interrupt, which ended its wait. */
+        INTERRUPTED,
+        /** It returned long after the last interrupt, which most likely had no effect. */
+        RETURNED_LATE
+    }
+
     /**
-     * How the call ended.
+     * The outcome of the call.
      *
      * @param result the return value
      * @param errno the errno; 0 if it returned 0
-     * @param interruptedIn the kernel function in which it was interrupted; null if it was not
-     * @param awaitedIn the kernel function in which it got more time; null if it needed none
+     * @param end how it ended
      */
-    record Outcome(
-            long result,
-            int errno,
-            @Nullable String interruptedIn,
-            @Nullable String awaitedIn) {}
+    record Outcome(long result, int errno, End end) {}
 
-    /** The interval of interrupts until the call ends. */
-    private static final Duration AGAIN = Duration.ofMillis(20);
+    /**
+     * The interval of interrupts. An interrupt has no effect on a system call that is about to begin, so a few are tried. They are
+     * rare: after the first one the library asks its own thread and waits some microseconds for the answer, which an interrupt
+     * would lose.
+     */
+    private static final Duration AGAIN = Duration.ofMillis(500);
+
+    private record Returned(long result, int errno) {}
 
     /** Completed under this object's lock. Afterwards the thread's id must not be used. */
-    private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    private final CompletableFuture<Returned> returned = new CompletableFuture<>();
 
-    private final String interruptible;
     private final Runnable whenAbandoned;
 
     /** The kernel's id of the call's thread, 0 before it runs. Guarded by this. */
     private int thread;
 
-    /** Where in the kernel the call waited when it was interrupted. Guarded by this. */
-    private @Nullable String interruptedIn;
-
-    /** Where in the kernel the call waited when it was given more time. Guarded by this. */
-    private @Nullable String awaitedIn;
+    /** Guarded by this. */
+    private boolean interrupted;
 
     /** Guarded by this. */
     private boolean abandoned;
 
-    private DetachedCall(String interruptible, Runnable whenAbandoned) {
-        this.interruptible = interruptible;
+    private DetachedCall(Runnable whenAbandoned) {
         this.whenAbandoned = whenAbandoned;
     }
 
@@ -66,11 +70,10 @@ final class DetachedCall {
      *
      * @param name the name of its thread
      * @param call the native call
-     * @param interruptible a part of the name of the kernel function in which it may be interrupted
      * @param whenAbandoned runs on the call's thread when the call ends after the caller gave up
      */
-    static DetachedCall start(String name, LongSupplier call, String interruptible, Runnable whenAbandoned) {
-        DetachedCall detached = new DetachedCall(interruptible, whenAbandoned);
+    static DetachedCall start(String name, LongSupplier call, Runnable whenAbandoned) {
+        DetachedCall detached = new DetachedCall(whenAbandoned);
         Thread.ofPlatform().daemon().name(name).start(() -> detached.run(call));
         return detached;
     }
@@ -92,84 +95,69 @@ final class DetachedCall {
         synchronized (this) {
             late = abandoned;
             boolean ignored = failure == null
-                    ? outcome.complete(new Outcome(result, errno, interruptedIn, awaitedIn))
-                    : outcome.completeExceptionally(failure);
+                    ? returned.complete(new Returned(result, errno))
+                    : returned.completeExceptionally(failure);
         }
         if (late) {
             whenAbandoned.run();
         }
     }
 
-    /** Waits like {@link #await(Duration, Duration, Function)}, without more time for any kernel function. */
-    Optional<Outcome> await(Duration limit, Duration grace) {
-        return await(limit, grace, place -> Duration.ZERO);
-    }
-
     /**
      * Waits for the end of the call, also if the thread is interrupted. It may be called again.
      *
      * @param limit the longest wait before the call is interrupted
-     * @param grace the longest wait after the interrupt
-     * @param patience returns additional time by the kernel function in which it waits
+     * @param grace the time after the first interrupt in which the call ends if the interrupt has an effect
+     * @param more the longest wait after that
      * @return the outcome; empty if the call has not ended and is abandoned
      */
-    Optional<Outcome> await(Duration limit, Duration grace, Function<String, Duration> patience) {
-        boolean over = awaitUntil(System.nanoTime() + limit.toNanos());
-        long last = System.nanoTime() + grace.toNanos();
-        while (!over && last - System.nanoTime() > 0) {
-            interruptCall();
-            over = awaitUntil(Math.min(last, System.nanoTime() + AGAIN.toNanos()));
+    Optional<Outcome> await(Duration limit, Duration grace, Duration more) {
+        boolean over = await(limit);
+        End end = wasInterrupted() ? End.RETURNED_LATE : End.RETURNED;
+        Deadline last = Deadline.after(grace);
+        while (!over && !last.isOver()) {
+            if (interruptCall()) {
+                end = End.INTERRUPTED;
+            }
+            Duration left = last.remaining();
+            over = await(left.compareTo(AGAIN) < 0 ? left : AGAIN);
         }
         if (!over) {
-            Duration more = moreTime(patience);
-            if (more.isPositive()) {
-                boolean ignored = awaitUntil(System.nanoTime() + more.toNanos());
-            }
+            end = End.RETURNED_LATE;
+            boolean ignored = await(more);
         }
         synchronized (this) {
-            if (!outcome.isDone()) {
+            if (!returned.isDone()) {
                 abandoned = true;
                 return Optional.empty();
             }
         }
         try {
-            return Optional.of(outcome.join());
+            Returned known = returned.join();
+            return Optional.of(new Outcome(known.result(), known.errno(), end));
         } catch (CompletionException e) {
             throw Native.unchecked("the native call", e.getCause());
         }
     }
 
-    /**
-     * Interrupts the call if it is in the interruptible function; elsewhere the library could lose an answer of its own
-     * thread. It interrupts only once if the kernel does not report the function. It never does so after the call's
-     * end, when the thread's id may be reused.
-     */
-    private synchronized void interruptCall() {
-        if (outcome.isDone()) {
-            return;
-        }
-        String place = waitsIn();
-        if (place.contains(interruptible) || thread != 0 && place.equals(UNKNOWN) && interruptedIn == null) {
-            interruptedIn = place;
-            boolean ignored = BlockingCalls.interrupt(thread);
-        }
+    /** Never after the call's end, when the thread's id may be reused. */
+    private synchronized boolean interruptCall() {
+        boolean done = !returned.isDone() && thread != 0 && BlockingCalls.interrupt(thread);
+        interrupted |= done;
+        return done;
     }
 
-    private synchronized Duration moreTime(Function<String, Duration> patience) {
-        String place = waitsIn();
-        Duration more = patience.apply(place);
-        if (more.isPositive()) {
-            awaitedIn = place;
-        }
-        return more;
+    private synchronized boolean wasInterrupted() {
+        return interrupted;
     }
 
-    private boolean awaitUntil(long deadline) {
+    private boolean await(Duration most) {
+        Deadline deadline = Deadline.after(most);
         boolean wasInterrupted = false;
         try {
             while (true) {
                 try {
-                    Outcome ignored = outcome.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                    Returned ignored = returned.get(deadline.nanos(), TimeUnit.NANOSECONDS);
                     return true;
                 } catch (InterruptedException e) {
                     wasInterrupted = true;
@@ -186,8 +174,13 @@ final class DetachedCall {
         }
     }
 
-    /** Returns where in the kernel the call waits; {@link BlockingCalls#UNKNOWN} if it has ended. */
-    synchronized String waitsIn() {
-        return outcome.isDone() || thread == 0 ? UNKNOWN : BlockingCalls.waitsIn(thread);
+    /** Returns where an administrator finds out what the call waits for. */
+    String whereToLook() {
+        int id;
+        synchronized (this) {
+            id = thread;
+        }
+        return "/proc/" + ProcessHandle.current().pid() + "/task/" + id
+                + "/stack shows root where in the kernel it waits";
     }
 }

@@ -1,6 +1,7 @@
 package io.rdmatest.rsocket;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -60,19 +61,12 @@ public final class RSocket extends NativeResource {
     private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
     /**
-     * The kernel function that waits for a completion event: ib_uverbs_event_read, called by ib_uverbs_comp_event_read.
+     * The longest wait for the kernel to release what an rclose that no interrupt ends has in use. With soft-RoCE the kernel waits
+     * up to 50 s for the last user of deregistered memory (__rxe_cleanup). This happens if a packet of the peer was in progress
+     * when the queue pair went to the error state. The responder holds the memory until the queue pair is destroyed, but rclose
+     * deregisters the memory first. An adapter's firmware has a minute for a command, too.
      */
-    private static final String COMPLETION_EVENT = "event_read";
-
-    /** The function in which soft-RoCE waits for the last user of deregistered memory: __rxe_cleanup. */
-    private static final String LAST_USER = "rxe_cleanup";
-
-    /**
-     * The limit of a wait there. The kernel gives up after 50 s, and frees the memory. This happens if a packet of the
-     * peer was in progress when the queue pair went to the error state. The responder holds the memory until the queue
-     * pair is destroyed, but rclose deregisters the memory first.
-     */
-    private static final Duration LAST_USER_LIMIT = Duration.ofSeconds(60);
+    private static final Duration RELEASING = Duration.ofSeconds(60);
 
     /** The time for an interrupted rclose to return: it still frees memory and queue pairs. */
     private static final Duration INTERRUPTING = Duration.ofSeconds(2);
@@ -124,8 +118,8 @@ public final class RSocket extends NativeResource {
     /** The rclose in progress, if {@link #close} was called. */
     private volatile @Nullable DetachedCall closing;
 
-    /** The kernel function in which rclose was interrupted; null if it was not. Set by the closing thread. */
-    private @Nullable String cutShortIn;
+    /** Whether an interrupt ended rclose. Set by the closing thread. */
+    private boolean cutShort;
 
     private RSocket(int fd, @Nullable RSocket listener, Alarm sending, Alarm receiving) {
         this.fd = fd;
@@ -473,13 +467,13 @@ public final class RSocket extends NativeResource {
         if (direction != Shutdown.READ) {
             sendingEnded = true;
         }
-        DetachedCall call = DetachedCall.start(
-                "rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), COMPLETION_EVENT, () -> {});
+        DetachedCall call =
+                DetachedCall.start("rshutdown " + fd, () -> guarded(fd -> RCalls.shutdown(fd, how)), () -> {});
         String named = "rshutdown(" + describe() + ", " + direction + ")";
-        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING)
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, Duration.ZERO)
                 .orElseThrow(() -> neverReturned(named, CLOSING.plus(INTERRUPTING), call));
-        if (outcome.interruptedIn() != null) {
-            throw cutShort(named, outcome.interruptedIn());
+        if (outcome.end() != DetachedCall.End.RETURNED) {
+            throw cutShort(named);
         }
         if (outcome.result() < 0) {
             throw new RdmaException("rshutdown", describe() + ", " + direction, outcome.errno());
@@ -1051,18 +1045,11 @@ public final class RSocket extends NativeResource {
 
     /** The deadline of a method. */
     private final class Wait {
-        private final long begin = System.nanoTime();
-        private final long nanos;
+        private final Deadline deadline;
         private boolean ready;
 
         Wait(Duration timeout) {
-            this.nanos = timeout.isNegative() ? 0 : saturated(timeout);
-        }
-
-        private static long saturated(Duration timeout) {
-            return timeout.compareTo(Duration.ofDays(1)) > 0
-                    ? Duration.ofDays(1).toNanos()
-                    : timeout.toNanos();
+            this.deadline = Deadline.after(timeout.isNegative() ? Duration.ZERO : timeout);
         }
 
         boolean ready() {
@@ -1078,8 +1065,7 @@ public final class RSocket extends NativeResource {
             if (Thread.currentThread().isInterrupted()) {
                 throw new RdmaException(Cause.INTERRUPTED, "interrupted while waiting on " + describe());
             }
-            long left = nanos - (System.nanoTime() - begin);
-            if (left <= 0) {
+            if (deadline.isOver()) {
                 return false;
             }
             Alarm alarm = events == rdma_h.POLLOUT() ? sending : receiving;
@@ -1089,7 +1075,7 @@ public final class RSocket extends NativeResource {
             int result;
             begin();
             try {
-                alarm.set(Math.clamp((left + 999_999) / 1_000_000, 1, SLICE_MILLIS));
+                alarm.set(Math.max(1, deadline.millis(SLICE_MILLIS)));
                 result = RCalls.pollUntilReady(polls, 2);
             } finally {
                 exit();
@@ -1128,28 +1114,28 @@ public final class RSocket extends NativeResource {
     protected void release() {
         DetachedCall call = closing;
         if (call == null) {
-            call = DetachedCall.start("rclose " + fd, () -> RCalls.close(fd), COMPLETION_EVENT, this::closeAfterAll);
+            call = DetachedCall.start("rclose " + fd, () -> RCalls.close(fd), this::closeAfterAll);
             closing = call;
         }
         DetachedCall waiting = call;
         String named = "rclose(" + describe() + ")";
         long begin = System.nanoTime();
-        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, RSocket::patience)
+        DetachedCall.Outcome outcome = call.await(CLOSING, INTERRUPTING, RELEASING)
                 .orElseThrow(() -> neverReturned(named, Duration.ofNanos(System.nanoTime() - begin), waiting));
-        if (outcome.awaitedIn() != null) {
+        if (outcome.end() == DetachedCall.End.RETURNED_LATE) {
             LOG.log(
                     System.Logger.Level.WARNING,
-                    "{0} took {1} s, because soft-RoCE waited for the last user of the socket''s memory (in the kernel in"
-                            + " {2}): a packet of the peer was in progress when the queue pair went to the error state",
+                    "{0} took {1} s, and no interrupt ended it: the kernel was releasing the socket''s memory. soft-RoCE waits"
+                            + " up to 50 s if a packet of the peer is in progress. If the peer''s device did not acknowledge all"
+                            + " data before, the rest is lost",
                     named,
-                    Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
-                    outcome.awaitedIn());
+                    Duration.ofNanos(System.nanoTime() - begin).toSeconds());
         }
         if (outcome.result() != 0) {
             closing = null;
             throw new RdmaException("rclose", describe(), outcome.errno());
         }
-        cutShortIn = outcome.interruptedIn();
+        cutShort = outcome.end() == DetachedCall.End.INTERRUPTED;
         ServiceTable.give();
         sending.close();
         receiving.close();
@@ -1157,26 +1143,21 @@ public final class RSocket extends NativeResource {
 
     @Override
     protected void released() {
-        if (cutShortIn != null) {
-            throw cutShort("rclose(" + describe() + ")", cutShortIn);
+        if (cutShort) {
+            throw cutShort("rclose(" + describe() + ")");
         }
     }
 
-    private static RdmaTimeoutException cutShort(String call, String interruptedIn) {
+    private static RdmaTimeoutException cutShort(String call) {
         return new RdmaTimeoutException(
                 "end of " + call,
                 CLOSING,
                 "the peer's device did not acknowledge and the transport did not give up, or this device lost a"
-                        + " completion event; the call was interrupted (it waited in the kernel in " + interruptedIn
-                        + "), and unacknowledged data may be lost");
-    }
-
-    private static Duration patience(String place) {
-        return place.contains(LAST_USER) ? LAST_USER_LIMIT : Duration.ZERO;
+                        + " completion event; the call was interrupted, and unacknowledged data may be lost");
     }
 
     private static RdmaTimeoutException neverReturned(String call, Duration waited, DetachedCall waiting) {
-        return new RdmaTimeoutException("end of " + call, waited, "it waits in the kernel in " + waiting.waitsIn());
+        return new RdmaTimeoutException("end of " + call, waited, waiting.whereToLook());
     }
 
     /** Completes a {@link #close} that gave up waiting. That call may not have returned yet. */

@@ -7,6 +7,7 @@ import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ProtectionDomain;
@@ -1030,11 +1031,7 @@ final class DataPath {
     }
 
     private StreamException explain(WorkCompletion completion) {
-        WorkCompletion.Status status = completion.status();
-        boolean tooLong = status == WorkCompletion.Status.LOC_LEN_ERR
-                // The status of rxe for the same error.
-                || status == WorkCompletion.Status.LOC_QP_OP_ERR;
-        if (tooLong && (completion.wrId() & KIND) == RECEIVE) {
+        if (DriverQuirks.isMessageTooLong(completion.status()) && (completion.wrId() & KIND) == RECEIVE) {
             return new StreamException(
                     Reason.PROTOCOL_VIOLATION,
                     "the peer of " + queuePair.describe()

@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;
@@ -12,6 +13,7 @@ import io.rdmatest.internal.Descriptors;
 import io.rdmatest.internal.Errno;
 import io.rdmatest.stream.StreamException.Reason;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.Transport;
 import java.net.InetAddress;
@@ -177,8 +179,8 @@ public final class StreamEndpoint implements AutoCloseable {
                 .privateData(endpoint.localData())
                 .responderResources(reads)
                 .initiatorDepth(reads)
-                // The largest finite number: soft-RoCE retries for ever with 7, and a stream to a lost peer would hang.
-                .retryCount(6)
+                // Without an end, a stream to a lost peer would hang.
+                .retryCount(DriverQuirks.LARGEST_FINITE_RETRY_COUNT)
                 .build();
     }
 

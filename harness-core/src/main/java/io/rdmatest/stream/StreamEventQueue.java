@@ -1,5 +1,6 @@
 package io.rdmatest.stream;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.cm.CmEvent;

@@ -2,6 +2,7 @@ package io.rdmatest.verbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_comp_channel;
 import io.rdmatest.ffi.rdma_h;
@@ -175,12 +176,12 @@ public final class CompletionChannel extends VerbsObject {
         if (now != null) {
             return now;
         }
-        long deadline = Verbs.deadline(timeout);
+        long deadline = Deadline.end(timeout);
         while (true) {
             if (Thread.currentThread().isInterrupted()) {
                 Verbs.failIfInterrupted(awaited());
             }
-            boolean last = System.nanoTime() - deadline >= 0;
+            boolean last = Deadline.isOver(deadline);
             boolean read = readEvent(null, deadline);
             CompletionQueue queue = takeNow();
             if (queue != null) {
@@ -239,7 +240,7 @@ public final class CompletionChannel extends VerbsObject {
      * one thread reads for another is known to that one at once.
      *
      * @param queue the queue whose event is awaited; null for any
-     * @param deadline a value of System.nanoTime
+     * @param deadline what {@link Deadline#end} returned
      * @return whether the queue may have an event now
      */
     boolean readEvent(@Nullable CompletionQueue queue, long deadline) {
@@ -301,7 +302,7 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     private void awaitPoller(long deadline) {
-        long left = Math.min(deadline - System.nanoTime(), SLICE_NANOS);
+        long left = Math.min(Deadline.nanos(deadline), SLICE_NANOS);
         try {
             long ignored = left > 0 ? polled.awaitNanos(left) : 0;
         } catch (InterruptedException e) {

@@ -1,6 +1,7 @@
 package io.rdmatest.verbs;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.ffi.ibv_cq;
@@ -542,11 +543,11 @@ public final class CompletionQueue extends VerbsObject {
             this.count = count;
             this.timeout = timeout;
             this.byEvent = byEvent;
-            this.deadline = Verbs.deadline(timeout);
+            this.deadline = Deadline.end(timeout);
         }
 
         void turn(List<WorkCompletion> came) {
-            if (System.nanoTime() - deadline >= 0) {
+            if (Deadline.isOver(deadline)) {
                 throw new RdmaTimeoutException(
                         (count == 1 ? "completion" : count + " completions") + " on " + describe(),
                         timeout,

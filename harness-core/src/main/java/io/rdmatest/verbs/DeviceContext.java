@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -602,7 +603,7 @@ public final class DeviceContext extends VerbsObject {
      * @throws RdmaTimeoutException if none came
      */
     public AsyncEvent awaitAsyncEvent(Duration timeout) {
-        long deadline = Verbs.deadline(timeout);
+        long deadline = Deadline.end(timeout);
         String awaited = "asynchronous event of " + deviceName();
         while (true) {
             begin();
@@ -615,7 +616,7 @@ public final class DeviceContext extends VerbsObject {
                 end();
             }
             Verbs.failIfInterrupted(awaited);
-            if (System.nanoTime() - deadline >= 0) {
+            if (Deadline.isOver(deadline)) {
                 throw new RdmaTimeoutException(awaited, timeout, "");
             }
         }

@@ -1,5 +1,6 @@
 package io.rdmatest.verbs;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -955,7 +956,7 @@ public final class QueuePair extends VerbsObject {
      * @throws RdmaTimeoutException if the queues are not drained in time
      */
     public List<WorkCompletion> drain(Duration timeout) {
-        long deadline = Verbs.deadline(timeout);
+        long deadline = Deadline.end(timeout);
         long mark = System.identityHashCode(this) | 0xd7a1_0000_0000_0000L;
         List<WorkCompletion> taken = new ArrayList<>();
         boolean receiveDone = attributes.srq() != null;
@@ -1000,7 +1001,7 @@ public final class QueuePair extends VerbsObject {
             if (sendDone && receiveDone) {
                 return taken;
             }
-            if (now - deadline >= 0) {
+            if (Deadline.isOver(deadline)) {
                 throw new RdmaTimeoutException(
                         "drained queues of " + describe(),
                         timeout,

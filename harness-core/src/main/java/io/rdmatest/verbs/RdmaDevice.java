@@ -211,9 +211,9 @@ public final class RdmaDevice {
         }
         // The software devices hang on no bus; soft-RoCE alone names the network interface that it runs on.
         if (Files.exists(SYSFS.resolve(name).resolve("parent"))) {
-            return "rdma_rxe";
+            return DriverQuirks.SOFT_ROCE;
         }
-        return nodeType == NodeType.RNIC ? "siw" : "unknown";
+        return nodeType == NodeType.RNIC ? DriverQuirks.SOFT_IWARP : "unknown";
     }
 
     /**

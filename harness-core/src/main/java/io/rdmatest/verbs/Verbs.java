@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.rdmatest.Cause;
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.ffi.pollfd;
 import io.rdmatest.ffi.rdma_h;
@@ -21,7 +22,6 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.ByteOrder;
-import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
@@ -274,12 +274,11 @@ final class Verbs {
      * Waits until a file descriptor is readable.
      *
      * @param fd the descriptor
-     * @param deadline a value of System.nanoTime
+     * @param deadline what {@link Deadline#end} returned
      * @return whether it is readable; false at the end of a slice, which may come before the deadline
      */
     static boolean awaitReadable(int fd, long deadline) {
-        long left = Math.max(0, deadline - System.nanoTime());
-        int millis = (int) Math.min(SLICE_MILLIS, (left + 999_999) / 1_000_000);
+        int millis = (int) Math.min(SLICE_MILLIS, (Deadline.nanos(deadline) + 999_999) / 1_000_000);
         MemorySegment entry = ENTRY.get();
         pollfd.fd(entry, fd);
         int ready = Libc.poll(entry, 1, millis);
@@ -287,16 +286,6 @@ final class Verbs {
             throw Native.failure("poll", "fd " + fd);
         }
         return ready > 0;
-    }
-
-    /** Returns the end of a wait as a value of System.nanoTime. */
-    static long deadline(Duration timeout) {
-        if (timeout.isNegative()) {
-            throw new IllegalArgumentException("a timeout can't be negative: " + timeout);
-        }
-        // Comparisons of nanoTime are by difference: a year is for ever, and does not overflow.
-        Duration longest = Duration.ofDays(365);
-        return System.nanoTime() + (timeout.compareTo(longest) > 0 ? longest : timeout).toNanos();
     }
 
     static void failIfInterrupted(String awaited) {

@@ -1,5 +1,6 @@
 package io.rdmatest.wire;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.RdmaException;
 import io.rdmatest.internal.PacketRing;
 import java.io.IOException;
@@ -181,10 +182,10 @@ public final class WireCapture implements AutoCloseable {
             }
         }
         ring.ignoreWake();
-        long endAt = System.nanoTime() + PATIENCE.toNanos();
+        Deadline deadline = Deadline.after(PATIENCE);
         do {
             int ignored = ring.drain(this::take);
-        } while (ring.await(QUIET_MILLIS) && System.nanoTime() - endAt < 0);
+        } while (ring.await(QUIET_MILLIS) && !deadline.isOver());
     }
 
     private void take(long seconds, int nanos, int length, MemorySegment bytes, int tag) {
@@ -234,10 +235,10 @@ public final class WireCapture implements AutoCloseable {
 
     private void join() {
         boolean interrupted = false;
-        long deadline = System.nanoTime() + JOIN.toNanos();
-        while (thread.isAlive() && System.nanoTime() - deadline < 0) {
+        Deadline deadline = Deadline.after(JOIN);
+        while (thread.isAlive() && !deadline.isOver()) {
             try {
-                boolean ignored = thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+                boolean ignored = thread.join(deadline.remaining());
             } catch (InterruptedException e) {
                 interrupted = true;
             }

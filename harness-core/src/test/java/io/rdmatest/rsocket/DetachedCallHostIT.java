@@ -2,16 +2,13 @@ package io.rdmatest.rsocket;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.rdmatest.ffi.rdma_h;
-import io.rdmatest.internal.BlockingCalls;
 import io.rdmatest.internal.Downcall;
 import io.rdmatest.internal.Native;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -25,10 +22,7 @@ class DetachedCallHostIT {
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final Duration SHORT = Duration.ofMillis(20);
 
-    /** Where in the kernel a test's call may be interrupted: sys_pause. */
-    private static final String PAUSE = "pause";
-
-    private volatile int pausingThread;
+    private static final Duration NONE = Duration.ZERO;
 
     private final CountDownLatch returning = new CountDownLatch(1);
     private final CountDownLatch late = new CountDownLatch(1);
@@ -50,19 +44,19 @@ class DetachedCallHostIT {
 
     @Test
     void handsOutTheResultOfACallThatReturns() {
-        assertThat(DetachedCall.start("test", () -> 0, PAUSE, late::countDown).await(LONG, LONG))
-                .contains(new DetachedCall.Outcome(0, 0, null, null));
+        assertThat(DetachedCall.start("test", () -> 0, late::countDown).await(LONG, LONG, NONE))
+                .contains(new DetachedCall.Outcome(0, 0, DetachedCall.End.RETURNED));
         assertThat(late.getCount()).isEqualTo(1);
     }
 
     @Test
     void givesUpACallThatDoesNotReturnAndEndsItWhenItDoes() throws Exception {
-        DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
-        assertThat(call.await(SHORT, SHORT)).isEmpty();
+        DetachedCall call = DetachedCall.start("test", stuck, late::countDown);
+        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
         assertThat(late.getCount()).isEqualTo(1);
         returning.countDown();
         assertThat(late.await(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(call.await(LONG, LONG))
+        assertThat(call.await(LONG, LONG, NONE))
                 .hasValueSatisfying(outcome -> assertThat(outcome.result()).isZero());
     }
 
@@ -70,7 +64,6 @@ class DetachedCallHostIT {
     private LongSupplier pausing() {
         MethodHandle pause = Downcall.of("pause", ValueLayout.JAVA_INT).handle();
         return () -> {
-            pausingThread = BlockingCalls.currentThread();
             try {
                 return (int) pause.invokeExact(Native.errnoState());
             } catch (Throwable e) {
@@ -81,62 +74,59 @@ class DetachedCallHostIT {
 
     @Test
     void endsASystemCallThatDoesNotReturn() {
-        DetachedCall call = DetachedCall.start("test", pausing(), PAUSE, late::countDown);
+        DetachedCall call = DetachedCall.start("test", pausing(), late::countDown);
 
-        assertThat(call.await(SHORT, LONG)).hasValueSatisfying(outcome -> {
+        assertThat(call.await(SHORT, LONG, NONE)).hasValueSatisfying(outcome -> {
             assertThat(outcome.result()).isEqualTo(-1);
             assertThat(outcome.errno()).isEqualTo(rdma_h.EINTR());
-            assertThat(outcome.interruptedIn()).containsAnyOf(PAUSE, BlockingCalls.UNKNOWN);
+            assertThat(outcome.end()).isEqualTo(DetachedCall.End.INTERRUPTED);
         });
         assertThat(late.getCount()).as("it was not abandoned").isEqualTo(1);
     }
 
     @Test
-    void leavesASystemCallAloneThatMayNotBeInterrupted() {
-        DetachedCall call = DetachedCall.start("test", pausing(), "uverbs", late::countDown);
+    void givesMoreTimeToACallThatNoInterruptEnds() {
+        Thread waiting = Thread.currentThread();
+        DetachedCall call = DetachedCall.start("test", stuck, late::countDown);
+        // Without a limit and without grace, the only wait is the one for more time.
+        Thread ignored = Thread.ofPlatform().start(() -> {
+            while (waiting.getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            returning.countDown();
+        });
 
-        Optional<DetachedCall.Outcome> outcome = call.await(SHORT, Duration.ofMillis(200));
-        assumeThat(call.waitsIn()).as("the kernel tells where a thread waits").isNotEqualTo(BlockingCalls.UNKNOWN);
-        assertThat(outcome).isEmpty();
-        assertThat(call.waitsIn()).contains(PAUSE);
-
-        assertThat(BlockingCalls.interrupt(pausingThread)).isTrue();
-        assertThat(call.await(LONG, LONG))
-                .hasValueSatisfying(woken -> assertThat(woken.errno()).isEqualTo(rdma_h.EINTR()));
+        assertThat(call.await(NONE, NONE, LONG)).hasValueSatisfying(outcome -> {
+            assertThat(outcome.result()).isZero();
+            assertThat(outcome.end()).isEqualTo(DetachedCall.End.RETURNED_LATE);
+        });
+        assertThat(late.getCount()).as("it was not abandoned").isEqualTo(1);
     }
 
     @Test
-    void waitsOnForACallThatIsInAPlaceWhereTheKernelTakesLonger() {
-        DetachedCall call = DetachedCall.start("test", pausing(), "uverbs", late::countDown);
-
-        Optional<DetachedCall.Outcome> outcome = call.await(SHORT, Duration.ofMillis(200), place -> {
-            assumeThat(place).as("the kernel tells where a thread waits").isNotEqualTo(BlockingCalls.UNKNOWN);
-            assertThat(BlockingCalls.interrupt(pausingThread)).isTrue();
-            return place.contains(PAUSE) ? LONG : Duration.ZERO;
-        });
-
-        assertThat(outcome).hasValueSatisfying(woken -> {
-            assertThat(woken.errno()).isEqualTo(rdma_h.EINTR());
-            assertThat(woken.awaitedIn()).contains(PAUSE);
-            assertThat(woken.interruptedIn()).isNull();
-        });
-        assertThat(late.getCount()).as("it was not abandoned").isEqualTo(1);
+    void doesNotTakeAnEarlierInterruptForTheEndOfTheCall() {
+        DetachedCall call = DetachedCall.start("test", stuck, late::countDown);
+        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
+        assertThat(call.whereToLook()).matches("/proc/\\d+/task/[1-9]\\d*/stack shows root .*");
+        returning.countDown();
+        assertThat(call.await(LONG, LONG, NONE))
+                .hasValueSatisfying(outcome -> assertThat(outcome.end()).isEqualTo(DetachedCall.End.RETURNED_LATE));
     }
 
     @Test
     void canBeWaitedForAgain() {
-        DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
-        assertThat(call.await(SHORT, SHORT)).isEmpty();
-        assertThat(call.await(SHORT, SHORT)).isEmpty();
+        DetachedCall call = DetachedCall.start("test", stuck, late::countDown);
+        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
+        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
         returning.countDown();
-        assertThat(call.await(LONG, LONG)).isPresent();
+        assertThat(call.await(LONG, LONG, NONE)).isPresent();
     }
 
     @Test
     void waitsOnForAnInterruptedThreadAndLeavesItInterrupted() {
-        DetachedCall call = DetachedCall.start("test", stuck, PAUSE, late::countDown);
+        DetachedCall call = DetachedCall.start("test", stuck, late::countDown);
         Thread.currentThread().interrupt();
-        assertThat(call.await(SHORT, SHORT)).isEmpty();
+        assertThat(call.await(SHORT, SHORT, NONE)).isEmpty();
         assertThat(Thread.interrupted()).isTrue();
         returning.countDown();
     }
@@ -148,10 +138,9 @@ class DetachedCallHostIT {
                 () -> {
                     throw new IllegalStateException("rsocket 3 is closed");
                 },
-                PAUSE,
                 late::countDown);
         assertThatIllegalStateException()
-                .isThrownBy(() -> call.await(LONG, LONG))
+                .isThrownBy(() -> call.await(LONG, LONG, NONE))
                 .withMessage("rsocket 3 is closed");
     }
 }

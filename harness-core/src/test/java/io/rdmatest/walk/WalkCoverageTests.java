@@ -42,7 +42,11 @@ class WalkCoverageTests {
             Map.entry("Builder.xrcInitiator", WITHOUT_XRC),
             Map.entry("SendRequests.sharedReceiveQueue", WITHOUT_XRC),
             Map.entry("PathRecord.addressVector", "the paths of RoCE have no LID: the loop-back library's have"),
-            Map.entry("CmEvent.require", "expectEvent calls it for every event"));
+            Map.entry("CmEvent.require", "expectEvent calls it for every event"),
+            Map.entry("DriverQuirks.isMessageTooLong", "it judges a status: DriverQuirksTests"),
+            Map.entry("DriverQuirks.isPeersReceiveTooShort", "it judges a status: DriverQuirksTests"),
+            Map.entry("DriverQuirks.isSoftware", "it judges a name: DriverQuirksTests"),
+            Map.entry("DriverQuirks.repeatsOnASlowHost", "it judges a name: DriverQuirksTests"));
 
     @Test
     void everyPublicMethodIsWalkedOver() throws Exception {

@@ -25,6 +25,7 @@ import io.rdmatest.junit.RdmaExtension;
 import io.rdmatest.junit.RdmaReport;
 import io.rdmatest.junit.RemoteCounters;
 import java.io.IOException;
+import java.lang.foreign.Linker;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Function;
@@ -92,6 +93,25 @@ class DependencyDirectionTests {
                 .dependOnClassesThat()
                 .resideInAnyPackage(FABRIC, EXTENSION, SCENARIOS, REPORT, "org.junit..", "io.qameta.allure..")
                 .check(classes);
+    }
+
+    /**
+     * Its functions are called with errno captured in one way. The generated bindings look the RDMA libraries up. Scenarios use the
+     * core from outside, and bind what they call themselves.
+     */
+    @Test
+    void oneClassOfTheCoreBindsTheCLibrary() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages("io.rdmatest.ffi..", SCENARIOS)
+                .and()
+                .doNotHaveFullyQualifiedName("io.rdmatest.internal.Libc")
+                .should()
+                .callMethod(Linker.class, "defaultLookup")
+                .check(classes);
+        assertThat(catching(noClasses().should().callMethod(Linker.class, "defaultLookup")))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("io.rdmatest.internal.Libc");
     }
 
     @Test

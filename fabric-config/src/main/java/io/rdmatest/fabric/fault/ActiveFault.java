@@ -1,5 +1,6 @@
 package io.rdmatest.fabric.fault;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.peer.PosixShell;
@@ -308,7 +309,7 @@ public final class ActiveFault implements AutoCloseable {
     }
 
     private synchronized String await(String word, Duration timeout) {
-        long deadline = System.nanoTime() + timeout.toNanos();
+        Deadline deadline = Deadline.after(timeout);
         boolean interrupted = false;
         try {
             while (true) {
@@ -320,7 +321,7 @@ public final class ActiveFault implements AutoCloseable {
                 if (found != null) {
                     return found;
                 }
-                long millis = (deadline - System.nanoTime()) / 1_000_000;
+                long millis = deadline.remaining().toMillis();
                 if (ended || millis <= 0) {
                     throw new FabricException(where() + ": the node "
                             + (ended ? "ended" : "did not go on within " + timeout.toSeconds() + " s")

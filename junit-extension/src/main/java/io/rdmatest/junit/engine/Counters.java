@@ -5,6 +5,7 @@ import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.FabricError;
 import io.rdmatest.junit.IgnoreCounters;
 import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.verbs.DriverQuirks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -169,15 +170,15 @@ public final class Counters {
 
     /** Tells whether the counter must not grow in a good test on such a device. */
     private static boolean isError(String name, String driver) {
-        return (driver.equals("rdma_rxe") ? ERRORS_OF_RXE : ERRORS).contains(name);
+        return (DriverQuirks.repeatsOnASlowHost(driver) ? ERRORS_OF_RXE : ERRORS).contains(name);
     }
 
     /** Returns those of the counters that tell of packets that were lost, repeated, refused or damaged. */
     public static SortedMap<String, Long> losses(Map<String, Long> increased, String driver) {
         SortedMap<String, Long> losses = new TreeMap<>(increased);
         losses.keySet()
-                .removeIf(
-                        name -> !isError(name, driver) && !(driver.equals("rdma_rxe") && LOSSES_OF_RXE.contains(name)));
+                .removeIf(name -> !isError(name, driver)
+                        && !(DriverQuirks.repeatsOnASlowHost(driver) && LOSSES_OF_RXE.contains(name)));
         return losses;
     }
 

@@ -13,6 +13,7 @@ import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.MemoryPlacement;
 import io.rdmatest.verbs.MemoryRegion;
@@ -44,11 +45,8 @@ public final class RcLink implements AutoCloseable {
         return anyWait.compareTo(RESOLVE) < 0 ? anyWait : RESOLVE;
     }
 
-    /**
-     * The retry count. Soft-RoCE retries for ever with 7, the maximum: a lost peer would then cause a timeout instead
-     * of RETRY_EXC_ERR. So this is the largest count that is finite on every device.
-     */
-    static final int RETRIES = 6;
+    /** The retry count. Without an end, a lost peer would cause a timeout instead of RETRY_EXC_ERR. */
+    static final int RETRIES = DriverQuirks.LARGEST_FINITE_RETRY_COUNT;
 
     /**
      * The ACK timeout, 4.096 us times 2 to this power: 1.1 s. The seven attempts then end within the default limit of

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.Deadline;
 import java.time.Duration;
 
 /** Arithmetic of deadlines on the scale of {@link System#nanoTime}. */
@@ -9,11 +10,11 @@ public final class Waits {
 
     /** Returns the deadline, on the scale of {@link System#nanoTime}, of a timeout that begins now. */
     public static long deadline(Duration timeout) {
-        return System.nanoTime() + timeout.toNanos();
+        return Deadline.end(timeout);
     }
 
     /** Returns the remaining time until a deadline; zero if it has passed. */
     public static Duration remaining(long deadline) {
-        return Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+        return Duration.ofNanos(Deadline.nanos(deadline));
     }
 }

@@ -28,6 +28,7 @@ import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.DeviceAttributes;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.MemoryRegion;
@@ -799,16 +800,13 @@ public final class MulticastRoles {
             try {
                 return progress().awaitReceiveWithin(limit, "message to the group " + options.groupText());
             } catch (WorkCompletionException e) {
-                throw switch (e.statusName()) {
-                    // soft-RoCE reports it as LOC_QP_OP_ERR.
-                    case "IBV_WC_LOC_LEN_ERR", "IBV_WC_LOC_QP_OP_ERR" ->
-                        new ScenarioException(
+                throw !DriverQuirks.isMessageTooLong(e)
+                        ? e
+                        : new ScenarioException(
                                 Reason.SIZE_REFUSED,
                                 "A received message is larger than %d bytes: give the receiver the sender's -S (%s)"
                                         .formatted(options.sizeBytes(), e.getMessage()),
                                 e);
-                    default -> e;
-                };
             }
         }
 

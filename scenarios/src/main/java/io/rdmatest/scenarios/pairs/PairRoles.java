@@ -8,9 +8,9 @@ import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
+import io.rdmatest.verbs.DriverQuirks;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
@@ -29,9 +29,6 @@ public final class PairRoles {
 
     /** How long a side waits for a message of the other side's agent; the first role of an agent loads its classes. */
     private static final Duration START = Duration.ofMinutes(1);
-
-    /** What kinds of drivers report an active rate that no wire has. */
-    private static final Set<String> SOFTWARE = Set.of("rdma_rxe", "siw");
 
     private static final PingPongRoles.Result NO_ROUND_TRIP = new PingPongRoles.Result(0, 0, new Histogram(3));
 
@@ -217,7 +214,7 @@ public final class PairRoles {
 
     /** Tells whether a driver is software, whose active rate is not that of the wire. */
     public static boolean isSoftware(String driver) {
-        return SOFTWARE.contains(driver);
+        return DriverQuirks.isSoftware(driver);
     }
 
     /** An agent that is slow to start says nothing about the fabric. */

@@ -6,6 +6,7 @@ import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.verbs.Access;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.SendFlag;
 import java.lang.foreign.MemorySegment;
@@ -125,16 +126,9 @@ final class RpingLink {
         return failure;
     }
 
-    /**
-     * Tells whether a receive failed because the message did not fit.
-     *
-     * <p>The specification's status for that is the first; soft-RoCE finds that it can't copy the message, and says that the
-     * queue pair failed.
-     */
+    /** Tells whether a receive failed because the message did not fit. */
     static boolean isTooLong(WorkCompletionException failure) {
-        return (failure.wrId() & Progress.RECEIVE) != 0
-                && (failure.statusName().equals("IBV_WC_LOC_LEN_ERR")
-                        || failure.statusName().equals("IBV_WC_LOC_QP_OP_ERR"));
+        return (failure.wrId() & Progress.RECEIVE) != 0 && DriverQuirks.isMessageTooLong(failure);
     }
 
     /**

@@ -27,6 +27,7 @@ import io.rdmatest.scenarios.engine.Waits;
 import io.rdmatest.verbs.AddressHandleAttributes;
 import io.rdmatest.verbs.Completions;
 import io.rdmatest.verbs.DeviceContext;
+import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.LinkLayer;
 import io.rdmatest.verbs.QpState;
@@ -36,6 +37,8 @@ import io.rdmatest.verbs.QueuePairAttributes;
 import io.rdmatest.verbs.QueuePairModification;
 import io.rdmatest.verbs.RawAddress;
 import io.rdmatest.verbs.RawConnection;
+import io.rdmatest.verbs.WorkCompletion;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -563,16 +566,18 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     protected RuntimeException failed(Connection connection, Completions completions, int index, boolean send) {
         RuntimeException cause = completions.get(index).exception();
         String on = "on connection " + connection.index + " with " + peer;
-        return switch (completions.status(index)) {
-            // Of a receive that is too short, soft-RoCE says that the operation failed instead of the request.
-            case REM_INV_REQ_ERR, REM_OP_ERR ->
-                new ScenarioException(
-                        Reason.SIZE_REFUSED,
-                        "The peer takes no message of %d bytes %s: start both sides with the same -S"
-                                .formatted(size, on),
-                        cause);
+        WorkCompletion.Status status = completions.status(index);
+        if (DriverQuirks.isPeersReceiveTooShort(status)) {
+            return new ScenarioException(
+                    Reason.SIZE_REFUSED,
+                    "The peer takes no message of %d bytes %s: start both sides with the same -S".formatted(size, on),
+                    cause);
+        }
+        if (!send && DriverQuirks.isMessageTooLong(status)) {
+            return tooLong(on, cause);
+        }
+        return switch (status) {
             case LOC_LEN_ERR -> tooLong(on, cause);
-            case LOC_QP_OP_ERR -> send ? cause : tooLong(on, cause);
             case RNR_RETRY_EXC_ERR ->
                 new ScenarioException(
                         Reason.REJECTED,
