@@ -2,22 +2,23 @@ package io.rdmatest.walk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.WholeLedger;
+import io.rdmatest.loopback.Interposer;
 import io.rdmatest.verbs.DeviceCapabilities;
 import io.rdmatest.verbs.DeviceCapability;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
-import io.rdmatest.verbs.GidType;
 import io.rdmatest.verbs.QpType;
-import io.rdmatest.verbs.RdmaDevice;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
@@ -36,6 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @WholeLedger
 class RandomWalkIT {
 
+    private static final int PORT = DeviceUnderTest.port();
     private static final int ROUNDS = 8;
     private static final long PATIENCE_SECONDS = 300;
 
@@ -48,9 +50,18 @@ class RandomWalkIT {
     @ParameterizedTest
     @MethodSource("seeds")
     void noSequenceOfCallsCrashesOrDivergesFromTheModel(long seed, TestReporter reporter) throws Exception {
-        long operations = Long.getLong("rdma.walk.operations", 210_000);
+        walk(seed, Long.getLong("rdma.walk.operations", 210_000), Path.of("target"), false, reporter);
+    }
+
+    /**
+     * Walks, and compares what is left.
+     *
+     * @param folder where the journal is put
+     * @param reset whether the device is reset in the middle of each round, by the interposer
+     */
+    static void walk(long seed, long operations, Path folder, boolean reset, TestReporter reporter) throws Exception {
         int threads = Integer.getInteger("rdma.walk.threads", 4);
-        Path file = Path.of("target", "random-walk-" + seed + ".journal");
+        Path file = folder.resolve("random-walk-" + seed + ".journal");
         try (Journal journal = Journal.create(file)) {
             System.out.println("random walk: seed " + seed + ", " + operations + " operations, " + threads
                     + " threads, journal " + journal.file());
@@ -59,14 +70,17 @@ class RandomWalkIT {
             KernelObjects before = KernelObjects.now();
             long begin = System.nanoTime();
             for (int round = 0; round < ROUNDS; round++) {
-                round(walk, round, operations * (round + 1) / ROUNDS, threads);
+                long until = operations * (round + 1) / ROUNDS;
+                long middle = reset ? until - operations / ROUNDS / 2 : Long.MAX_VALUE;
+                round(walk, round, middle, until, threads);
             }
             long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
             System.out.println(walk.summary());
             System.out.println("random walk: " + walk.operations() + " operations in " + seconds + " s, seed " + seed);
             reporter.publishEntry("rdma.walk.operations", Long.toString(walk.operations()));
             reporter.publishEntry("rdma.walk.seed", Long.toString(seed));
-            assertThat(walk.operations()).isGreaterThanOrEqualTo(operations);
+            // A reset ends a round early.
+            assertThat(walk.operations()).isGreaterThanOrEqualTo(reset ? operations / 2 : operations);
             assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
             assertThat(KernelObjects.now()).isEqualTo(before);
         } finally {
@@ -74,14 +88,12 @@ class RandomWalkIT {
         }
     }
 
-    private static void round(Walk walk, int round, long until, int threads) throws InterruptedException {
+    private static void round(Walk walk, int round, long middle, long until, int threads) throws InterruptedException {
+        AtomicBoolean reset = new AtomicBoolean();
         Walker main = new Walker(walk, "main", walk.seed * 31 + round);
         DeviceContext context =
-                main.made("open()", () -> RdmaDevice.list().getFirst().open());
-        GidEntry gid = main.ok("gidTable(1)", () -> context.gidTable(1)).stream()
-                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
-                .findFirst()
-                .orElseThrow();
+                main.made("open()", () -> DeviceUnderTest.device().open());
+        GidEntry gid = main.ok("gidTable(" + PORT + ")", () -> DeviceUnderTest.gid(context, true));
         // They make queue pairs of their own to find out: once is enough.
         DeviceCapabilities abilities = main.ok("capabilities()", () -> context.capabilities());
         assertThat(main.ok("lack(ATOMICS)", () -> abilities.lack(DeviceCapability.ATOMICS))
@@ -102,12 +114,17 @@ class RandomWalkIT {
                     Sockets sockets = new Sockets(walker, gid);
                     Streams streams = new Streams(walker, context, gid);
                     while (walk.operations() < until && !walk.stopped()) {
+                        if (walk.operations() >= middle && reset.compareAndSet(false, true)) {
+                            walk.reset();
+                            Interposer.reset();
+                        }
                         if (walker.chance(4000)) {
-                            switch (walker.below(8)) {
-                                case 0 -> sockets.step();
-                                case 1 -> streams.step();
-                                default -> connections.step();
-                            }
+                            walk.connecting(
+                                    switch (walker.below(8)) {
+                                        case 0 -> sockets::step;
+                                        case 1 -> streams::step;
+                                        default -> connections::step;
+                                    });
                         } else if (walker.chance(20)) {
                             commons.step(walker);
                         } else {
@@ -123,7 +140,7 @@ class RandomWalkIT {
                         island.close();
                     }
                 } catch (Divergence e) {
-                    // Noted already.
+                    // Noted already, or brought about by the reset.
                 } catch (Throwable e) {
                     Divergence ignored = walk.diverged("the walker itself failed: " + e, e);
                 } finally {
@@ -137,7 +154,9 @@ class RandomWalkIT {
         }
         try {
             walk.requireNoDivergence();
-            walk.requireLedgerAsModelled("round " + round);
+            if (!reset.get()) {
+                walk.requireLedgerAsModelled("round " + round);
+            }
         } finally {
             compared.countDown();
             for (Thread thread : running) {
@@ -145,10 +164,29 @@ class RandomWalkIT {
             }
         }
         walk.requireNoDivergence();
-        commons.close(main);
-        main.close(context);
+        if (reset.get()) {
+            closeAfterReset(walk);
+            Interposer.recover();
+            walk.recovered();
+        } else {
+            commons.close(main);
+            main.close(context);
+        }
         walk.requireLedgerAsModelled("end of round " + round);
         assertThat(Ledger.live()).as(Ledger.describeLive()).isEmpty();
+    }
+
+    /** Each object is closed at the first attempt, once nothing is built on it any more. */
+    private static void closeAfterReset(Walk walk) {
+        System.out.println("random walk: closing " + Ledger.live().size() + " objects after the reset");
+        for (List<NativeResource> live = Ledger.live(); !live.isEmpty(); live = Ledger.live()) {
+            List<NativeResource> leaves = live.reversed().stream()
+                    .filter(resource -> resource.children().isEmpty())
+                    .toList();
+            assertThat(leaves).as(Ledger.describeLive()).isNotEmpty();
+            leaves.forEach(NativeResource::close);
+        }
+        walk.forgetWhatIsClosed();
     }
 
     /** So that the tests after this one do not fail for it. */

@@ -1,7 +1,9 @@
 package io.rdmatest.walk;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
+import io.rdmatest.RdmaException;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -27,6 +29,12 @@ final class Walk {
     private final AtomicReference<@Nullable Divergence> divergence = new AtomicReference<>();
     /** Guarded by itself. */
     private final Set<NativeResource> live = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    /** Whether the device was reset: its calls fail, and connections break. */
+    private volatile boolean reset;
+
+    /** Whether the calling thread is about a connection, which a reset can break in many ways. */
+    private final ThreadLocal<Boolean> connecting = ThreadLocal.withInitial(() -> false);
 
     private final Map<String, LongAdder> succeeded = new ConcurrentHashMap<>();
     private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
@@ -82,6 +90,13 @@ final class Walk {
         }
     }
 
+    /** Of what a thread was about to close when its walk ended. */
+    void forgetWhatIsClosed() {
+        synchronized (live) {
+            live.removeIf(NativeResource::isClosed);
+        }
+    }
+
     /** Compares ledger and model while no thread walks. */
     void requireLedgerAsModelled(String when) {
         List<NativeResource> ledger = Ledger.live();
@@ -116,12 +131,45 @@ final class Walk {
         }
     }
 
+    /** From now on a thread's walk may end because the device was reset, which is no divergence. */
+    void reset() {
+        reset = true;
+    }
+
+    /** The device is there again. */
+    void recovered() {
+        reset = false;
+    }
+
+    /** Does something about a connection. */
+    void connecting(Walker.Action step) throws Exception {
+        connecting.set(true);
+        step.run();
+        connecting.set(false);
+    }
+
+    /** Tells whether a call failed because the device was reset. */
+    boolean isOfReset(@Nullable Throwable thrown) {
+        for (Throwable each = thrown; reset && each != null; each = each.getCause()) {
+            if (each instanceof RdmaException failure && failure.rdmaCause() == Cause.DEVICE_REMOVED) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     boolean stopped() {
         return divergence.get() != null;
     }
 
-    /** Notes the first divergence, with the last operations before it, and stops all threads. */
+    /**
+     * Notes the first divergence, with the last operations before it, and stops all threads. What a reset of the device brings about
+     * ends the walk of the calling thread alone.
+     */
     Divergence diverged(String message, @Nullable Throwable cause) {
+        if (isOfReset(cause) || (reset && connecting.get())) {
+            return new Divergence(message, cause);
+        }
         Divergence made = new Divergence(
                 message + System.lineSeparator() + "seed " + seed + ", thread "
                         + Thread.currentThread().getName() + ", after " + operations() + " operations; all of the last "

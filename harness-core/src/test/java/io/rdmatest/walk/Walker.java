@@ -102,7 +102,7 @@ final class Walker {
 
     private void refused(long number, String what, Throwable thrown, Class<? extends Throwable>[] allowed) {
         walk.journal.end(number, "=> " + thrown);
-        if (Arrays.stream(allowed).noneMatch(type -> type.isInstance(thrown))) {
+        if (walk.isOfReset(thrown) || Arrays.stream(allowed).noneMatch(type -> type.isInstance(thrown))) {
             throw walk.diverged(
                     name + ": " + what + " may be refused by " + names(allowed) + " only, but threw " + thrown, thrown);
         }
