@@ -10,6 +10,9 @@ import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Operation;
+import io.rdmatest.scenarios.pingpong.PingPongRoles.Plan;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.rping.RpingRoles.ClientResult;
@@ -88,14 +91,12 @@ final class AcrossNodes {
                                 b,
                                 new RpingRoles.Client(options().withAddress(A)),
                                 SCENARIO));
-                report(
-                        "raw, server on b, client on a",
-                        NodeRoles.runPair(
-                                b,
-                                new RpingRoles.Server(options().by(ConnectionMode.RAW)),
-                                a,
-                                new RpingRoles.Client(options().by(ConnectionMode.RAW)),
-                                SCENARIO));
+                Plan plan = Plan.of(Operation.SEND, 1000, 20, STEP).by(ConnectionMode.RAW, null);
+                var raw = NodeRoles.runPair(
+                        b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO);
+                System.out.printf(
+                        "raw, server on b, client on a: %d bytes verified there and %d here%n",
+                        raw.server().bytesVerified(), raw.client().bytesVerified());
             }
         }
     }

@@ -95,7 +95,9 @@ final class AcrossWire {
             AcrossWire wire = new AcrossWire(here, there, Path.of(arguments[1]));
             wire.capture("pings", () -> wire.pings(20, options().withAddress(B)));
             wire.capture("six", () -> wire.pings(5, options().withAddress(B6)));
-            wire.capture("raw", () -> wire.pings(5, options().by(ConnectionMode.RAW)));
+            wire.capture(
+                    "raw",
+                    () -> wire.exchange(Plan.of(Operation.SEND, 1000, 5, STEP).by(ConnectionMode.RAW, null)));
             // Answers of three packets at an MTU of 4096.
             wire.capture("reads", () -> wire.reads(5, 10_000));
             wire.capture("datagrams", wire::datagrams);
@@ -157,12 +159,13 @@ final class AcrossWire {
     }
 
     private void reads(int count, int size) {
-        Plan plan = Plan.of(Operation.READ, size, count, STEP);
-        long verified = NodeRoles.runPair(
-                        b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO)
+        System.out.printf("%d reads, %d bytes verified%n", count, exchange(Plan.of(Operation.READ, size, count, STEP)));
+    }
+
+    private long exchange(Plan plan) {
+        return NodeRoles.runPair(b, new PingPongRoles.Server(plan), a, new PingPongRoles.Client(plan), SCENARIO)
                 .client()
                 .bytesVerified();
-        System.out.printf("%d reads, %d bytes verified%n", count, verified);
     }
 
     private void datagrams() {

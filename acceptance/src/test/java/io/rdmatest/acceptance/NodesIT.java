@@ -32,7 +32,7 @@ class NodesIT {
                         "server on b, client on a: 20 pings, 20000 bytes verified there and 20000 here",
                         "found on b (host",
                         "server on a, client on b: 20 pings, 20000 bytes verified there and 20000 here",
-                        "raw, server on b, client on a: 20 pings, 20000 bytes verified there and 20000 here",
+                        "raw, server on b, client on a: 20000 bytes verified there and 20000 here",
                         "ended with 0")
                 .containsPattern("left on b: 0 processes, 0 folders, 0 connections");
     }

@@ -20,7 +20,7 @@ import org.junit.platform.launcher.TestPlan;
  * Which scenarios are asked for: by patterns, or one by one.
  *
  * <p>A pattern that matches methods selects all of their invocations. Other patterns can be the names of invocations, such as
- * {@code Ping-pong: rping, 64 bytes, RAW}, which exist only once their template is unfolded: {@link #includes} judges them then.
+ * {@code Ping-pong: rping, 64 bytes, EXTERNAL_QP}, which exist only once their template is unfolded: {@link #includes} judges them then.
  */
 final class Selection {
 

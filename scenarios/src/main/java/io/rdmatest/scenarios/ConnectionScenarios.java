@@ -51,26 +51,9 @@ public class ConnectionScenarios {
     private static final int ACK_TIMEOUT = 17;
 
     @ParameterizedTest(name = "{0} connections without data, {1}")
-    @CsvSource({
-        "1, RDMA_CM",
-        "10, RDMA_CM",
-        "200, RDMA_CM",
-        "1, EXTERNAL_QP",
-        "10, EXTERNAL_QP",
-        "100, EXTERNAL_QP",
-        "1, RAW",
-        "10, RAW"
-    })
+    @CsvSource({"1, RDMA_CM", "10, RDMA_CM", "200, RDMA_CM", "1, EXTERNAL_QP", "10, EXTERNAL_QP", "100, EXTERNAL_QP"})
     void setUpAndTearDown(
-            int connections,
-            ConnectionMode bringUp,
-            Stage stage,
-            RdmaReport report,
-            ScenarioSettings settings,
-            Wire wire) {
-        if (bringUp == ConnectionMode.RAW) {
-            wire.silent("queue pairs are connected by hand, and carry nothing");
-        }
+            int connections, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         run(
                 options(settings)
                         .withConnections(connections)
@@ -85,13 +68,10 @@ public class ConnectionScenarios {
     @CsvSource({
         "1, 10, 100, RDMA_CM",
         "1, 10, 100, EXTERNAL_QP",
-        "1, 10, 100, RAW",
         "10, 10, 100, RDMA_CM",
         "10, 10, 100, EXTERNAL_QP",
-        "10, 10, 100, RAW",
         "2, 50, 4096, RDMA_CM",
-        "2, 50, 4096, EXTERNAL_QP",
-        "2, 50, 4096, RAW"
+        "2, 50, 4096, EXTERNAL_QP"
     })
     void messages(
             int connections,

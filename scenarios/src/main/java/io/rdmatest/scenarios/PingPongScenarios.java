@@ -22,7 +22,9 @@ public class PingPongScenarios {
     private static final Duration SCENARIO = Duration.ofSeconds(55);
 
     @ParameterizedTest(name = "rping, {0} bytes, {1}")
-    @RowsByMode({"23", "64", "4096", "65535"})
+    @RowsByMode(
+            value = {"23", "64", "4096", "65535"},
+            modes = {ConnectionMode.RDMA_CM, ConnectionMode.EXTERNAL_QP})
     void rping(int size, ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         DeviceNeeds.of(stage).bringUp(bringUp);
         int count = iterations(size, bringUp, settings);

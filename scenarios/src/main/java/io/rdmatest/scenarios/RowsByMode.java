@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.ConnectionMode;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -17,4 +18,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 
     /** The rows: values separated by commas, converted as those of {@code @CsvSource} are. */
     String[] value();
+
+    /** The ways; those of a program by rdma_cm only are two. */
+    ConnectionMode[] modes() default {ConnectionMode.RDMA_CM, ConnectionMode.EXTERNAL_QP, ConnectionMode.RAW};
 }

@@ -17,7 +17,7 @@ final class RowsByModeProvider extends AnnotationBasedArgumentsProvider<RowsByMo
     protected Stream<? extends Arguments> provideArguments(
             ParameterDeclarations parameters, ExtensionContext context, RowsByMode annotation) {
         return Arrays.stream(annotation.value())
-                .flatMap(row -> Arrays.stream(ConnectionMode.values()).map(way -> arguments(row, way)));
+                .flatMap(row -> Arrays.stream(annotation.modes()).map(way -> arguments(row, way)));
     }
 
     private static Arguments arguments(String row, ConnectionMode way) {

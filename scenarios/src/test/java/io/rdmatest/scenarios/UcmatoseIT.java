@@ -89,13 +89,13 @@ class UcmatoseIT {
 
     /** The call that sets an option may succeed and change nothing. */
     @ParameterizedTest
-    @EnumSource(ConnectionMode.class)
+    @EnumSource(names = {"RDMA_CM", "EXTERNAL_QP"})
     void optionsOfAConnectionAreSeenAtItsQueuePair(ConnectionMode bringUp) {
         UcmatoseOptions options = options()
                 .withConnections(2)
                 .withMessages(1)
                 .withBringUp(bringUp)
-                .withTypeOfService(bringUp == ConnectionMode.RAW ? null : 0x48)
+                .withTypeOfService(0x48)
                 .withAckTimeoutExponent(19);
 
         var results = LocalRoles.runPair(
@@ -103,12 +103,12 @@ class UcmatoseIT {
 
         assertThat(results.client().attributes()).hasSize(2).allSatisfy(attributes -> {
             assertThat(attributes.ackTimeout()).isEqualTo(19);
-            assertThat(attributes.trafficClass()).isEqualTo(bringUp == ConnectionMode.RAW ? 0 : 0x48);
+            assertThat(attributes.trafficClass()).isEqualTo(0x48);
         });
         assertThat(results.server().attributes()).hasSize(2).allMatch(attributes -> attributes.ackTimeout() == 19);
         // rdma_cm resolves the same path for both connections.
         assertThat(results.client().paths())
-                .hasSize(bringUp == ConnectionMode.RAW ? 0 : 1)
+                .hasSize(1)
                 .allMatch(path -> path.contains(", SL ") && path.contains(", MTU "));
     }
 
@@ -341,7 +341,7 @@ class UcmatoseIT {
     // ---- wrong data ----
 
     @ParameterizedTest
-    @CsvSource({"true, RDMA_CM", "false, RDMA_CM", "true, EXTERNAL_QP", "false, RAW"})
+    @CsvSource({"true, RDMA_CM", "false, RDMA_CM", "true, EXTERNAL_QP", "false, EXTERNAL_QP"})
     void aFlippedByteIsFound(boolean byServer, ConnectionMode bringUp) {
         UcmatoseOptions right = options().withConnections(2).withBringUp(bringUp);
         UcmatoseOptions wrong = right.withFault(Fault.FLIP_PAYLOAD_BYTE);

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What a role is given on the command line: the device that the options select, and nobody to talk to. */
+/** The context of a role on the command line: the device that the options select, and no channel to the other side. */
 final class CommandContext implements RoleContext {
 
     private final CommonOptions common;
@@ -24,7 +24,7 @@ final class CommandContext implements RoleContext {
         this.cancelled = cancelled;
     }
 
-    /** Finds the device when it is first asked for: a wrong option is an error on a host without one, too. */
+    /** Finds the device on demand: a wrong option is an error on a host without a device, too. */
     @Override
     public synchronized FabricDevice device() {
         FabricDevice found = device;
@@ -53,7 +53,7 @@ final class CommandContext implements RoleContext {
         return common.selectsDevice();
     }
 
-    /** Shows the message, for a person may carry it to the other host: the port that the kernel chose, for example. */
+    /** Prints the message: a person may need it for the other side, such as the port that the kernel chose. */
     @Override
     public void tell(String message) {
         synchronized (err) {
@@ -65,7 +65,7 @@ final class CommandContext implements RoleContext {
     @Override
     public String hear(String what, Duration timeout) {
         throw new IllegalStateException(
-                "On the command line nobody tells this side the " + what + "; give it as an option, --help lists them");
+                "The command line must give this side the " + what + " as an option; --help lists the options");
     }
 
     @Override

@@ -15,7 +15,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** The options that every program takes besides its own; they have long names only, for the letters are the programs'. */
+/** The options that every program takes besides its own. They have long names only: the letters belong to the programs. */
 public final class CommonOptions {
 
     /** How long any one wait takes unless {@code --timeout} says otherwise. */
@@ -34,8 +34,8 @@ public final class CommonOptions {
                 paramLabel = "<duration>",
                 converter = DurationText.class,
                 description = "How long any one wait may take, for example 500ms, 10s, 2min; no unit means seconds"
-                        + " (default: 10s; a server waits for its first client without limit). Addresses and routes are"
-                        + " resolved in 2s each or not at all.")
+                        + " (default: 10s; a server waits for its first client without limit). Each address or route"
+                        + " resolution times out after 2s.")
         private @Nullable Duration timeout;
 
         @Option(
@@ -61,9 +61,8 @@ public final class CommonOptions {
                 names = "--fault",
                 paramLabel = "<fault>",
                 converter = FaultConverter.class,
-                description =
-                        "Do wrong on purpose, to see that the peer notices: flip-payload-byte flips one bit of one"
-                                + " byte sent.")
+                description = "Inject a fault to prove that the peer detects it: flip-payload-byte flips one bit of one"
+                        + " sent byte.")
         private @Nullable Fault fault;
     }
 

@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
-/** Holds the results of one qualification against those of earlier ones. */
+/** Compares the results of one qualification with those of earlier ones. */
 @Command(
         name = "compare",
         sortOptions = false,
@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
             "Shows what differs from earlier runs. The environment, such as kernel and firmware, and the verdicts are compared"
                     + " with the latest of them. Measurements are compared with what they usually were in the last runs, and with"
                     + " older ones for a slow drift. So is each pair of nodes in a pairs.jsonl beside a qualification.json.",
-            "A scenario that passed and does not any more is worse, also where it is skipped now, or not there. A measurement that"
+            "A scenario that passed before and fails, is skipped or is missing now is worse. A measurement that"
                     + " is missing or 0 is worse. Ends with 14 if anything is worse, and with 15 if nothing could be compared."
         })
 final class CompareCommand extends JsonCommand {
@@ -52,13 +52,13 @@ final class CompareCommand extends JsonCommand {
             names = "--last",
             paramLabel = "<n>",
             description =
-                    "How many of the earlier runs, the latest ones, say what is usual, 1 to 1000 (default: 14). A drift"
+                    "How many of the latest earlier runs define the usual values, 1 to 1000 (default: 14). A drift"
                             + " shows in up to four times as many.")
     private int last = QualificationComparison.LAST;
 
     private double share;
 
-    /** What was left out, a sentence each. */
+    /** What was left out, in one sentence each. */
     private final List<String> notes = new ArrayList<>();
 
     @Override
@@ -134,7 +134,7 @@ final class CompareCommand extends JsonCommand {
         if (runs.size() < 2) {
             throw new ParameterException(
                     spec().commandLine(),
-                    "It takes two runs to compare, not " + runs.size()
+                    "A comparison needs two runs, not " + runs.size()
                             + " (of a folder, archived runs count, and files whose names end with .json)"
                             + notes.stream().map(each -> ". " + each).collect(Collectors.joining()));
         }

@@ -16,8 +16,8 @@ import picocli.CommandLine.Parameters;
         sortOptions = false,
         description = {
             "Explains measured pairs by the fewest causes: a node or a port that sends or receives badly, a block of pairs from"
-                    + " leaf to leaf, or a single path. Each comes with its evidence. Nothing is named when the evidence"
-                    + " can't carry it.",
+                    + " leaf to leaf, or a single path. Each comes with its evidence. Without sufficient evidence, no cause"
+                    + " is named.",
             "Cells that were not measured are no evidence. Ends with 1 if there is a culprit, confirmed or not, or an unexplained"
                     + " failed cell, 2 if a file can't be read, and 16 if no cell was measured."
         })
@@ -27,8 +27,8 @@ final class CulpritsCommand extends JsonCommand {
             arity = "1..*",
             paramLabel = "<file>",
             description =
-                    "The pairs.jsonl of one or more runs, in the order in which they were measured. All are put together;"
-                            + " of lines with the same rail, sender and receiver the last one counts.")
+                    "The pairs.jsonl of one or more runs, in the order in which they were measured. They are merged:"
+                            + " of lines with the same rail, sender and receiver, the last one counts.")
     private List<Path> files = List.of();
 
     @Override

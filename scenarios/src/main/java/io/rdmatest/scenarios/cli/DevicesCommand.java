@@ -27,13 +27,13 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** Lists the RDMA devices of this host, as ibv_devinfo(1) does, and says which of them the other commands use. */
+/** Lists the RDMA devices of this host, as ibv_devinfo(1) does, and shows which of them the other commands use. */
 @Command(
         name = "devices",
         sortOptions = false,
         description = {
             "Lists the RDMA devices with their ports and GIDs.",
-            "Ends with 3 if there is none whose port is active."
+            "Ends with 3 if no device has an active port."
         })
 final class DevicesCommand extends JsonCommand {
 
@@ -50,7 +50,7 @@ final class DevicesCommand extends JsonCommand {
         if (devices.isEmpty() && unusable.isEmpty()) {
             throw new ScenarioException(
                     Reason.HOST_NOT_READY,
-                    "this host has no RDMA device: load the driver of the adapter, or make a soft-RoCE device as root"
+                    "this host has no RDMA device: load the driver of the adapter, or create a soft-RoCE device as root"
                             + " ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev eth0')");
         }
         List<String> lines = new ArrayList<>();
@@ -81,7 +81,7 @@ final class DevicesCommand extends JsonCommand {
                 fields);
     }
 
-    /** What the other commands use when nothing is said, or why they find nothing. */
+    /** What the other commands use by default, or why they find nothing. */
     private record Chosen(Optional<FabricDevice> device, String text) {
 
         boolean is(RdmaDevice other, GidEntry entry) {

@@ -22,13 +22,13 @@ public enum ExitStatus {
     HOST_NOT_READY(
             3, "this host cannot run it: no device, library, lockable memory, permission, or room for the output"),
 
-    /** Nobody listens, or nobody came or answered before any data flowed. */
+    /** There is no listener, no client, or no answer before data flowed. */
     PEER_ABSENT(4, "peer absent: no listener, no client, or no answer before data flowed"),
 
     /** The device, the kernel or the fabric cannot do this. */
     UNSUPPORTED(5, "the device, the kernel or the fabric does not support it"),
 
-    /** Somebody listens, and refuses. */
+    /** The peer listens and rejects the connection. */
     REJECTED(6, "the peer listens, and rejected the connection"),
 
     /** The address has no route over an RDMA device. */

@@ -34,10 +34,10 @@ import picocli.CommandLine.Parameters;
         name = "check",
         sortOptions = false,
         description = {
-            "Reads a fabric file, and says all mistakes in it with line and column.",
-            "Then tries every node: the way to it, its java, libraries, device, GID and address, and what is promised of it.",
-            "Names what differs from most nodes of its kind, with the command that shows it and the cure.",
-            "Runs no test. Ends with 2 for a wrong file; else with the status of the first thing that is wrong."
+            "Reads a fabric file, and reports all mistakes in it with line and column.",
+            "Then checks every node: its launch command, java, libraries, device, GID, address and promises.",
+            "Reports differences from most nodes of the same kind, with the command that shows them and the cure.",
+            "Runs no test. Ends with 2 if the file is wrong; otherwise with the status of the first problem."
         })
 final class FabricCheckCommand extends JsonCommand {
 
@@ -74,7 +74,7 @@ final class FabricCheckCommand extends JsonCommand {
         return Optional.of(new FabricGroup());
     }
 
-    /** Before a node is asked: it may take a while, and would be in vain. */
+    /** Checks the file before any node is asked, which may take a while. */
     @Override
     void check() {
         Path target = pin;
@@ -83,7 +83,7 @@ final class FabricCheckCommand extends JsonCommand {
         }
         Path folder = target.toAbsolutePath().getParent();
         if (folder == null || !Files.isDirectory(folder)) {
-            throw wrong("--pin " + target + " can't be written: its folder is not there");
+            throw wrong("--pin " + target + " can't be written: its folder does not exist");
         }
         if (Files.isDirectory(target)) {
             throw wrong("--pin " + target + " can't be written: it is a folder");
@@ -103,7 +103,7 @@ final class FabricCheckCommand extends JsonCommand {
         return new ParameterException(spec().commandLine(), message);
     }
 
-    /** A wrong file needs no machine to be told; a right one says itself where it is to be tried. */
+    /** A wrong file is reported without a machine; a right one decides where its nodes are checked. */
     @Override
     int place() {
         try {
@@ -186,7 +186,7 @@ final class FabricCheckCommand extends JsonCommand {
     }
 
     /**
-     * What became of {@code --pin}.
+     * The result of {@code --pin}.
      *
      * @param done whether all that was asked for is done
      * @param text one sentence; empty if nothing was asked for

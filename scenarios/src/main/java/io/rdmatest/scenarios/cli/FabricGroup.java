@@ -7,12 +7,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** What can be done with fabric files; does nothing by itself. */
+/** The parent of the commands for fabric files; it does nothing by itself. */
 @Command(
         name = "fabric",
         sortOptions = false,
         synopsisSubcommandLabel = "<command>",
-        description = "Looks at fabric files, and at the fabrics that they describe.",
+        description = "Checks fabric files, and the fabrics that they describe.",
         commandListHeading = "%nCommands:%n")
 final class FabricGroup implements Callable<Integer> {
 

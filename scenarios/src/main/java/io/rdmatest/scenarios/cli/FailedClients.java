@@ -3,16 +3,16 @@ package io.rdmatest.scenarios.cli;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Of the failures of a server's clients, the one that decides how the server ends; told one at a time. */
+/** Selects, of the failures of a server's clients, the one that decides the server's exit status. */
 final class FailedClients implements Consumer<Throwable> {
 
-    private @Nullable Throwable told;
+    private @Nullable Throwable decisive;
 
-    /** Takes one more: the first counts, until one comes that is the fabric's. */
+    /** Takes a failure. The first one counts, unless a later one is a failure of the fabric. */
     @Override
     public void accept(Throwable failure) {
-        if (told == null || !isOfFabric(told) && isOfFabric(failure)) {
-            told = failure;
+        if (decisive == null || !isOfFabric(decisive) && isOfFabric(failure)) {
+            decisive = failure;
         }
     }
 
@@ -20,9 +20,9 @@ final class FailedClients implements Consumer<Throwable> {
         return Verdicts.of(failure).status() == ExitStatus.FABRIC_FAILED;
     }
 
-    /** Returns the one that counts; null if there was none. */
+    /** Returns the failure that counts; null if there was none. */
     @Nullable
-    Throwable told() {
-        return told;
+    Throwable decisive() {
+        return decisive;
     }
 }

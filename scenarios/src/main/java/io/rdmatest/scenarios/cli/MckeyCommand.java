@@ -38,7 +38,7 @@ final class MckeyCommand extends ProgramCommand {
             throw new IllegalArgumentException("A group must be given: its address (-m) or its MGID (-M)");
         }
         if (arguments.unmappedGroup() != null && arguments.bind() == null) {
-            throw new IllegalArgumentException("-M needs the local address, too (-b), for an MGID leads to no device");
+            throw new IllegalArgumentException("-M needs the local address as well (-b): an MGID selects no device");
         }
         AddressOptions.requireOneFamily("-b", arguments.bind(), "-m", arguments.group());
         if (arguments.sendOnly() && !arguments.isSender() && arguments.messages() > 0) {
@@ -70,7 +70,7 @@ final class MckeyCommand extends ProgramCommand {
         json.put("bytesSent", result.bytes());
         return new Outcome(
                 List.of(
-                        "sent: %d messages of %d bytes from %s to %s, and all sends completed; what arrived, the receivers tell"
+                        "sent: %d messages of %d bytes from %s to %s, all sends completed; see the receivers for delivery"
                                 .formatted(
                                         result.messages(),
                                         options.sizeBytes(),
@@ -112,7 +112,7 @@ final class MckeyCommand extends ProgramCommand {
         }
         return "verified: " + came + ", " + result.bytesVerified() + " bytes compared"
                 + (proof == Proof.COMPACT
-                        ? "; messages this small do not say how many there are, so losses at the end would not show"
+                        ? "; messages of this size don't carry their number, so a loss of the last ones is not detected"
                         : "");
     }
 

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a command reports when it came to its end.
+ * What a command reports at its end.
  *
  * @param status how it ended; {@link ExitStatus#VERIFIED}, unless for example one of several clients of a server failed
  * @param message one sentence that sums it up; without {@code --json} standard error has it when the status is not

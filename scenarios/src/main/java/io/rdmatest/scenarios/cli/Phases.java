@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
-/** What each step of many connections took, as cmtime(1) reports it and ucmatose(1) does not. */
+/** The durations of the steps of many connections, as cmtime(1) reports them. */
 final class Phases {
 
     private final Map<String, Histogram> phases = new LinkedHashMap<>();
@@ -40,7 +40,7 @@ final class Phases {
         return fields;
     }
 
-    /** Returns how many there were in a second; 0 for a time too short. */
+    /** Returns the rate per second; 0 if no time passed. */
     static double rate(long count, long nanos) {
         return nanos <= 0 ? 0 : count * 1e9 / nanos;
     }

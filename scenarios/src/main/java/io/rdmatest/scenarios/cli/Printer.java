@@ -27,7 +27,7 @@ final class Printer {
         this.err = err;
     }
 
-    /** Prints what a command reports. One that was interrupted reports how far it came. */
+    /** Prints what a command reports. An interrupted command reports its progress. */
     ExitStatus success(Outcome outcome, boolean interrupted) {
         boolean failed = outcome.endless() && outcome.status() != ExitStatus.VERIFIED;
         ExitStatus status = interrupted && !failed ? ExitStatus.INTERRUPTED : outcome.status();
@@ -44,7 +44,7 @@ final class Printer {
         return written(status);
     }
 
-    /** A result that could not be written is none, even if the work was done. */
+    /** A result that can't be written is a failure, even if the work was done. */
     private ExitStatus written(ExitStatus status) {
         if (!out.checkError()) {
             return status;
@@ -58,7 +58,8 @@ final class Printer {
     /** Prints why a command failed. */
     ExitStatus failure(Throwable failure, boolean interrupted) {
         Verdicts.Verdict verdict = interrupted
-                ? new Verdicts.Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false)
+                ? new Verdicts.Verdict(
+                        ExitStatus.INTERRUPTED, "SIGINT or SIGTERM arrived before the command was done", false)
                 : Verdicts.of(failure);
         complain(verdict.status(), verdict.message());
         if (verdict.defect()) {
@@ -68,7 +69,7 @@ final class Printer {
         return verdict.status();
     }
 
-    /** Before a command is known there is none to name. */
+    /** Returns the name of the command; that of the script if no command is known yet. */
     private String named() {
         return program.isEmpty() ? "./rdmatest" : "./rdmatest " + program;
     }

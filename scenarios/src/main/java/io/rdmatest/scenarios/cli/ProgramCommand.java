@@ -56,7 +56,7 @@ abstract class ProgramCommand extends ReportingCommand {
         return common.json();
     }
 
-    /** Lets the role's options be made, so that a value out of range is wrong usage. */
+    /** Applies the common options, so that a value out of range is wrong usage. */
     @Override
     final void check() {
         try {

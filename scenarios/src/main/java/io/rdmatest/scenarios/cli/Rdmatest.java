@@ -23,8 +23,8 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, what devices and fabrics there are, what is
- * other than in an earlier qualification, what captured packets show, and what explains bad pairs.
+ * The command {@code ./rdmatest}: one side of rping, ucmatose, mckey and others, the devices and fabrics, the
+ * differences from earlier qualifications, the packets of captures, and the causes of bad pairs.
  */
 @Command(
         name = "./rdmatest",
@@ -44,7 +44,7 @@ public final class Rdmatest implements Callable<Integer> {
     /** What {@code -Drdmatest.check=true} ends with when there is something to run and its options are right. */
     static final int OPTIONS_ARE_RIGHT = 100;
 
-    /** Only look at the options: the script asks for this before it boots a machine. */
+    /** Checks the options only: the script does so before it boots a machine. */
     private static final String CHECK = "rdmatest.check";
 
     /** How long an interrupted command may take to release what it holds. */
@@ -91,7 +91,7 @@ public final class Rdmatest implements Callable<Integer> {
         int status;
         try {
             status = execute(out, err, interrupted::get, Boolean.getBoolean(CHECK), args);
-            // That of a server without end whose clients failed, else the one of an interruption.
+            // An endless server keeps the status of its failed clients; other commands end as interrupted.
             ended.set(status);
         } catch (Throwable e) {
             status = new Printer("", false, out, err).failure(e, false).code();
@@ -102,7 +102,7 @@ public final class Rdmatest implements Callable<Integer> {
             try {
                 Runtime.getRuntime().removeShutdownHook(onSignal);
             } catch (IllegalStateException e) {
-                // A signal came right now; the hook ends the JVM.
+                // A signal arrived just now: the hook ends the JVM.
             }
         }
         System.exit(status);
@@ -135,7 +135,7 @@ public final class Rdmatest implements Callable<Integer> {
     }
 
     static int execute(PrintWriter out, PrintWriter err, BooleanSupplier cancelled, boolean checkOnly, String... args) {
-        // To read the options of all takes a tenth of what a short command does, in emulation half a second.
+        // Reading the options of all commands takes a tenth of the time of a short one, in emulation half a second.
         List<ReportingCommand> called = args.length == 0 ? List.of() : called(args[0]);
         return execute(called.isEmpty() ? all() : called, out, err, cancelled, checkOnly, args);
     }
@@ -169,7 +169,7 @@ public final class Rdmatest implements Callable<Integer> {
         return configure(line);
     }
 
-    /** Finds the command that others are a part of, or makes it with the first of them. */
+    /** Returns the parent of a command, and creates it for the first one. */
     private static CommandLine group(CommandLine line, Object group) {
         CommandLine made = new CommandLine(group);
         CommandLine there = line.getSubcommands().get(made.getCommandName());
@@ -218,7 +218,7 @@ public final class Rdmatest implements Callable<Integer> {
 
     private static int wrongUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
-        // The options may not have been read as far as that.
+        // picocli may not have parsed this option yet.
         boolean json = Arrays.asList(args).contains("--json");
         String name = name(line);
         String help = "; ./rdmatest " + (name.isEmpty() ? "" : name + " ") + "--help lists the ";
@@ -231,7 +231,7 @@ public final class Rdmatest implements Callable<Integer> {
         return ExitStatus.USAGE.code();
     }
 
-    /** Returns the word that stands where a command is to be; picocli calls it an argument. */
+    /** Returns the word in the place of a command, which picocli calls an unmatched argument. */
     private static Optional<String> unknownCommand(ParameterException e) {
         return e instanceof UnmatchedArgumentException unmatched
                         && !unmatched.isUnknownOption()

@@ -26,7 +26,7 @@ abstract class ReportingCommand implements Callable<Integer> {
     private boolean checkOnly;
     private volatile boolean outputBroken;
 
-    /** Says who tells of an interruption, and whether only the options are to be checked. */
+    /** Sets what reports an interruption, and whether only the options are checked. */
     final void prepare(BooleanSupplier cancelled, boolean checkOnly) {
         this.cancelled = cancelled;
         this.checkOnly = checkOnly;
@@ -36,7 +36,7 @@ abstract class ReportingCommand implements Callable<Integer> {
     abstract boolean json();
 
     /**
-     * Looks at the options before anything is started.
+     * Checks the options before anything is started.
      *
      * @throws picocli.CommandLine.ParameterException if one is wrong
      */
@@ -47,14 +47,14 @@ abstract class ReportingCommand implements Callable<Integer> {
         return Optional.empty();
     }
 
-    /** Tells whether the work needs a device; if not, the process that looks at the options does it as well. */
+    /** Tells whether the command needs a device. If not, the process that checks the options also runs it. */
     boolean needsDevice() {
         return true;
     }
 
     /**
-     * Says where the command is to run, as the status of the process that looks at the options only. Overridden by commands
-     * that do not just run where there is a device.
+     * Returns where the command runs, as the status of the process that only checks the options. Overridden by commands
+     * that need more than a host with a device.
      */
     int place() {
         return Rdmatest.OPTIONS_ARE_RIGHT;
@@ -67,7 +67,7 @@ abstract class ReportingCommand implements Callable<Integer> {
         return spec;
     }
 
-    /** Tells whether the work is to end: it was interrupted, or nobody takes what it prints any more. */
+    /** Tells whether the command must end: it was interrupted, or its output has no reader any more. */
     final BooleanSupplier cancelled() {
         return () -> outputBroken || cancelled.getAsBoolean();
     }

@@ -45,7 +45,7 @@ final class RpingCommand extends ProgramCommand {
             throw new IllegalArgumentException("A client (-c) needs the server's port (-p), 1 to 65535");
         }
         if (side == RpingOptions.Side.CLIENT && isGiven("--clients")) {
-            throw new IllegalArgumentException("--clients is for a server: a client (-c) is one");
+            throw new IllegalArgumentException("--clients applies to servers only");
         }
         if (side == RpingOptions.Side.CLIENT) {
             AddressOptions.requireOneFamily("-I", options.source(), "-a", options.address());
@@ -68,7 +68,7 @@ final class RpingCommand extends ProgramCommand {
         RpingOptions bound = any ? options.withAddress(anyAddress()) : options;
         FailedClients failed = new FailedClients();
         RpingRoles.ServerResult result = new RpingRoles.Server(bound, printed, traced).run(context, failed);
-        return server(bound, result, failed.told());
+        return server(bound, result, failed.decisive());
     }
 
     /** Without a source the kernel takes any device that leads to the server. */
@@ -97,7 +97,7 @@ final class RpingCommand extends ProgramCommand {
         String amount = "%d pings of %d bytes, ".formatted(result.pings(), options.sizeBytes());
         String summary = (options.validate()
                         ? "verified: " + amount + result.bytesVerified() + " bytes compared"
-                        : "done: " + amount + result.bytesReturned() + " bytes came back, not validated (-V)")
+                        : "done: " + amount + result.bytesReturned() + " bytes returned, not validated (-V)")
                 + (result.pings() == 0 ? "" : ", " + Latency.text(result.latencies()));
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("role", "client");

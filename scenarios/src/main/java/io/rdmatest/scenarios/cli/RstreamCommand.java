@@ -32,7 +32,7 @@ final class RstreamCommand extends ProgramCommand {
     @Override
     protected void checkCommandLine() {
         if (arguments.serverAddress() != null && isGiven("--clients")) {
-            throw new IllegalArgumentException("--clients is for a server: a client (-s) is one");
+            throw new IllegalArgumentException("--clients applies to servers only");
         }
     }
 
@@ -47,7 +47,7 @@ final class RstreamCommand extends ProgramCommand {
         StreamRoles.Result result = options.serverAddress() != null
                 ? new StreamRoles.Client(options).run(context)
                 : new StreamRoles.Server(options).run(context, failed);
-        Throwable failure = failed.told();
+        Throwable failure = failed.decisive();
         return failure == null
                 ? new Outcome(lines(options, result), json(options, result))
                 : Outcome.ofFailedClients(

@@ -18,12 +18,12 @@ final class TargetFile {
         try {
             return Files.isSameFile(target, read);
         } catch (IOException e) {
-            // One of them is not there.
+            // One of them does not exist.
             return false;
         }
     }
 
-    /** Writes it as a whole: half a file would be a fabric of half its nodes. */
+    /** Replaces the file as a whole: half a file would describe half of the nodes. */
     static void write(Path target, String text) throws IOException {
         Path part = target.resolveSibling(target.getFileName() + ".part");
         try {
@@ -40,7 +40,7 @@ final class TargetFile {
             return "no permission";
         }
         if (e instanceof NoSuchFileException) {
-            return "no file can be made in its folder";
+            return "no file can be created in its folder";
         }
         return e instanceof FileSystemException other && other.getReason() != null
                 ? other.getReason()

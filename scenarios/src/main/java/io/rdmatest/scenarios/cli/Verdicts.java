@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Says what a failure means to whoever typed the command: the exit status of its {@link Cause}, and one sentence.
+ * Explains a failure to the person who typed the command: the exit status of its {@link Cause}, and one sentence.
  *
  * <p>A role that knows more than its failure tells, for example that the peer's limit is the size, throws a
  * {@link ScenarioException}, whose message is that sentence.
@@ -45,7 +45,7 @@ final class Verdicts {
             return verdict(ExitStatus.UNSUPPORTED, shown);
         }
         if (shown instanceof RoleCancelledException) {
-            return new Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM came before it was done", false);
+            return new Verdict(ExitStatus.INTERRUPTED, "SIGINT or SIGTERM arrived before the command was done", false);
         }
         Cause cause = cause(shown);
         if (cause == Cause.DEFECT) {
@@ -65,7 +65,7 @@ final class Verdicts {
         return cause;
     }
 
-    /** What a program reads and writes over sockets of Java is the peer, so that their exceptions have causes here. */
+    /** A program uses Java's sockets to talk to its peer only, so their exceptions have these causes. */
     private static Cause cause(Throwable failure) {
         return switch (failure) {
             case ConnectException e -> Cause.PEER_ABSENT;
@@ -79,7 +79,7 @@ final class Verdicts {
         };
     }
 
-    /** Says what a failure means whose own message says only what was seen; empty for one that says it all. */
+    /** Explains a failure whose own message describes a symptom only; empty if the message suffices. */
     private static String sentence(Throwable failure, Cause cause) {
         return switch (failure) {
             case WorkCompletionException e -> ofCompletion(cause);
@@ -93,7 +93,7 @@ final class Verdicts {
             case SocketException e -> "the peer ended the connection";
             case EOFException e -> "the peer ended the connection";
             case OutOfMemoryError e ->
-                "the JVM has not enough memory for this: ask for less, or set JAVA_TOOL_OPTIONS=-Xmx4g";
+                "the JVM has too little memory: give smaller sizes or counts, or set JAVA_TOOL_OPTIONS=-Xmx4g";
             default -> "";
         };
     }
@@ -132,7 +132,7 @@ final class Verdicts {
                     + " port space";
         }
         if (reason.byPeerProgram()) {
-            return "the peer's program rejected the connection: it takes no further one, or expects other options";
+            return "the peer's program rejected the connection: it accepts no further connection, or expects other options";
         }
         return switch (reason) {
             case UNSUPPORTED_REQUEST, INVALID_CLASS_VERSION ->
@@ -143,7 +143,7 @@ final class Verdicts {
 
     private static String ofTimeout(Cause cause) {
         return switch (cause) {
-            case PEER_ABSENT -> "no peer came or answered: check that its host is up, and its address and port";
+            case PEER_ABSENT -> "no peer connected or answered: check that its host is up, and its address and port";
             case NO_ROUTE, UNKNOWN_HOST -> "the address could not be resolved over an RDMA device";
             default -> "the peer stopped answering";
         };
@@ -157,7 +157,7 @@ final class Verdicts {
         return new Verdict(status, sentence + " (" + message(failure) + ")", false);
     }
 
-    /** What is nobody's fault but this program's. */
+    /** Reports a defect of this program. */
     private static Verdict defect(Throwable failure) {
         return new Verdict(
                 ExitStatus.DEFECT,

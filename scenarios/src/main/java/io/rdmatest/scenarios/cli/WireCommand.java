@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
         })
 final class WireCommand extends JsonCommand {
 
-    /** What became of a file: its report, or why it can't be read. */
+    /** The result for a file: its report, or why it can't be read. */
     private record Judged(Path file, WireReport report, String unreadable) {
 
         private static final WireReport NONE = new WireJudge().finish();
@@ -59,7 +59,7 @@ final class WireCommand extends JsonCommand {
         }
     }
 
-    /** The status of the whole is the first of these that a file has. */
+    /** The exit status is the first of these that any file has. */
     private static final List<ExitStatus> WORST_FIRST =
             List.of(ExitStatus.FABRIC_FAILED, ExitStatus.USAGE, ExitStatus.NOTHING_JUDGED, ExitStatus.VERIFIED);
 
@@ -69,7 +69,7 @@ final class WireCommand extends JsonCommand {
     @Option(
             names = "--whole",
             description =
-                    "The files have every packet of their exchanges, from before the first to behind the last one. A packet or"
+                    "The files have every packet of their exchanges, from before the first to after the last one. A packet or"
                             + " an answer that is missing is then a violation.")
     private boolean whole;
 

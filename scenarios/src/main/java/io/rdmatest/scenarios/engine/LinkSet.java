@@ -132,8 +132,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
             return present(pool);
         }
 
-        /** Returns a value that exists from some step on. */
-        protected final <T> T present(@Nullable T value) {
+        private <T> T present(@Nullable T value) {
             if (value == null) {
                 throw new IllegalStateException("Link " + index + " has not come to this step yet");
             }

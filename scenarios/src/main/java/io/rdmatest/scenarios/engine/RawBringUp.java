@@ -15,13 +15,13 @@ import java.util.concurrent.ThreadLocalRandom;
  * The exchange that replaces rdma_cm: one line of text in each direction, then one more when the queue pair can
  * receive.
  */
-public final class RawBringUp {
+final class RawBringUp {
 
     private static final String READY = "ready";
     private static final String DONE = "done";
 
     /** The default parameters, with finite retries. */
-    public static final RawConnection.Parameters PARAMETERS =
+    private static final RawConnection.Parameters PARAMETERS =
             RawConnection.Parameters.DEFAULT.withTimeout(RcLink.ACK_TIMEOUT, RcLink.RETRIES);
 
     private RawBringUp() {}
@@ -58,7 +58,7 @@ public final class RawBringUp {
      * Waits until the other side is done, like DISCONNECTED with rdma_cm. A queue pair that is destroyed at once can't
      * acknowledge a retransmission of the peer's last packet.
      */
-    public static void part(RoleContext context, Duration timeout) {
+    static void part(RoleContext context, Duration timeout) {
         context.tell(DONE);
         String done = context.hear("end of the peer", timeout);
         if (!done.equals(DONE)) {
@@ -67,7 +67,7 @@ public final class RawBringUp {
     }
 
     /** Returns an address and private data as a message for the peer. */
-    public static String encode(RawAddress address, byte[] data) {
+    static String encode(RawAddress address, byte[] data) {
         HexFormat hex = HexFormat.of();
         return String.join(
                 " ",
@@ -81,7 +81,7 @@ public final class RawBringUp {
     }
 
     /** Reads the address of a peer from the fields of its message. */
-    public static RawAddress decode(String[] fields) {
+    static RawAddress decode(String[] fields) {
         return new RawAddress(
                 Gid.of(HexFormat.of().parseHex(fields[0])),
                 0,

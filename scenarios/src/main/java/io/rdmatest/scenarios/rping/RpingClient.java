@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.rping;
 
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.RoleCancelledException;
@@ -76,9 +75,6 @@ final class RpingClient {
 
     private RcLink connect() {
         RcLink.Spec spec = RcLink.Spec.rping(options.bringUp(), options.timeout());
-        if (options.bringUp() == ConnectionMode.RAW) {
-            return RcLink.raw(context, spec, options.gid(), this::prepare);
-        }
         InetAddress given = options.address();
         InetAddress remote = given != null ? given : context.peerAddress();
         int port = options.port() != 0

@@ -4,7 +4,6 @@ import io.rdmatest.ConnectionMode;
 import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.HostAddress;
 import io.rdmatest.scenarios.engine.Options;
-import io.rdmatest.verbs.GidEntry;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +103,6 @@ public final class RpingOptions extends Options<RpingOptions> {
     private int clientLimit = DEFAULT_CLIENTS;
 
     private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
-    private @Nullable GidEntry gid;
     private Duration timeout = Duration.ofSeconds(10);
     private boolean unlimitedListening;
     private Fault fault = Fault.NONE;
@@ -160,9 +158,8 @@ public final class RpingOptions extends Options<RpingOptions> {
         if (timeout.isNegative() || timeout.isZero()) {
             throw new IllegalArgumentException("The timeout is above zero, not " + timeout);
         }
-        if (persistent && bringUp == ConnectionMode.RAW) {
-            throw new IllegalArgumentException(
-                    "A persistent server (-P) needs rdma_cm to hear of its clients; choose another bring-up than RAW");
+        if (bringUp == ConnectionMode.RAW) {
+            throw new IllegalArgumentException("rping connects by rdma_cm: choose RDMA_CM or EXTERNAL_QP, not RAW");
         }
     }
 
@@ -238,11 +235,6 @@ public final class RpingOptions extends Options<RpingOptions> {
         return bringUp;
     }
 
-    /** Returns the GID of a connection by {@link ConnectionMode#RAW}; null for that of the device. */
-    public @Nullable GidEntry gid() {
-        return gid;
-    }
-
     /** Returns how long any one wait may take. */
     public Duration timeout() {
         return timeout;
@@ -308,22 +300,9 @@ public final class RpingOptions extends Options<RpingOptions> {
         return with(copy -> copy.clientLimit = value);
     }
 
-    /**
-     * Returns these options over another kind of connection.
-     *
-     * @param value how it is made
-     * @param entry the GID of a raw connection; null for that of the device
-     */
-    public RpingOptions by(ConnectionMode value, @Nullable GidEntry entry) {
-        return with(copy -> {
-            copy.bringUp = value;
-            copy.gid = entry;
-        });
-    }
-
-    /** Returns these options over another kind of connection, from the GID of the device. */
+    /** Returns these options over another kind of connection: RDMA_CM, or EXTERNAL_QP for -q. */
     public RpingOptions by(ConnectionMode value) {
-        return by(value, null);
+        return with(copy -> copy.bringUp = value);
     }
 
     /** Returns these options with another limit of any one wait. */

@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios.rping;
 
-import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.CmEvent;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.scenarios.engine.Fault;
@@ -64,17 +63,6 @@ final class RpingServer {
     }
 
     RpingRoles.ServerResult run() {
-        if (options.bringUp() == ConnectionMode.RAW) {
-            Session session = new Session();
-            clients = 1;
-            try (RcLink link = RcLink.raw(context, spec(), options.gid(), session::prepare)) {
-                session.serve(
-                        RpingHello.read(link.peerData()).map(RpingHello::count).orElse(options.count()));
-                link.awaitDisconnect();
-            }
-            add(session);
-            return result();
-        }
         int backlog = options.persistent() ? PERSISTENT_BACKLOG : BACKLOG;
         try (RcLink.Listener listener = RcLink.Listener.open(context, options.address(), options.port(), backlog)) {
             context.trace(() -> "listening: " + listener.id().describe());
@@ -274,7 +262,7 @@ final class RpingServer {
                 throw new IllegalStateException("The connection is not prepared yet");
             }
             try {
-                answer(link, data, announced);
+                answer(link, data);
             } catch (RuntimeException e) {
                 ScenarioException lost = link.lost(e, pings);
                 throw lost != null ? lost : e;
@@ -288,10 +276,9 @@ final class RpingServer {
             }
         }
 
-        private void answer(RpingLink link, MemoryRegion data, int announced) {
-            boolean endless = options.bringUp() != ConnectionMode.RAW;
+        private void answer(RpingLink link, MemoryRegion data) {
             long chunk = Math.min(link.link().largestMessage(), RpingPattern.LARGEST_SIZE);
-            while (endless || pings < announced) {
+            while (true) {
                 context.checkCancelled();
                 if (!link.awaitMessageOrEnd(ADVERTISEMENT)) {
                     return;

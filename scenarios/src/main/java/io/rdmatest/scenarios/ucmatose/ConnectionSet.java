@@ -18,7 +18,6 @@ import io.rdmatest.scenarios.engine.DeviceBinding;
 import io.rdmatest.scenarios.engine.LinkSet;
 import io.rdmatest.scenarios.engine.Payload;
 import io.rdmatest.scenarios.engine.PeerPlan;
-import io.rdmatest.scenarios.engine.RawBringUp;
 import io.rdmatest.scenarios.engine.RcLink;
 import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -42,14 +41,12 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -100,17 +97,14 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     /** One connection. */
     static final class Connection extends LinkSet.Link {
 
-        private @Nullable CmId id;
+        private final CmId id;
         private long since = System.nanoTime();
         private long disconnect;
         private int peerSize = -1;
 
-        private Connection(int index) {
+        private Connection(int index, CmId id) {
             super(index);
-        }
-
-        private CmId id() {
-            return present(id);
+            this.id = id;
         }
 
         private long lap() {
@@ -125,14 +119,10 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         super(context, options, server, PeerPlan.Program.UCMATOSE, QpType.RC, "connections");
     }
 
-    /** Adds a connection, of an id if there is one. */
-    private Connection add(@Nullable CmId id) {
-        Connection connection = new Connection(links.size());
+    private Connection add(CmId id) {
+        Connection connection = new Connection(links.size(), id);
         links.add(connection);
-        connection.id = id;
-        if (id != null) {
-            byId.put(id, connection);
-        }
+        byId.put(id, connection);
         return connection;
     }
 
@@ -236,7 +226,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     private void addressResolved(Connection connection) {
         connection.resolve = connection.lap();
-        CmId id = connection.id();
+        CmId id = connection.id;
         if (isNative() && linkLayer(id) != LinkLayer.INFINIBAND) {
             throw AddressTexts.unsupported(peer, null);
         }
@@ -259,7 +249,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         if (pathsRead < MOST_PATHS) {
             // Of the first connections only: it asks the kernel for the port, in the time that is measured.
             pathsRead++;
-            connection.id().paths().stream().map(PathRecord::toString).forEach(paths::add);
+            connection.id.paths().stream().map(PathRecord::toString).forEach(paths::add);
         }
         createQueuePair(connection);
         // As the C program, but for the plan and for the RNR retries:
@@ -275,7 +265,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         }
         connection.since = System.nanoTime();
         try {
-            connection.id().connect(parameters.build());
+            connection.id.connect(parameters.build());
         } catch (RdmaException e) {
             throw CmFailures.ofConnect(e, peer);
         }
@@ -285,7 +275,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         know(connection, PeerPlan.decode(event.privateData()));
         if (event.type() == CmEvent.Type.CONNECT_RESPONSE) {
             moveExternal(connection);
-            connection.id().establish();
+            connection.id.establish();
         }
         up(connection);
     }
@@ -307,7 +297,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
     }
 
     private void createQueuePair(Connection connection) {
-        CmId id = connection.id();
+        CmId id = connection.id;
         attach(
                 connection,
                 id.context(),
@@ -324,7 +314,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     private static void moveExternal(Connection connection) {
         for (QpState state : List.of(QpState.INIT, QpState.RTR, QpState.RTS)) {
-            connection.queuePair().modify(connection.id().initQueuePairAttributes(state));
+            connection.queuePair().modify(connection.id.initQueuePairAttributes(state));
         }
     }
 
@@ -336,43 +326,8 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             attributes.add(
                     new UcmatoseRoles.Attributes(vector == null ? -1 : vector.trafficClass(), queried.timeout()));
         }
-        if (options.bringUp() != ConnectionMode.RAW) {
-            DeviceBinding.require(context, connection.queuePair());
-        }
+        DeviceBinding.require(context, connection.queuePair());
         established++;
-    }
-
-    /** Connects without rdma_cm, one after the other, in the same order on both sides. */
-    void connectRaw() {
-        DeviceContext device = resources.own(context.device().open());
-        GidEntry gid = options.gid() != null ? options.gid() : context.device().gid();
-        RawConnection.Parameters parameters = options.ackTimeoutExponent() != null
-                ? RawBringUp.PARAMETERS
-                        .withReadAtomic(1, 1)
-                        .withTimeout(options.ackTimeoutExponent(), RawBringUp.PARAMETERS.retryCount())
-                : RawBringUp.PARAMETERS.withReadAtomic(1, 1);
-        for (int i = 0; i < options.connections(); i++) {
-            connectRaw(add(null), device, gid, parameters);
-        }
-        // Every queue pair of the peer must be able to receive before the first packet leaves.
-        RawBringUp.part(context, options.timeout());
-    }
-
-    private void connectRaw(
-            Connection connection, DeviceContext device, GidEntry gid, RawConnection.Parameters parameters) {
-        RawAddress[] local = new RawAddress[1];
-        attach(connection, device, (pool, wanted) -> {
-            QueuePair queuePair = pool.made(pool.domain().createQueuePair(wanted));
-            local[0] = RawAddress.of(queuePair, gid, ThreadLocalRandom.current().nextInt(1 << 24));
-            RawConnection.init(queuePair, local[0], parameters);
-            return queuePair;
-        });
-        context.tell(RawBringUp.encode(local[0], plan(connection.number).encode()));
-        String[] answer = context.hear("address of the peer's queue pair", options.timeout())
-                .split(" ", -1);
-        know(connection, PeerPlan.decode(HexFormat.of().parseHex(answer[6])));
-        RawConnection.establish(connection.queuePair(), local[0], RawBringUp.decode(answer), parameters);
-        up(connection);
     }
 
     // ---- events ----
@@ -482,7 +437,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         if (options.bringUp() == ConnectionMode.EXTERNAL_QP) {
             connection.queuePair().toError();
         }
-        connection.id().disconnect();
+        connection.id.disconnect();
     }
 
     @Override
@@ -618,7 +573,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             listener.migrate(other);
         }
         for (Connection connection : links) {
-            connection.id().migrate(other);
+            connection.id.migrate(other);
         }
         channel = other;
         if (!before.ids().isEmpty()) {
@@ -628,10 +583,6 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     /** Ends all connections from this side and waits until the peer has followed. */
     void disconnect() {
-        if (options.bringUp() == ConnectionMode.RAW) {
-            RawBringUp.part(context, options.timeout());
-            return;
-        }
         boolean ignored = takeEvents();
         parting = true;
         int[] left = {0};
@@ -645,10 +596,6 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
 
     /** Waits until the peer has ended all connections, and follows. */
     void awaitDisconnect() {
-        if (options.bringUp() == ConnectionMode.RAW) {
-            RawBringUp.part(context, options.timeout());
-            return;
-        }
         awaitParting(() -> disconnected == links.size());
     }
 

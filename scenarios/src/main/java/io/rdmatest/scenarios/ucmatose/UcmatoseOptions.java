@@ -1,11 +1,9 @@
 package io.rdmatest.scenarios.ucmatose;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.WholeNumber;
-import io.rdmatest.verbs.GidEntry;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -44,7 +42,6 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
     private boolean migrate;
 
     private ConnectionMode bringUp = ConnectionMode.RDMA_CM;
-    private @Nullable GidEntry gid;
 
     private UcmatoseOptions() {}
 
@@ -70,10 +67,8 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
             throw new IllegalArgumentException(
                     "The exponent of the ACK timeout is " + ackTimeoutExponent + ": allowed are 0 to " + MOST_EXPONENT);
         }
-        if (bringUp == ConnectionMode.RAW && (addressFormat() == Format.GID || migrate || typeOfService() != null)) {
-            throw new IllegalArgumentException(
-                    "Connections without rdma_cm have no native address, no type of service and"
-                            + " nothing to migrate");
+        if (bringUp == ConnectionMode.RAW) {
+            throw new IllegalArgumentException("ucmatose connects by rdma_cm: choose RDMA_CM or EXTERNAL_QP, not RAW");
         }
     }
 
@@ -103,11 +98,6 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
         return bringUp;
     }
 
-    /** Returns the entry of the GID table that a {@link ConnectionMode#RAW} connection uses; null for that of the device. */
-    public @Nullable GidEntry gid() {
-        return gid;
-    }
-
     /** Returns these options with another {@link #port}. */
     public UcmatoseOptions withPort(int value) {
         return with(copy -> copy.port = value);
@@ -131,10 +121,5 @@ public final class UcmatoseOptions extends ConnectionOptions<UcmatoseOptions> {
     /** Returns these options with another {@link #bringUp}. */
     public UcmatoseOptions withBringUp(ConnectionMode value) {
         return with(copy -> copy.bringUp = value);
-    }
-
-    /** Returns these options with another {@link #gid}. */
-    public UcmatoseOptions withGid(@Nullable GidEntry value) {
-        return with(copy -> copy.gid = value);
     }
 }

@@ -133,9 +133,7 @@ public final class UcmatoseRoles {
         try (Ledger.StackSharing ignored = Ledger.shareStack();
                 ConnectionSet set = new ConnectionSet(context, options, server)) {
             long start = System.nanoTime();
-            if (options.bringUp() == ConnectionMode.RAW) {
-                set.connectRaw();
-            } else if (server) {
+            if (server) {
                 set.listen();
                 start = set.awaitConnections();
             } else {

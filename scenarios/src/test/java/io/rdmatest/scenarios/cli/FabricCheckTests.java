@@ -308,7 +308,7 @@ class FabricCheckTests {
         Path touched = folder.resolve("touched");
         String file = write("lab", "  - name: a\n  - name: b\n    launch: [touch, " + touched + "]\n");
         for (String[] each : new String[][] {
-            {folder + "/none/pinned.yaml", " can't be written: its folder is not there"},
+            {folder + "/none/pinned.yaml", " can't be written: its folder does not exist"},
             {folder.toString(), " can't be written: it is a folder"},
             {file, " is the file that is checked; give another one"}
         }) {
@@ -347,7 +347,7 @@ class FabricCheckTests {
         check(threeCards(), "--json", "--timeout", "60s", "--pin", "/proc/pinned.yaml");
         assertThat(json().get("pin").get("written").asBoolean()).isFalse();
         assertThat(json().get("pin").get("message").asText())
-                .isEqualTo("--pin /proc/pinned.yaml can't be written: no file can be made in its folder");
+                .isEqualTo("--pin /proc/pinned.yaml can't be written: no file can be created in its folder");
     }
 
     @Test

@@ -114,7 +114,7 @@ class FabricLeavesCommandTests {
 
         assertThat(leaves(fabric, "--from", topology, "--write", folder.resolve("none/new.yaml")))
                 .isEqualTo(3);
-        assertThat(err + "" + out).contains("can't be written: no file can be made in its folder");
+        assertThat(err + "" + out).contains("can't be written: no file can be created in its folder");
     }
 
     @Test

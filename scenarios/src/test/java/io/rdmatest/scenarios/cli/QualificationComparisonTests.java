@@ -544,7 +544,7 @@ class QualificationComparisonTests {
         Files.writeString(nights.resolve("2026-11-23.log"), "no run");
         StringWriter err = new StringWriter();
         assertThat(run(new StringWriter(), err, "compare", nights, nights)).isEqualTo(ExitStatus.USAGE.code());
-        assertThat(err.toString()).contains("It takes two runs to compare, not 0");
+        assertThat(err.toString()).contains("A comparison needs two runs, not 0");
         for (String[] night : new String[][] {{"25", "failed"}, {"23", "passed"}, {"24", "skipped"}}) {
             file("nights/2026-11-" + night[0] + ".json", ENVIRONMENT, scenario("x", night[1]));
         }

@@ -88,7 +88,7 @@ class RpingCommandLineTests {
             value = {
                 "-C 10 | Either -s",
                 "-c | needs the server's address (-a)",
-                "-c -a 192.0.2.1 --clients 5 | --clients is for a server",
+                "-c -a 192.0.2.1 --clients 5 | --clients applies to servers only",
                 "-c -a 192.0.2.1 -p 0 | needs the server's port",
                 "-c -a 192.0.2.1 -S 22 | 23 to 1073741824"
             })

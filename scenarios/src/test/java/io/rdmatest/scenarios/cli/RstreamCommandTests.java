@@ -52,7 +52,7 @@ class RstreamCommandTests {
         StringWriter err = new StringWriter();
         assertThat(run(new StringWriter(), err, "-s 127.0.0.1 -T v --clients 2"))
                 .isEqualTo(ExitStatus.USAGE.code());
-        assertThat(err.toString()).contains("--clients is for a server");
+        assertThat(err.toString()).contains("--clients applies to servers only");
     }
 
     @Test

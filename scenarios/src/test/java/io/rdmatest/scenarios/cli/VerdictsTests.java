@@ -98,7 +98,7 @@ class VerdictsTests {
     /** By the cause that whoever waited gave, and not by the words for what was awaited. */
     @ParameterizedTest
     @CsvSource({
-        "PEER_ABSENT, PEER_ABSENT, no peer came or answered",
+        "PEER_ABSENT, PEER_ABSENT, no peer connected or answered",
         "NO_ROUTE, NO_ROUTE, could not be resolved",
         "UNKNOWN_HOST, NO_ROUTE, could not be resolved",
         "TIMEOUT, PEER_LOST, the peer stopped answering",

@@ -18,6 +18,7 @@ import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.engine.LocalRoles.Pair;
 import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
+import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import io.rdmatest.scenarios.rping.RpingRoles.ClientResult;
@@ -97,9 +98,14 @@ class NodeRolesIT {
 
     @Test
     void withoutRdmaCmTheAddressesGoOverTheChannel() {
-        RpingOptions raw = options().by(ConnectionMode.RAW, null);
+        PingPongRoles.Plan raw = PingPongRoles.Plan.of(PingPongRoles.Operation.SEND, 1000, 20, STEP)
+                .by(ConnectionMode.RAW, null);
 
-        verified(NodeRoles.runPair(there, new RpingRoles.Server(raw), here, new RpingRoles.Client(raw), SCENARIO));
+        var results =
+                NodeRoles.runPair(there, new PingPongRoles.Server(raw), here, new PingPongRoles.Client(raw), SCENARIO);
+
+        assertThat(results.server().bytesVerified()).isEqualTo(20_000);
+        assertThat(results.client().bytesVerified()).isEqualTo(20_000);
     }
 
     @Test

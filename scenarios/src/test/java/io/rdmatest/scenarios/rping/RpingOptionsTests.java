@@ -59,7 +59,6 @@ class RpingOptionsTests {
                 .isTrue();
         assertThat(all.clientLimit()).isEqualTo(3);
         assertThat(all.bringUp()).isEqualTo(ConnectionMode.EXTERNAL_QP);
-        assertThat(all.gid()).isNull();
         assertThat(all.timeout()).isEqualTo(Duration.ofSeconds(4));
         assertThat(all.fault()).isEqualTo(Fault.FLIP_PAYLOAD_BYTE);
         assertThat(DEFAULTS).isEqualTo(RpingOptions.defaults());
@@ -75,7 +74,7 @@ class RpingOptionsTests {
                 wrong("-C) is 0, for no end, or more, not -1", o -> o.withCount(-1)),
                 wrong("1 to 4096, not 0", o -> o.withClientLimit(0)),
                 wrong("above zero", o -> o.withTimeout(Duration.ZERO)),
-                wrong("needs rdma_cm", o -> o.withPersistence().by(ConnectionMode.RAW)));
+                wrong("rping connects by rdma_cm", o -> o.by(ConnectionMode.RAW)));
     }
 
     private static Arguments wrong(String message, UnaryOperator<RpingOptions> change) {

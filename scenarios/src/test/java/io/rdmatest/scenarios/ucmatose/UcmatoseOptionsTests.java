@@ -100,8 +100,8 @@ class UcmatoseOptionsTests {
         assertRefused(options -> options.withPortSpace(PortSpace.UDP), "The port space is UDP: allowed are TCP and IB");
         assertRefused(options -> options.withTimeout(Duration.ZERO), "The timeout is 0 ms: it must be more than 0");
         assertRefused(
-                options -> options.withBringUp(ConnectionMode.RAW).withMigrate(true),
-                "Connections without rdma_cm have no native address, no type of service and nothing to migrate");
+                options -> options.withBringUp(ConnectionMode.RAW),
+                "ucmatose connects by rdma_cm: choose RDMA_CM or EXTERNAL_QP, not RAW");
     }
 
     private static void assertRefused(UnaryOperator<UcmatoseOptions> change, String message) {
