@@ -395,7 +395,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         .toArray();
                 others = Quantiles.median(medians, medians.length);
                 if (!Double.isNaN(median)) {
-                    text.append("; ").append(metric(metric)).append(' ').append(text(metric, median));
+                    text.append("; ").append(metric.words()).append(' ').append(text(metric, median));
                     if (!Double.isNaN(others)) {
                         text.append(", others ").append(text(metric, others));
                     }
@@ -422,23 +422,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     text.toString());
         }
 
-        private static String metric(Metric metric) {
-            return switch (metric) {
-                case BANDWIDTH -> "bandwidth";
-                case MESSAGE_RATE -> "message rate";
-                case LATENCY_P50 -> "median latency";
-                case LATENCY_P99 -> "99th percentile of latency";
-                case COUNTERS -> "errors counted";
-            };
-        }
-
         static String text(Metric metric, double value) {
-            return switch (metric) {
-                case BANDWIDTH -> figure(value / 1e9) + " Gb/s";
-                case MESSAGE_RATE -> figure(value / 1e6) + " Mmsg/s";
-                case LATENCY_P50, LATENCY_P99 -> figure(value * 1e6) + " us";
-                case COUNTERS -> figure(value);
-            };
+            return (figure(value * metric.scale()) + " " + metric.unit()).strip();
         }
 
         private static String figure(double value) {
@@ -457,10 +442,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         .toString();
             }
             text.append(cell.outcome());
-            double[] values = {cell.bandwidth(), cell.messageRate(), cell.latencyP50(), cell.latencyP99()};
-            for (int m = 0; m < values.length; m++) {
-                if (!Double.isNaN(values[m])) {
-                    text.append(", ").append(text(Metric.values()[m], values[m]));
+            for (Metric metric : Metric.ofCells()) {
+                double value = metric.of(cell);
+                if (!Double.isNaN(value)) {
+                    text.append(", ").append(text(metric, value));
                 }
             }
             return text.toString();
