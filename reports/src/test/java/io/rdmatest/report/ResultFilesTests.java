@@ -281,6 +281,50 @@ class ResultFilesTests {
                 .hasSize(7);
     }
 
+    /** The evidence has it, and with it whoever shows evidence. It changes no state. */
+    @Test
+    void whatAnotherProgramMeasuredIsEvidence() throws Exception {
+        List<String> nodes = nodes(8);
+        pairs("rail0", nodes);
+        cells.replaceAll(cell -> cell.from().equals("n03")
+                ? cell("rail0", cell.from(), cell.to(), PairLine.Outcome.MEASURED, null, 41e9)
+                : cell);
+        cells.add(other("n03", "n01", 39e9));
+        cells.add(other("n02", "n01", 92e9));
+
+        JsonNode json = write(about(nodes.toArray(String[]::new)));
+
+        assertThat(state(json, "n03")).isEqualTo("bad");
+        assertThat(node(json, "n03").at("/rails/0/evidence/0").asText())
+                .startsWith("port n03 on rail0, sending: 7 of 7 pairs")
+                .endsWith("; ib_write_bw: 39 Gb/s bad pair, 92 Gb/s good pair: the fabric");
+        assertThat(evidence(json, "n03")).contains("14 pairs with this node were measured");
+    }
+
+    private static PairLine other(String from, String to, double bandwidth) {
+        return new PairLine(
+                "rail0",
+                from,
+                to,
+                null,
+                null,
+                1,
+                PairLine.Outcome.MEASURED,
+                null,
+                100e9,
+                bandwidth,
+                Double.NaN,
+                Double.NaN,
+                Double.NaN,
+                0,
+                0,
+                1,
+                true,
+                Map.of(),
+                Map.of(),
+                new PairLine.Instrument("ib_write_bw", null));
+    }
+
     private static PairLine again(String from, String to) {
         PairLine cell = cell("rail0", from, to, PairLine.Outcome.MEASURED, null, 96e9);
         return new PairLine(

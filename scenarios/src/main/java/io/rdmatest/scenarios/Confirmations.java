@@ -85,6 +85,9 @@ final class Confirmations {
     /** Why causes were not measured again, by their names. */
     private final Map<String, String> hindrances = new HashMap<>();
 
+    /** The good partners of each rail: of a thousand nodes, a million cells say which they are. */
+    private final Map<String, List<String>> partners = new HashMap<>();
+
     /** What another program says of the good pair of a rail. */
     private final Map<String, Answer> goodPairs = new HashMap<>();
 
@@ -101,12 +104,12 @@ final class Confirmations {
      * @return whether any pair was measured again
      */
     boolean measure(List<Culprit> causes, List<? extends Rail> rails, long deadline) {
+        partners.clear();
         boolean any = false;
-        for (Culprit cause : causes) {
-            if (cause.evidence().confirmation() == Confirmation.PART) {
-                continue;
-            }
-            any |= ask(cause, rails, causes, deadline);
+        List<Culprit> whole = causes.stream()
+                .filter(cause -> cause.evidence().confirmation() != Confirmation.PART)
+                .toList();
+        for (Culprit cause : whole) {
             for (Rail rail : rails) {
                 if (cause instanceof Culprit.Node bad && rail.names().contains(bad.node())) {
                     any |= measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
@@ -114,6 +117,9 @@ final class Confirmations {
                     any |= measure(cause, rail, bad.node(), bad.direction(), causes, deadline);
                 }
             }
+        }
+        for (Culprit cause : whole) {
+            any |= ask(cause, rails, causes, deadline);
         }
         return any;
     }
@@ -156,17 +162,20 @@ final class Confirmations {
             return false;
         }
         for (Rail rail : rails) {
-            List<String> partners = goodPartners(rail, causes);
-            if (partners.size() < PARTNERS) {
-                continue;
-            }
-            Bad bad = badPair(cause, rail, partners.getFirst());
-            if (bad == null || isOfData(rail, bad)) {
+            if (!isOn(cause, rail)) {
                 continue;
             }
             if (asked == MOST_ASKED) {
                 notAsked++;
                 return false;
+            }
+            List<String> partners = goodPartners(rail, causes);
+            if (partners.size() < PARTNERS) {
+                continue;
+            }
+            Bad bad = badPair(cause, partners.getFirst());
+            if (isOfData(rail, bad)) {
+                continue;
             }
             if (Thread.currentThread().isInterrupted() || System.nanoTime() - deadline >= 0) {
                 return false;
@@ -191,15 +200,22 @@ final class Confirmations {
 
     private record Bad(String from, String to) {}
 
-    /** Returns a bad pair of a cause on a rail; null if it has none there. */
-    private static @Nullable Bad badPair(Culprit cause, Rail rail, String partner) {
+    /** Tells whether a cause has pairs on a rail of which it is known that they are bad. */
+    private static boolean isOn(Culprit cause, Rail rail) {
         return switch (cause) {
-            case Culprit.Node node ->
-                rail.names().contains(node.node()) ? badPair(node.node(), node.direction(), partner) : null;
-            case Culprit.Port port ->
-                port.rail().equals(rail.name()) ? badPair(port.node(), port.direction(), partner) : null;
-            case Culprit.Path path -> path.rail().equals(rail.name()) ? new Bad(path.from(), path.to()) : null;
-            case Culprit.Block block -> null;
+            case Culprit.Node node -> rail.names().contains(node.node());
+            case Culprit.Port port -> port.rail().equals(rail.name());
+            case Culprit.Path path -> path.rail().equals(rail.name());
+            case Culprit.Block block -> false;
+        };
+    }
+
+    private static Bad badPair(Culprit cause, String partner) {
+        return switch (cause) {
+            case Culprit.Node node -> badPair(node.node(), node.direction(), partner);
+            case Culprit.Port port -> badPair(port.node(), port.direction(), partner);
+            case Culprit.Path path -> new Bad(path.from(), path.to());
+            case Culprit.Block block -> throw new IllegalArgumentException(block.name() + " has no pair of its own");
         };
     }
 
@@ -229,7 +245,11 @@ final class Confirmations {
     }
 
     /** Returns the nodes that no cause names, and that are good with each other node that none names. */
-    private static List<String> goodPartners(Rail rail, List<Culprit> causes) {
+    private List<String> goodPartners(Rail rail, List<Culprit> causes) {
+        return partners.computeIfAbsent(rail.name(), name -> findPartners(rail, causes));
+    }
+
+    private static List<String> findPartners(Rail rail, List<Culprit> causes) {
         Set<Integer> named = new HashSet<>();
         for (Culprit cause : causes) {
             if (cause instanceof Culprit.Node bad) {

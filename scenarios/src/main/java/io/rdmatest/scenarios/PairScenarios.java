@@ -13,6 +13,7 @@ import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cprogram.WriteBandwidth;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprits;
+import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.engine.LocalRoles;
 import io.rdmatest.scenarios.engine.ScenarioException;
@@ -21,7 +22,6 @@ import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
-import io.rdmatest.scenarios.pairs.Metric;
 import io.rdmatest.scenarios.pairs.Pair;
 import io.rdmatest.scenarios.pairs.PairRoles;
 import io.rdmatest.scenarios.pairs.Rates;
@@ -356,7 +356,7 @@ public class PairScenarios {
             PairSettings pairs = settings.pairs();
             Set<Metric> measure = pairs.measure();
             return new PairRoles.Plan(
-                    measure.contains(Metric.LATENCY)
+                    measure.contains(Metric.LATENCY_P50)
                             ? Plan.of(PingPongRoles.Operation.SEND, SIZE, settings.pingPongIterations(), timeout)
                             : null,
                     new Pace(UNMEASURED, PINGS),
@@ -364,7 +364,7 @@ public class PairScenarios {
                     pairs.bothWays(),
                     queuePairs,
                     measure.contains(Metric.BANDWIDTH) ? pairs.size() : 0,
-                    measure.contains(Metric.RATE) ? SIZE : 0,
+                    measure.contains(Metric.MESSAGE_RATE) ? SIZE : 0,
                     pairs.time(),
                     timeout,
                     counters.areWanted());
@@ -594,27 +594,34 @@ public class PairScenarios {
         private StringBuilder matrices(List<Cell> cells) {
             StringBuilder text = new StringBuilder();
             for (Metric metric : settings.pairs().measure()) {
-                text.append(
-                        switch (metric) {
-                            case LATENCY ->
-                                AllPairs.matrix(
-                                        names, cells, "median round trip of " + SIZE + " bytes in us", Sample::p50);
-                            case BANDWIDTH ->
-                                AllPairs.matrix(
-                                        names,
-                                        cells,
-                                        "bandwidth to the server in Gb/s" + direction(),
-                                        sample -> sample.rates().bandwidth() / 1e9);
-                            case RATE ->
-                                AllPairs.matrix(
-                                        names,
-                                        cells,
-                                        "rate of messages of " + SIZE + " bytes to the server in Mmsg/s" + direction(),
-                                        sample -> sample.rates().messageRate() / 1e6);
-                        });
-                text.append(System.lineSeparator());
+                String what = switch (metric) {
+                    case LATENCY_P50 -> "median round trip of " + SIZE + " bytes in ";
+                    case BANDWIDTH -> "bandwidth to the server in ";
+                    case MESSAGE_RATE -> "rate of messages of " + SIZE + " bytes to the server in ";
+                    case LATENCY_P99, COUNTERS -> "";
+                };
+                if (what.isEmpty()) {
+                    continue;
+                }
+                text.append(AllPairs.matrix(
+                                names,
+                                cells,
+                                what + metric.unit() + (metric.isRate() ? direction() : ""),
+                                sample -> shown(metric, sample)))
+                        .append(System.lineSeparator());
             }
             return text;
+        }
+
+        private static double shown(Metric metric, Sample sample) {
+            return switch (metric) {
+                case BANDWIDTH -> sample.rates().bandwidth() * metric.scale();
+                case MESSAGE_RATE -> sample.rates().messageRate() * metric.scale();
+                // In microseconds already.
+                case LATENCY_P50 -> sample.p50();
+                case LATENCY_P99 -> sample.p99();
+                case COUNTERS -> Double.NaN;
+            };
         }
 
         private String direction() {
@@ -628,15 +635,12 @@ public class PairScenarios {
             findings.knowsTimes |= samples.stream().anyMatch(sample -> sample.count() > 0);
             findings.knowsShares |= samples.stream()
                     .anyMatch(sample -> !Double.isNaN(sample.rates().share()));
-            double[] bandwidths = sorted(samples, sample -> sample.rates().bandwidth() / 1e9);
-            if (bandwidths.length > 0) {
-                rate(Metric.BANDWIDTH, "median", median(bandwidths), "Gb/s", bandwidths.length);
-                rate(Metric.BANDWIDTH, "minimum", bandwidths[0], "Gb/s", bandwidths.length);
-            }
-            double[] rates = sorted(samples, sample -> sample.rates().messageRate() / 1e6);
-            if (rates.length > 0) {
-                rate(Metric.RATE, "median", median(rates), "Mmsg/s", rates.length);
-                rate(Metric.RATE, "minimum", rates[0], "Mmsg/s", rates.length);
+            for (Metric metric : List.of(Metric.BANDWIDTH, Metric.MESSAGE_RATE)) {
+                double[] rates = sorted(samples, sample -> shown(metric, sample));
+                if (rates.length > 0) {
+                    rate(metric, "median", median(rates), rates.length);
+                    rate(metric, "minimum", rates[0], rates.length);
+                }
             }
             double[] medians = sorted(samples, Sample::p50);
             if (medians.length > 0) {
@@ -659,13 +663,13 @@ public class PairScenarios {
             return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         }
 
-        private void rate(Metric metric, String which, double value, String unit, int pairs) {
-            report.measurement(Measurement.rate(prefix() + metric.quantity() + " " + which, value, unit)
+        private void rate(Metric metric, String which, double value, int pairs) {
+            report.measurement(Measurement.rate(prefix() + metric.quantity() + " " + which, value, metric.unit())
                     .of(pairs));
         }
 
         private void time(String which, double micros, int pairs) {
-            String what = prefix() + Metric.LATENCY.quantity() + " " + which;
+            String what = prefix() + Metric.LATENCY_P50.quantity() + " " + which;
             report.measurement(
                     new Measurement(what, Measurement.Kind.DURATION, micros, "us", Better.LOWER, null, pairs));
         }

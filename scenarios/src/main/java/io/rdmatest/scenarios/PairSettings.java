@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.pairs.Metric;
+import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.pairs.PairRoles;
 import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;
@@ -96,8 +96,7 @@ public record PairSettings(
 
     /** Returns how long all streams of a pair are measured together. */
     Duration streams() {
-        return time.multipliedBy(
-                measure.stream().filter(metric -> metric != Metric.LATENCY).count());
+        return time.multipliedBy(measure.stream().filter(Metric::isRate).count());
     }
 
     /** Returns what a round of pairs may take on average: several times what it takes on a good fabric. */

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmatest.scenarios.pairs.Metric;
+import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.pairs.PairRoles.Operation;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,7 +24,7 @@ class PairSettingsTests {
     void allIsMeasuredUnlessSet() {
         assertThat(read(Map.of()))
                 .isEqualTo(new PairSettings(
-                        Set.of(Metric.values()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, false, null));
+                        Set.copyOf(Metric.ofCells()), 0, 65536, Duration.ofMillis(500), Operation.WRITE, false, null));
     }
 
     @Test
@@ -38,7 +38,7 @@ class PairSettingsTests {
                         "rdma.pairs.directions", "both",
                         "rdma.pairs.file", "x/pairs.jsonl")))
                 .isEqualTo(new PairSettings(
-                        Set.of(Metric.RATE, Metric.LATENCY),
+                        Set.of(Metric.MESSAGE_RATE, Metric.LATENCY_P50, Metric.LATENCY_P99),
                         7,
                         4096,
                         Duration.ofMillis(250),
@@ -49,7 +49,7 @@ class PairSettingsTests {
 
     @ParameterizedTest
     @CsvSource({
-        "rdma.pairs.measure, speed, 'rdma.pairs.measure=speed: ''speed'' is not measured of pairs; allowed: latency'",
+        "rdma.pairs.measure, speed, 'rdma.pairs.measure=speed: ''speed'' is not measured of pairs; allowed: bandwidth, rate, latency'",
         "rdma.pairs.measure, 'rate,', 'rdma.pairs.measure=rate,: '''' is not measured of pairs'",
         "rdma.pairs.qps, 0, rdma.pairs.qps=0: allowed are 1.0 to 64.0",
         "rdma.pairs.qps, 1.5, rdma.pairs.qps=1.5: not a whole number",

@@ -18,7 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Predicate;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -279,14 +279,26 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                             : out + where + " are bad, and " + in;
             Evidence judged = new Retrial(matrix, node, its, direction)
                     .judge(evidence(its, culprit, most(metrics), pairs), confirmations);
-            Shape shape = direction == Direction.IN ? Shape.COLUMN : Shape.ROW;
             return withOpinion(
                     its,
                     judged,
-                    line -> (direction != Direction.IN && line.from().equals(name))
-                            || (direction != Direction.OUT && line.to().equals(name)),
-                    (rail, metric) ->
-                            rail.limit(new Candidate(shape, rail.cells().port(node), 0), metric));
+                    (rail, line) -> (direction != Direction.IN
+                                    && line.from().equals(name)
+                                    && !isGood(rail, Shape.ROW, node, line))
+                            || (direction != Direction.OUT
+                                    && line.to().equals(name)
+                                    && !isGood(rail, Shape.COLUMN, node, line)),
+                    (rail, metric) -> rail.limit(
+                            new Candidate(
+                                    direction == Direction.IN ? Shape.COLUMN : Shape.ROW,
+                                    rail.cells().port(node),
+                                    0),
+                            metric));
+        }
+
+        private boolean isGood(RailAnalysis rail, Shape shape, int node, PairLine line) {
+            return rail.isGoodInSpiteOf(
+                    new Candidate(shape, rail.cells().port(node), 0), port(rail, line.from()), port(rail, line.to()));
         }
 
         private static @Nullable Metric most(Map<@Nullable Metric, Integer> metrics) {
@@ -332,7 +344,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         withOpinion(
                                 List.of(rail),
                                 evidence,
-                                line -> line.from().equals(from) && line.to().equals(to),
+                                (same, line) ->
+                                        line.from().equals(from) && line.to().equals(to),
                                 (same, metric) -> metric == path.metric()
                                         ? Math.log(evidence.median() / evidence.others()) / 2
                                         : Double.NaN)));
@@ -348,19 +361,19 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         private Evidence withOpinion(
-                List<RailAnalysis> its, Evidence evidence, Predicate<PairLine> isBad, Limit limit) {
+                List<RailAnalysis> its, Evidence evidence, BiPredicate<RailAnalysis, PairLine> isBad, Limit limit) {
             Metric metric = SecondOpinion.metric(evidence);
             for (RailAnalysis rail : its) {
                 List<PairLine> lines = others.stream()
                         .filter(line -> line.rail().equals(rail.name()))
                         .filter(line -> port(rail, line.from()) >= 0 && port(rail, line.to()) >= 0)
                         .toList();
-                if (lines.stream().anyMatch(isBad)) {
+                if (lines.stream().anyMatch(line -> isBad.test(rail, line))) {
                     double nearer = limit.of(rail, metric);
                     return SecondOpinion.judge(
                             evidence,
                             lines,
-                            isBad,
+                            line -> isBad.test(rail, line),
                             line -> rail.isUnsuspected(port(rail, line.from()), port(rail, line.to())),
                             line -> rail.residual(metric, port(rail, line.from()), port(rail, line.to()), line),
                             Double.isFinite(nearer) ? nearer : -metric.least);
@@ -395,7 +408,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         .toArray();
                 others = Quantiles.median(medians, medians.length);
                 if (!Double.isNaN(median)) {
-                    text.append("; ").append(metric(metric)).append(' ').append(text(metric, median));
+                    text.append("; ").append(metric.words()).append(' ').append(text(metric, median));
                     if (!Double.isNaN(others)) {
                         text.append(", others ").append(text(metric, others));
                     }
@@ -422,23 +435,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     text.toString());
         }
 
-        private static String metric(Metric metric) {
-            return switch (metric) {
-                case BANDWIDTH -> "bandwidth";
-                case MESSAGE_RATE -> "message rate";
-                case LATENCY_P50 -> "median latency";
-                case LATENCY_P99 -> "99th percentile of latency";
-                case COUNTERS -> "errors counted";
-            };
-        }
-
         static String text(Metric metric, double value) {
-            return switch (metric) {
-                case BANDWIDTH -> figure(value / 1e9) + " Gb/s";
-                case MESSAGE_RATE -> figure(value / 1e6) + " Mmsg/s";
-                case LATENCY_P50, LATENCY_P99 -> figure(value * 1e6) + " us";
-                case COUNTERS -> figure(value);
-            };
+            return (figure(value * metric.scale()) + " " + metric.unit()).strip();
         }
 
         private static String figure(double value) {
@@ -457,10 +455,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                         .toString();
             }
             text.append(cell.outcome());
-            double[] values = {cell.bandwidth(), cell.messageRate(), cell.latencyP50(), cell.latencyP99()};
-            for (int m = 0; m < values.length; m++) {
-                if (!Double.isNaN(values[m])) {
-                    text.append(", ").append(text(Metric.values()[m], values[m]));
+            for (Metric metric : Metric.ofCells()) {
+                double value = metric.of(cell);
+                if (!Double.isNaN(value)) {
+                    text.append(", ").append(text(metric, value));
                 }
             }
             return text.toString();

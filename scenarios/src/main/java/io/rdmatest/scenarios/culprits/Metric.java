@@ -1,17 +1,28 @@
 package io.rdmatest.scenarios.culprits;
 
-/** What a cell is judged by. */
-enum Metric {
-    /** Share of the line rate; a share that is lower by 10 % matters. */
-    BANDWIDTH("bandwidth", Math.log(1 / 0.9), Math.log(1 / 0.58), 0.01),
-    /** Messages per second. */
-    MESSAGE_RATE("messageRate", Math.log(1 / 0.9), Math.log(1 / 0.58), 0.01),
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** A figure of a pair: what is measured, compared, and judged. */
+public enum Metric {
+    /** The payload per second of large messages; as a share of the line rate, 10 % less matters. */
+    BANDWIDTH("bandwidth", "bandwidth", "bandwidth", "Gb/s", 1e-9, Math.log(1 / 0.9), Math.log(1 / 0.58), 0.01),
+    /** Small messages per second. */
+    MESSAGE_RATE("messageRate", "message rate", "rate", "Mmsg/s", 1e-6, Math.log(1 / 0.9), Math.log(1 / 0.58), 0.01),
     /** The median latency. */
-    LATENCY_P50("latencyP50", Math.log(1.15), Math.log(2), 0.01),
+    LATENCY_P50("latencyP50", "median latency", "latency", "us", 1e6, Math.log(1.15), Math.log(2), 0.01),
     /** The 99th percentile of the latency, which scatters more. */
-    LATENCY_P99("latencyP99", Math.log(1.3), Math.log(5), 0.02),
+    LATENCY_P99("latencyP99", "99th percentile of latency", "latency", "us", 1e6, Math.log(1.3), Math.log(5), 0.02),
     /** Errors that the counters of both ports show. */
-    COUNTERS("counters", Math.log(4), Math.log(31), 0.5);
+    COUNTERS("counters", "errors counted", null, "", 1, Math.log(4), Math.log(31), 0.5);
 
     /** All of them, by their ordinals. */
     static final Metric[] ALL = values();
@@ -31,15 +42,117 @@ enum Metric {
     /** The least noise that is assumed. */
     final double noise;
 
-    Metric(String member, double least, double path, double noise) {
+    private final String words;
+    private final @Nullable String setting;
+    private final String unit;
+    private final double scale;
+
+    Metric(
+            String member,
+            String words,
+            @Nullable String setting,
+            String unit,
+            double scale,
+            double least,
+            double path,
+            double noise) {
         this.member = member;
+        this.words = words;
+        this.setting = setting;
+        this.unit = unit;
+        this.scale = scale;
         this.least = least;
         this.path = path;
         this.noise = noise;
     }
 
+    /** Returns the metrics that are numbers of a cell: all but {@link #COUNTERS}, by their ordinals. */
+    public static List<Metric> ofCells() {
+        return List.of(BANDWIDTH, MESSAGE_RATE, LATENCY_P50, LATENCY_P99);
+    }
+
+    /** Returns the metric of a cell with this member; nothing if there is none. */
+    public static Optional<Metric> ofMember(String member) {
+        return ofCells().stream().filter(metric -> metric.member.equals(member)).findFirst();
+    }
+
+    /**
+     * Reads what is to be measured.
+     *
+     * @param names {@code latency}, {@code bandwidth} and {@code rate}, which commas separate
+     * @return what they name, at least one; of {@code latency} both its median and its 99th percentile
+     * @throws IllegalArgumentException if one is not measured of pairs; says which there are
+     */
+    public static Set<Metric> parse(String names) {
+        Set<Metric> metrics = EnumSet.noneOf(Metric.class);
+        for (String name : names.split(",", -1)) {
+            List<Metric> named = Arrays.stream(ALL)
+                    .filter(metric -> name.strip().equals(metric.setting))
+                    .toList();
+            if (named.isEmpty()) {
+                throw new IllegalArgumentException("'%s' is not measured of pairs; allowed: %s"
+                        .formatted(
+                                name.strip(),
+                                Arrays.stream(ALL)
+                                        .map(metric -> metric.setting)
+                                        .filter(Objects::nonNull)
+                                        .distinct()
+                                        .collect(Collectors.joining(", "))));
+            }
+            metrics.addAll(named);
+        }
+        return Collections.unmodifiableSet(metrics);
+    }
+
+    /**
+     * Returns what a measurement of all pairs comes of.
+     *
+     * @param measurement its name, for example {@code rail1 bandwidth median}
+     * @return nothing if it comes of none alone, as a number of pairs does
+     */
+    public static Optional<Metric> ofMeasurement(String measurement) {
+        return ofCells().stream()
+                .filter(metric ->
+                        Pattern.matches("(?:.* )?" + metric.quantity() + " (?:minimum|median|maximum)", measurement))
+                .findFirst();
+    }
+
+    /** Returns what the measurements of a rail are called that come of it, before {@code minimum}, {@code median} or {@code maximum}. */
+    public String quantity() {
+        return switch (this) {
+            case LATENCY_P50 -> "p50";
+            case LATENCY_P99 -> "p99";
+            default -> words;
+        };
+    }
+
+    /** Returns the member of a cell that has it. */
+    public String member() {
+        return member;
+    }
+
+    /** Returns what sentences call it. */
+    public String words() {
+        return words;
+    }
+
+    /** Returns the unit in which people read it; empty for a number. */
+    public String unit() {
+        return unit;
+    }
+
+    /** Returns by what a value in SI units is multiplied to have that unit. */
+    public double scale() {
+        return scale;
+    }
+
+    /** Returns whether it is measured by a stream of messages, of which more is better. */
+    public boolean isRate() {
+        return this == BANDWIDTH || this == MESSAGE_RATE;
+    }
+
     /** Returns the value of a line, in SI units; NaN if it has none. */
-    double of(PairLine line) {
+    public double of(PairLine line) {
         return switch (this) {
             case BANDWIDTH -> line.bandwidth();
             case MESSAGE_RATE -> line.messageRate();

@@ -108,9 +108,7 @@ final class RailAnalysis {
         int cell = from * cells.size + to;
         Metric metric = metric(cause);
         double limit = limit(cause);
-        if (cells.isKnown(cell)
-                && !cells.isFailed(cell)
-                && (metric == null || usual.residual[metric.ordinal()][cell] >= limit)) {
+        if (isGoodInSpiteOf(cause, from, to)) {
             return null;
         }
         if (failed || metric == null) {
@@ -118,6 +116,15 @@ final class RailAnalysis {
         }
         double residual = usual.residual(metric, line, cell);
         return Double.isNaN(residual) ? null : residual < limit;
+    }
+
+    /** Tells whether the cell of a pair is a good one in spite of a cause: measuring it again says nothing about the cause. */
+    boolean isGoodInSpiteOf(Candidate cause, int from, int to) {
+        int cell = from * cells.size + to;
+        Metric metric = metric(cause);
+        return cells.isKnown(cell)
+                && !cells.isFailed(cell)
+                && (metric == null || usual.residual[metric.ordinal()][cell] >= limit(cause));
     }
 
     /**

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.qualification;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmatest.junit.Measurement;
-import io.rdmatest.junit.Measurement.Better;
+import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.culprits.PairLine;
 import io.rdmatest.scenarios.culprits.PairsReader;
 import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
@@ -73,47 +73,20 @@ public final class CellComparison {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    /** A number of a cell. */
-    private enum Metric {
-        BANDWIDTH("bandwidth", "Gb/s", 1e-9, Measurement.rate("bandwidth", 1, "Gb/s")),
-        MESSAGE_RATE("messageRate", "Mmsg/s", 1e-6, Measurement.rate("message rate", 1, "Mmsg/s")),
-        LATENCY_P50("latencyP50", "us", 1e6, Measurement.percentile("latency p50", 50, 1, "us", 1000)),
-        LATENCY_P99("latencyP99", "us", 1e6, Measurement.percentile("latency p99", 99, 1, "us", 1000));
+    private static final Metric[] METRICS = Metric.ofCells().toArray(Metric[]::new);
 
-        private final String member;
-        private final String unit;
-        private final double scale;
-        private final Measurement like;
-
-        Metric(String member, String unit, double scale, Measurement like) {
-            this.member = member;
-            this.unit = unit;
-            this.scale = scale;
-            this.like = like;
-        }
-
-        private double of(PairLine cell) {
-            return switch (this) {
-                case BANDWIDTH -> cell.bandwidth();
-                case MESSAGE_RATE -> cell.messageRate();
-                case LATENCY_P50 -> cell.latencyP50();
-                case LATENCY_P99 -> cell.latencyP99();
-            };
-        }
-
-        private static @Nullable Metric named(String member) {
-            return Arrays.stream(values())
-                    .filter(metric -> metric.member.equals(member))
-                    .findFirst()
-                    .orElse(null);
-        }
-
-        private String text(double value) {
-            return String.format(Locale.ROOT, "%.4g", value * scale);
-        }
+    /** Returns a measurement that a figure of a cell is judged like. */
+    private static Measurement like(Metric metric) {
+        return switch (metric) {
+            case LATENCY_P50 -> Measurement.percentile(metric.words(), 50, 1, metric.unit(), 1000);
+            case LATENCY_P99 -> Measurement.percentile(metric.words(), 99, 1, metric.unit(), 1000);
+            default -> Measurement.rate(metric.words(), 1, metric.unit());
+        };
     }
 
-    private static final Metric[] METRICS = Metric.values();
+    private static String text(Metric metric, double value) {
+        return String.format(Locale.ROOT, "%.4g", value * metric.scale());
+    }
 
     /**
      * A group of cells whose figures are wanted night by night.
@@ -180,14 +153,14 @@ public final class CellComparison {
 
         /** Returns what changed, as a sentence does. */
         public String text() {
-            Metric metric = Metric.named(what);
+            Metric metric = Metric.ofMember(what).orElse(null);
             if (metric != null && isDrift() && before != null && after != null) {
                 return "%s drifts %s -> %s %s over %d runs (%s times)"
                         .formatted(
-                                metric.like.name(),
-                                metric.text(before),
-                                metric.text(after),
-                                metric.unit,
+                                metric.words(),
+                                CellComparison.text(metric, before),
+                                CellComparison.text(metric, after),
+                                metric.unit(),
                                 runs,
                                 String.format(Locale.ROOT, "%.2f", after / before));
             }
@@ -196,12 +169,12 @@ public final class CellComparison {
             }
             return "%s %s (%s to %s) -> %s %s (%s times)"
                     .formatted(
-                            metric.like.name(),
-                            metric.text(before),
-                            metric.text(lowest),
-                            metric.text(highest),
-                            metric.text(after),
-                            metric.unit,
+                            metric.words(),
+                            CellComparison.text(metric, before),
+                            CellComparison.text(metric, lowest),
+                            CellComparison.text(metric, highest),
+                            CellComparison.text(metric, after),
+                            metric.unit(),
                             String.format(Locale.ROOT, "%.2f", after / before));
         }
     }
@@ -543,8 +516,7 @@ public final class CellComparison {
     }
 
     private static Metric metric(Group group) {
-        Metric named = Metric.named(group.metric());
-        return named == null ? Metric.BANDWIDTH : named;
+        return Metric.ofMember(group.metric()).orElse(Metric.BANDWIDTH);
     }
 
     /** Returns the median; sorts the values. */
@@ -564,7 +536,7 @@ public final class CellComparison {
         Usual[] like = new Usual[METRICS.length];
         for (Metric metric : METRICS) {
             noise[metric.ordinal()] = noise(metric, numbers);
-            like[metric.ordinal()] = new Usual(metric.like.of(leastSamples), tolerance);
+            like[metric.ordinal()] = new Usual(like(metric).of(leastSamples), tolerance);
         }
         double leastTrend = leastTrend();
         Map<String, int[]> counts = new TreeMap<>();
@@ -593,7 +565,7 @@ public final class CellComparison {
                 isBetter |= change == Change.BETTER;
                 if (change == Change.WORSE) {
                     Worse each = worse(
-                            place, metric.member, median(earlier), earlier[0], earlier[earlier.length - 1], (double)
+                            place, metric.member(), median(earlier), earlier[0], earlier[earlier.length - 1], (double)
                                     now);
                     found = found == null || each.factor() > found.factor() ? each : found;
                 }
@@ -645,7 +617,7 @@ public final class CellComparison {
                 for (Night night : nights) {
                     float value = night.values[metric.ordinal()][row];
                     if (!Float.isNaN(value)) {
-                        values.add(value * metric.scale);
+                        values.add(value * metric.scale());
                     }
                 }
             }
@@ -663,11 +635,11 @@ public final class CellComparison {
                         place.rail.name,
                         place.rail.nodes.get(place.from),
                         place.rail.nodes.get(place.to),
-                        metric.member,
-                        drift.oldest() / metric.scale,
+                        metric.member(),
+                        drift.oldest() / metric.scale(),
                         null,
                         null,
-                        drift.newest() / metric.scale,
+                        drift.newest() / metric.scale(),
                         null,
                         values.size());
                 found = found == null || each.factor() > found.factor() ? each : found;
@@ -742,10 +714,10 @@ public final class CellComparison {
             return Change.OTHER;
         }
         List<Double> values = Arrays.stream(earlier)
-                .map(value -> value * metric.scale)
+                .map(value -> value * metric.scale())
                 .boxed()
                 .toList();
-        return like.canJudgeBy(values) ? like.change(values, now * metric.scale) : Change.OTHER;
+        return like.canJudgeBy(values) ? like.change(values, now * metric.scale()) : Change.OTHER;
     }
 
     /**
@@ -773,7 +745,7 @@ public final class CellComparison {
                     found[rail] = Arrays.copyOf(found[rail], 2 * count[rail]);
                 }
                 double change = Math.log(values[at] / medianWithout(values, at));
-                found[rail][count[rail]++] = metric.like.better() == Better.HIGHER ? -change : change;
+                found[rail][count[rail]++] = metric.isRate() ? -change : change;
             }
         }
         double[] noise = new double[numbers.size()];
@@ -899,10 +871,10 @@ public final class CellComparison {
             Metric metric = metric(group);
             Map<String, Object> its = new LinkedHashMap<>();
             its.put("name", group.name());
-            its.put("what", share ? "share of pairs that failed" : metric.like.name());
-            its.put("unit", share ? "%" : metric.unit);
-            its.put("values", scaled(figures.get(at), share ? 100 : metric.scale));
-            its.put("others", scaled(otherFigures.get(at), share ? 100 : metric.scale));
+            its.put("what", share ? "share of pairs that failed" : metric.words());
+            its.put("unit", share ? "%" : metric.unit());
+            its.put("values", scaled(figures.get(at), share ? 100 : metric.scale()));
+            its.put("others", scaled(otherFigures.get(at), share ? 100 : metric.scale()));
             series.add(its);
         }
         Map<String, Object> history = new LinkedHashMap<>();

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.qualification;
 
-import io.rdmatest.scenarios.pairs.Metric;
+import io.rdmatest.scenarios.culprits.Metric;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

@@ -755,6 +755,17 @@ class CulpritsTests {
                 .endsWith("; no second opinion: no good pair was measured beside the bad one");
     }
 
+    /** n3 sends badly to all but n0, and that pair says nothing of it. */
+    @Test
+    void anotherProgramIsNotHeldAgainstAPairThatWasGood() {
+        List<PairLine> cells =
+                matrix(12, 1, 0, (rail, from, to, good) -> from == 3 && to != 0 ? good.slower(0.43) : good);
+        PairLine good = other("n1", "n2", 96e9, null);
+
+        assertThat(evidence(cells, other("n3", "n0", 96e9, null), good)).doesNotContain("ib_write_bw");
+        assertThat(evidence(cells, other("n3", "n1", 41e9, null), good)).endsWith("the fabric");
+    }
+
     /** What another program measured is none of the two partners, and none of another direction. */
     @Test
     void anotherProgramConfirmsNothing() {
