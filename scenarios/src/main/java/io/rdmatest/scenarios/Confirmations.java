@@ -6,6 +6,7 @@ import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
+import io.rdmatest.scenarios.pairs.Cell.Verdict;
 import io.rdmatest.scenarios.pairs.Pair;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -88,6 +89,9 @@ final class Confirmations {
     /** The good partners of each rail: of a thousand nodes, a million cells say which they are. */
     private final Map<String, List<String>> partners = new HashMap<>();
 
+    /** The bad pairs of each rail, and why they are. */
+    private final Map<String, Map<Pair, Cause>> badPairs = new HashMap<>();
+
     /** What another program says of the good pair of a rail. */
     private final Map<String, Answer> goodPairs = new HashMap<>();
 
@@ -105,6 +109,7 @@ final class Confirmations {
      */
     boolean measure(List<Culprit> causes, List<? extends Rail> rails, long deadline) {
         partners.clear();
+        badPairs.clear();
         boolean any = false;
         List<Culprit> whole = causes.stream()
                 .filter(cause -> cause.evidence().confirmation() != Confirmation.PART)
@@ -165,17 +170,17 @@ final class Confirmations {
             if (!isOn(cause, rail)) {
                 continue;
             }
-            if (asked == MOST_ASKED) {
-                notAsked++;
-                return false;
-            }
             List<String> partners = goodPartners(rail, causes);
             if (partners.size() < PARTNERS) {
                 continue;
             }
             Bad bad = badPair(cause, partners.getFirst());
-            if (isOfData(rail, bad)) {
+            if (!mayBeAsked(cause, rail, bad)) {
                 continue;
+            }
+            if (asked == MOST_ASKED) {
+                notAsked++;
+                return false;
             }
             if (Thread.currentThread().isInterrupted() || System.nanoTime() - deadline >= 0) {
                 return false;
@@ -223,10 +228,26 @@ final class Confirmations {
         return direction == Direction.IN ? new Bad(partner, node) : new Bad(node, partner);
     }
 
-    private static boolean isOfData(Rail rail, Bad bad) {
-        Pair pair = new Pair(rail.names().indexOf(bad.to()), rail.names().indexOf(bad.from()));
-        return rail.cells().stream()
-                .anyMatch(cell -> cell.pair().equals(pair) && cell.cause() != null && OF_DATA.contains(cell.cause()));
+    /**
+     * Tells whether another program can say something about a pair, and whether that may be asked: what it loses on its way increases
+     * the counters that the run is judged by. A path alone fails no run, but its pair does if it is bad.
+     */
+    private boolean mayBeAsked(Culprit cause, Rail rail, Bad bad) {
+        Map<Pair, Cause> ofRail = badPairs.computeIfAbsent(rail.name(), name -> findBadPairs(rail));
+        Cause why =
+                ofRail.get(new Pair(rail.names().indexOf(bad.to()), rail.names().indexOf(bad.from())));
+        return why == null ? !(cause instanceof Culprit.Path) : !OF_DATA.contains(why);
+    }
+
+    private static Map<Pair, Cause> findBadPairs(Rail rail) {
+        Map<Pair, Cause> bad = new HashMap<>();
+        for (Cell cell : rail.cells()) {
+            Cause why = cell.cause();
+            if (cell.verdict() == Verdict.BAD && why != null) {
+                bad.put(cell.pair(), why);
+            }
+        }
+        return bad;
     }
 
     /**

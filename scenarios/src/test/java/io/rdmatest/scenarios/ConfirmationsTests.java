@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,7 +39,7 @@ class ConfirmationsTests {
             Set<String> bad,
             List<String> measured,
             List<String> asked,
-            @Nullable Cause cause,
+            Cause cause,
             BiFunction<String, String, Answer> other)
             implements Confirmations.Rail {
 
@@ -56,7 +55,9 @@ class ConfirmationsTests {
             for (int server = 0; server < names.size(); server++) {
                 for (int client = 0; client < names.size(); client++) {
                     if (server != client) {
-                        boolean isBad = bad.contains(names.get(server)) || bad.contains(names.get(client));
+                        boolean isBad = bad.contains(names.get(server))
+                                || bad.contains(names.get(client))
+                                || bad.contains(names.get(client) + names.get(server));
                         cells.add(new Cell(
                                 new Pair(server, client),
                                 isBad ? Verdict.BAD : Verdict.GOOD,
@@ -80,7 +81,7 @@ class ConfirmationsTests {
     private final List<String> measured = new ArrayList<>();
     private final List<String> asked = new ArrayList<>();
     private BiFunction<String, String, Answer> other = (from, to) -> Answer.MEASURED;
-    private @Nullable Cause failure;
+    private Cause failure = Cause.OUTLIER;
     private final Confirmations confirmations = new Confirmations();
 
     private Fake rail(String name, String names, String... bad) {
@@ -262,9 +263,18 @@ class ConfirmationsTests {
                 rail("r4", "acd", "a"));
         assertThat(asked).containsExactly("r2 a b", "r2 c b");
 
-        measure(List.of(new Culprit.Path("a", "d", "r5", EVIDENCE)), rail("r5", "abcd"));
+        measure(List.of(new Culprit.Path("a", "d", "r5", EVIDENCE)), rail("r5", "abcd", "ad"));
         assertThat(asked.getFirst()).isEqualTo("r5 a d");
         assertThat(asked).hasSize(2);
+    }
+
+    /** A path alone fails no run, and the traffic of another program must not either. */
+    @Test
+    void aPathWhosePairIsNotBadIsNotAskedAbout() {
+        measure(List.of(new Culprit.Path("a", "d", "r0", EVIDENCE)), rail("r0", "abcd"));
+
+        assertThat(asked).isEmpty();
+        assertThat(confirmations.notes()).isEmpty();
     }
 
     @Test
@@ -309,7 +319,7 @@ class ConfirmationsTests {
         for (int i = 0; i < Confirmations.MOST_ASKED + 2; i++) {
             causes.add(new Culprit.Path("a", "d", "r0", EVIDENCE));
         }
-        measure(causes, rail("r0", "abcd"));
+        measure(causes, rail("r0", "abcd", "ad"));
 
         assertThat(asked).hasSize(Confirmations.MOST_ASKED + 1);
         assertThat(confirmations.notes())
