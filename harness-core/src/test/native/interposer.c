@@ -503,6 +503,20 @@ EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_
     return found < 0 ? found : kept;
 }
 
+/* Of libibverbs for itself and its providers (infiniband/driver.h): whether a GID is of RoCE v2. */
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type);
+
+EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type)
+{
+    if (call_fails())
+        return -1;
+    if (real_port(port) <= 0 || real_gid((int)index) < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return REAL_FUNCTION(ibv_query_gid_type)(context, 1, (unsigned int)real_gid((int)index), type);
+}
+
 EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
     if (call_fails())
@@ -631,15 +645,13 @@ EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
     return errno ? NULL : REAL_FUNCTION(ibv_create_ah)(pd, &real);
 }
 
+/* The real one asks for GIDs and their types, by the functions above. */
 EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port)
 {
-    if (call_fails())
+    struct ibv_ah_attr attr;
+    if (call_fails() || REAL_FUNCTION(ibv_init_ah_from_wc)(pd->context, port, wc, grh, &attr))
         return NULL;
-    if (real_port(port) <= 0) {
-        errno = EINVAL;
-        return NULL;
-    }
-    return REAL_FUNCTION(ibv_create_ah_from_wc)(pd, wc, grh, 1);
+    return ibv_create_ah(pd, &attr);
 }
 
 /* ---- memory ---- */

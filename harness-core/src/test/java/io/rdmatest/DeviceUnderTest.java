@@ -203,7 +203,16 @@ public final class DeviceUnderTest {
             throw new IllegalStateException("the network interface of " + device() + "/" + port()
                     + " has the addresses " + get().addresses + " and no other: give one with -D" + property);
         }
-        return address(property, found);
+        return address(property, found == null ? null : withoutScope(found));
+    }
+
+    /** Java names the interface of every IPv6 address, and librdmacm takes that for a part of a name. */
+    private static InetAddress withoutScope(InetAddress address) {
+        try {
+            return InetAddress.getByAddress(address.getAddress());
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static InetAddress address(String property, @Nullable InetAddress byDefault) {

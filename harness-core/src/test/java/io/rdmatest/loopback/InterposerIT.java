@@ -1,5 +1,6 @@
 package io.rdmatest.loopback;
 
+import io.rdmatest.DeviceUnderTest;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
@@ -21,6 +22,7 @@ class InterposerIT {
 
     @BeforeAll
     static void compile() throws Exception {
+        DeviceUnderTest.assumeRxe("the cases know the GIDs and the ports of soft-RoCE");
         Interposer.compileInto(libraries);
     }
 
