@@ -208,6 +208,7 @@ public final class Exchange {
                 moved += count;
                 inDone += count;
                 if (inDone == in.size()) {
+                    context.checkCancelled();
                     bytesReceived += inDone;
                     verify(in);
                     inDone = 0;
