@@ -841,7 +841,10 @@ public final class QueuePair extends VerbsObject {
             Set<Access> access,
             SendFlag... flags) {
         Objects.checkFromIndexSize(offset, length, region.size());
-        require(window.protectionDomain() == region.protectionDomain(), window, region.protectionDomain());
+        if (window.protectionDomain() != region.protectionDomain()) {
+            throw new IllegalArgumentException(
+                    window.describe() + " and " + region.describe() + " are not of one protection domain");
+        }
         require(window.protectionDomain().context().address == context.address, window, protectionDomain);
         return holding(List.of(this, window, region), 0, () -> {
             int result;

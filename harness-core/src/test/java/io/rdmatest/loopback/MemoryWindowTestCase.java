@@ -11,6 +11,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.MemoryWindow;
+import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.WorkCompletion;
@@ -122,6 +123,20 @@ class MemoryWindowTestCase {
             pair.a().postReceive(3, pair.mrA(), 0, 8);
             pair.b().post(list);
             assertThat(pair.cqB().awaitSuccess(Standin.SOON).wrId()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void aWindowOfType1IsOfTheProtectionDomainOfItsRegion() throws Exception {
+        try (Standin standin = new Standin()) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = standin.memory(Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND);
+            ProtectionDomain other = standin.add(standin.context.allocateProtectionDomain());
+            MemoryWindow window = standin.add(other.allocateMemoryWindow(MemoryWindow.Type.TYPE_1));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> pair.b().postBind(1, window, region, 0, 8, Set.of()))
+                    .withMessage(window.describe() + " and " + region.describe() + " are not of one protection domain");
+            assertThat(pair.b().work().sends()).isZero();
         }
     }
 
