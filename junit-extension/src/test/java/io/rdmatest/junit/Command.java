@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 /** Programs of the host that tests use. */
 public final class Command {
 
-    private static final long SECONDS = 30;
+    private static final long SECONDS = 120;
 
     private Command() {}
 

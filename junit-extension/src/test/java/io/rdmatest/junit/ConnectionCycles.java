@@ -35,6 +35,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +67,7 @@ final class ConnectionCycles implements AutoCloseable {
         }
     }
 
-    private static final int AT_ONCE = 16;
+    static final int AT_ONCE = 16;
 
     /** One alone would wait for the kernel while a processor is idle. */
     private static final int SERVERS = 4;
@@ -95,6 +96,10 @@ final class ConnectionCycles implements AutoCloseable {
     private final Map<Integer, CountDownLatch> closed = new ConcurrentHashMap<>();
     /** Likewise, by the server. */
     private final Map<Integer, CountDownLatch> atServers = new ConcurrentHashMap<>();
+    /** The device is reset: cycles may be lost, and are counted. */
+    private volatile boolean resetting;
+
+    private final AtomicInteger lost = new AtomicInteger();
 
     ConnectionCycles(InetAddress address) {
         this.address = address;
@@ -135,6 +140,34 @@ final class ConnectionCycles implements AutoCloseable {
         }
     }
 
+    /**
+     * Runs so many cycles, with a reset of the device in the middle, and returns when neither side has anything left of them.
+     *
+     * @param reset resets the device
+     * @param recover makes it be there again; called when nothing is left
+     * @return how many cycles were lost
+     */
+    int runThroughReset(int count, Runnable reset, Runnable recover) throws Exception {
+        AtomicInteger ended = new AtomicInteger();
+        int before = lost.get();
+        run(count, () -> {
+            if (ended.incrementAndGet() == count / 2) {
+                resetting = true;
+                reset.run();
+            }
+        });
+        long deadline = System.nanoTime() + STEP.toNanos();
+        while (servers.stream().anyMatch(server -> !server.open.isEmpty())) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError("the servers still have connections " + STEP + " after the reset");
+            }
+            LockSupport.parkNanos(SLICE.toNanos());
+        }
+        recover.run();
+        resetting = false;
+        return lost.get() - before;
+    }
+
     Map<Kind, Integer> done() {
         Map<Kind, Integer> counts = new HashMap<>();
         done.forEach((kind, count) -> counts.put(kind, count.get()));
@@ -149,6 +182,7 @@ final class ConnectionCycles implements AutoCloseable {
         CountDownLatch atServer = new CountDownLatch(1);
         closed.put(cycle, latch);
         atServers.put(cycle, atServer);
+        boolean completed = false;
         try (EventChannel events = EventChannel.create();
                 CmId id = events.createId(PortSpace.TCP)) {
             CmId target = kind == Kind.NO_LISTENER ? deaf : servers.get(cycle % SERVERS).listener;
@@ -157,14 +191,23 @@ final class ConnectionCycles implements AutoCloseable {
                 id.resolveRoute(STEP);
                 connect(kind, cycle, id);
             }
+            completed = true;
+        } catch (RdmaException | UnexpectedCmEventException e) {
+            if (!resetting) {
+                throw e;
+            }
         } finally {
             latch.countDown();
         }
-        if (kind != Kind.GIVEN_UP && kind != Kind.NO_LISTENER) {
+        if (completed && kind != Kind.GIVEN_UP && kind != Kind.NO_LISTENER) {
             await(atServer, "the server's side of cycle " + cycle + ", " + kind);
         }
         CountDownLatch ignored = closed.remove(cycle);
         ignored = atServers.remove(cycle);
+        if (!completed) {
+            int all = lost.incrementAndGet();
+            return;
+        }
         int count = done.computeIfAbsent(kind, key -> new AtomicInteger()).incrementAndGet();
     }
 
@@ -268,7 +311,7 @@ final class ConnectionCycles implements AutoCloseable {
     private final class Server implements AutoCloseable {
         private final EventChannel events = EventChannel.create();
         private final CmId listener = events.createId(PortSpace.TCP);
-        private final Map<CmId, Served> open = new HashMap<>();
+        private final Map<CmId, Served> open = new ConcurrentHashMap<>();
         private final Future<?> thread;
 
         Server() {
@@ -309,8 +352,9 @@ final class ConnectionCycles implements AutoCloseable {
                 end(id);
                 return;
             }
-            if (kind == Kind.ABORTED) {
-                await(closed.get(cycle), "the client's close of cycle " + cycle);
+            CountDownLatch client = closed.get(cycle);
+            if (kind == Kind.ABORTED && client != null) {
+                await(client, "the client's close of cycle " + cycle);
             }
             try {
                 open.put(id, new Served(cycle, new Side(id)));
@@ -322,7 +366,7 @@ final class ConnectionCycles implements AutoCloseable {
             } catch (RdmaException e) {
                 // Whichever step comes first once the kernel knows that
                 // the client is gone: there is nothing to answer any more.
-                if (kind != Kind.ABORTED) {
+                if (kind != Kind.ABORTED && client != null && !resetting) {
                     throw e;
                 }
                 end(id);
@@ -346,7 +390,11 @@ final class ConnectionCycles implements AutoCloseable {
                 served.side().close();
             }
             id.close();
-            atServers.get(served.cycle()).countDown();
+            // A cycle that was lost no longer waits.
+            CountDownLatch waiting = atServers.get(served.cycle());
+            if (waiting != null) {
+                waiting.countDown();
+            }
         }
 
         @Override
