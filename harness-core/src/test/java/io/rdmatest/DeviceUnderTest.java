@@ -134,7 +134,11 @@ public final class DeviceUnderTest {
      * test is skipped if the port has no address of the family.
      */
     public static GidEntry gid(DeviceContext context, boolean ipv4) {
-        List<GidEntry> table = context.gidTable(port());
+        return gid(context.gidTable(port()), ipv4);
+    }
+
+    /** The same from a table that was read before. */
+    public static GidEntry gid(List<GidEntry> table, boolean ipv4) {
         if (isInfiniband()) {
             return table.getFirst();
         }

@@ -93,7 +93,8 @@ class RandomWalkIT {
         Walker main = new Walker(walk, "main", walk.seed * 31 + round);
         DeviceContext context =
                 main.made("open()", () -> DeviceUnderTest.device().open());
-        GidEntry gid = main.ok("gidTable(" + PORT + ")", () -> DeviceUnderTest.gid(context, true));
+        List<GidEntry> table = main.ok("gidTable(" + PORT + ")", () -> context.gidTable(PORT));
+        GidEntry gid = DeviceUnderTest.gid(table, true);
         // They make queue pairs of their own to find out: once is enough.
         DeviceCapabilities abilities = main.ok("capabilities()", () -> context.capabilities());
         assertThat(main.ok("lack(ATOMICS)", () -> abilities.lack(DeviceCapability.ATOMICS))
