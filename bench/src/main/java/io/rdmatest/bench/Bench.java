@@ -2,7 +2,7 @@ package io.rdmatest.bench;
 
 import io.rdmatest.bench.RowResult.Pair;
 import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

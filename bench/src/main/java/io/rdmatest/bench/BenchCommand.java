@@ -3,7 +3,7 @@ package io.rdmatest.bench;
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;

@@ -1,9 +1,9 @@
 package io.rdmatest.bench;
 
-import io.rdmatest.scenarios.engine.LocalRoles;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;

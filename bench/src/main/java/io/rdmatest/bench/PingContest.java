@@ -1,7 +1,7 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.scenarios.cprogram.Ports;
-import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.IOException;

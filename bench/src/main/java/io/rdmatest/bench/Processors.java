@@ -2,7 +2,7 @@ package io.rdmatest.bench;
 
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.engine.ProcessorBinding;
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.Role;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

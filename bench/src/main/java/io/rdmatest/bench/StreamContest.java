@@ -1,8 +1,8 @@
 package io.rdmatest.bench;
 
 import io.rdmatest.scenarios.cprogram.Ports;
-import io.rdmatest.scenarios.engine.LocalRoles;
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;

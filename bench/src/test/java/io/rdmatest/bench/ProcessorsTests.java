@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.engine.ProcessorBinding;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -3,7 +3,6 @@ package io.rdmatest.report;
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameEndingWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -50,6 +49,8 @@ class DependencyDirectionTests {
     private static final String SCENARIOS = "io.rdmatest.scenarios..";
     private static final String REPORT = "io.rdmatest.report..";
 
+    private static final String ROLE = "io.rdmatest.scenarios.role..";
+    private static final String OPTIONS = "io.rdmatest.scenarios.options..";
     private static final String ENGINE = "io.rdmatest.scenarios.engine..";
     private static final String[] PROGRAMS = {
         "io.rdmatest.scenarios.mckey..",
@@ -64,8 +65,8 @@ class DependencyDirectionTests {
     private static final String NODE = "io.rdmatest.scenarios.node..";
 
     /** What the agent's jar has of the scenarios. */
-    private static final String[] AGENT =
-            Stream.concat(Stream.of(ENGINE, NODE), Stream.of(PROGRAMS)).toArray(String[]::new);
+    private static final String[] AGENT = Stream.concat(Stream.of(ROLE, OPTIONS, ENGINE, NODE), Stream.of(PROGRAMS))
+            .toArray(String[]::new);
 
     private final JavaClasses classes = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -208,13 +209,22 @@ class DependencyDirectionTests {
                 .beFreeOfCycles();
     }
 
+    /** From the lowest floor up: roles, options, and the engine know what is below them only. */
     @Test
     void theEngineKnowsNoProgramNorWhereRolesRun() {
+        knowsOnly(ROLE);
+        knowsOnly(OPTIONS, ROLE);
+        knowsOnly(ENGINE, OPTIONS, ROLE);
+    }
+
+    private void knowsOnly(String floor, String... below) {
         noClasses()
                 .that()
-                .resideInAPackage(ENGINE)
+                .resideInAPackage(floor)
                 .should()
-                .dependOnClassesThat(resideInAPackage(SCENARIOS).and(resideOutsideOfPackage(ENGINE)))
+                .dependOnClassesThat(resideInAPackage(SCENARIOS)
+                        .and(resideOutsideOfPackages(Stream.concat(Stream.of(floor), Stream.of(below))
+                                .toArray(String[]::new))))
                 .check(classes);
     }
 

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.scenarios.engine.LocalRoles.Pair;
-import io.rdmatest.scenarios.engine.Role;
 import io.rdmatest.scenarios.node.NodeRoles;
 import io.rdmatest.scenarios.node.Place;
+import io.rdmatest.scenarios.role.LocalRoles.Pair;
+import io.rdmatest.scenarios.role.Role;
 import java.time.Duration;
 
 /**

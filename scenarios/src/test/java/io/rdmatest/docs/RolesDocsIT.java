@@ -7,7 +7,7 @@ import io.rdmatest.junit.RdmaTest;
 import io.rdmatest.scenarios.EachOptionLine;
 import io.rdmatest.scenarios.EachPair;
 import io.rdmatest.scenarios.Stage;
-import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.fabric.GidSelector;
 import io.rdmatest.fabric.Node;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;

@@ -2,9 +2,9 @@ package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.fabric.DeviceName;
 import io.rdmatest.fabric.GidSelector;
-import io.rdmatest.scenarios.engine.DurationText;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.DurationText;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;

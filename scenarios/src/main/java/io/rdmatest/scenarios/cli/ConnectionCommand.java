@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.cli;
 
 import io.rdmatest.cm.AddressInfo.Format;
-import io.rdmatest.scenarios.engine.Addresses;
-import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.ConnectionResult;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.options.Addresses;
+import io.rdmatest.scenarios.options.ConnectionOptions;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;

@@ -10,7 +10,7 @@ import io.rdmatest.fabric.FabricCheck.Result;
 import io.rdmatest.fabric.FabricCheck.Unknown;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
-import io.rdmatest.scenarios.engine.DurationText;
+import io.rdmatest.scenarios.options.DurationText;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;

@@ -1,14 +1,14 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.AddressOptions;
-import io.rdmatest.scenarios.engine.Delivery;
-import io.rdmatest.scenarios.engine.Delivery.Proof;
-import io.rdmatest.scenarios.engine.DeliveryError;
-import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Sent;
+import io.rdmatest.scenarios.options.AddressOptions;
+import io.rdmatest.scenarios.role.Delivery;
+import io.rdmatest.scenarios.role.Delivery.Proof;
+import io.rdmatest.scenarios.role.DeliveryError;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.Options;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.options.Options;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rstream.RstreamOptions;

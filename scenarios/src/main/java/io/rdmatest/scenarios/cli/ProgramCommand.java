@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.Addresses;
-import io.rdmatest.scenarios.engine.Options;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.options.Addresses;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.net.InetAddress;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -23,7 +23,7 @@ abstract class ProgramCommand extends ReportingCommand {
 
     /**
      * Runs one side and returns what it reports. What it throws is judged by {@link Verdicts}: wrong data is an
-     * {@link AssertionError}, and what is wrong with the peer a {@link io.rdmatest.scenarios.engine.ScenarioException}.
+     * {@link AssertionError}, and what is wrong with the peer a {@link io.rdmatest.scenarios.role.ScenarioException}.
      *
      * @param context the device that the options select, looked for when it is first asked for; cancelled by SIGINT and SIGTERM
      */
@@ -43,7 +43,7 @@ abstract class ProgramCommand extends ReportingCommand {
      * Requires a local address that was given to be one of the device that was asked for.
      *
      * @param own the address; null if none was given
-     * @throws io.rdmatest.scenarios.engine.ScenarioException if it is of another one
+     * @throws io.rdmatest.scenarios.role.ScenarioException if it is of another one
      */
     final void requireOnDevice(RoleContext context, @Nullable InetAddress own) {
         if (own != null && common.selectsDevice()) {

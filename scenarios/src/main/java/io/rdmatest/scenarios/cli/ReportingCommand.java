@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleCancelledException;
 import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.concurrent.Callable;

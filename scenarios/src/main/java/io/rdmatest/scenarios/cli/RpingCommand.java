@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.AddressOptions;
-import io.rdmatest.scenarios.engine.Addresses;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.options.AddressOptions;
+import io.rdmatest.scenarios.options.Addresses;
+import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.rping.RpingOptions;
 import io.rdmatest.scenarios.rping.RpingRoles;
 import java.io.PrintWriter;

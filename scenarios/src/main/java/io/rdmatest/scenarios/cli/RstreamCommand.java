@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.AddressOptions;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.options.AddressOptions;
+import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;

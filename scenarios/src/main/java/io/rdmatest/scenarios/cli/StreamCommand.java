@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.scenarios.stream.RmaStreamRoles;
 import java.util.LinkedHashMap;

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cli;
 
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import java.util.Map;

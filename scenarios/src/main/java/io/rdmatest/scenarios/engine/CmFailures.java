@@ -4,7 +4,8 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.RejectReason;
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmEvent;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.util.Optional;
 
 /** Explains events and failed calls of the connection manager in one sentence. */

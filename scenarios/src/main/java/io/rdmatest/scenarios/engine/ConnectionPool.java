@@ -1,7 +1,8 @@
 package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.RdmaException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;

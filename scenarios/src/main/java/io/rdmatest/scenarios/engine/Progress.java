@@ -2,6 +2,10 @@ package io.rdmatest.scenarios.engine;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
+import io.rdmatest.scenarios.role.Placement;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.Completions;

@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.engine;
 
+import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.GidEntry;

@@ -9,6 +9,8 @@ import io.rdmatest.cm.CmId;
 import io.rdmatest.cm.ConnectionParameters;
 import io.rdmatest.cm.EventChannel;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.CompletionChannel;
 import io.rdmatest.verbs.CompletionQueue;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
-import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 
 /**

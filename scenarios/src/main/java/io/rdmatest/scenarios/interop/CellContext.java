@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.LocalRoles;
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;

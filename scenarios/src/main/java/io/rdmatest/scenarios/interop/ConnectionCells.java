@@ -2,11 +2,11 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.ConnectionResult;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.options.ConnectionOptions;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.Role;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;

@@ -7,7 +7,7 @@ import io.rdmatest.scenarios.DeviceNeeds;
 import io.rdmatest.scenarios.Phase;
 import io.rdmatest.scenarios.Stage;
 import io.rdmatest.scenarios.Wire;
-import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.verbs.DeviceCapability;
 import java.time.Duration;
 import java.util.stream.Stream;

@@ -2,13 +2,13 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.Delivery.Proof;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
 import io.rdmatest.scenarios.mckey.MulticastRoles;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Received;
 import io.rdmatest.scenarios.mckey.MulticastRoles.Sent;
+import io.rdmatest.scenarios.role.Delivery.Proof;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.interop;
 
 import io.rdmatest.scenarios.cli.OptionLine;
 import io.rdmatest.scenarios.cprogram.CProgram;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
 import io.rdmatest.scenarios.rstream.RstreamOptions;
 import io.rdmatest.scenarios.rstream.StreamRoles;
 import io.rdmatest.scenarios.rstream.StreamRow;

@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.interop;
 
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.util.SplittableRandom;

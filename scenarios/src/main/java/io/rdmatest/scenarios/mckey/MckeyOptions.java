@@ -2,10 +2,10 @@ package io.rdmatest.scenarios.mckey;
 
 import io.rdmatest.cm.PortSpace;
 import io.rdmatest.scenarios.engine.DatagramPortSpace;
-import io.rdmatest.scenarios.engine.DurationText;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.HostAddress;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.DurationText;
+import io.rdmatest.scenarios.options.HostAddress;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.verbs.Gid;
 import java.net.InetAddress;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.node;
 
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.util.Map;
 
 /**

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.node;
 
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.engine.Addresses;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.options.Addresses;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidEntry;
 import io.rdmatest.verbs.GidType;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.node;
 
-import io.rdmatest.scenarios.engine.LocalRoles;
-import io.rdmatest.scenarios.engine.LocalRoles.Pair;
-import io.rdmatest.scenarios.engine.LocalRoles.Running;
-import io.rdmatest.scenarios.engine.Role;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles.Pair;
+import io.rdmatest.scenarios.role.LocalRoles.Running;
+import io.rdmatest.scenarios.role.Role;
 import java.time.Duration;
 
 /**

@@ -1,13 +1,13 @@
 package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.scenarios.engine.ForwardingContext;
 import io.rdmatest.scenarios.engine.NearDevice;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
 import io.rdmatest.scenarios.pingpong.PingPongRoles;
 import io.rdmatest.scenarios.pingpong.PingPongRoles.Pace;
+import io.rdmatest.scenarios.role.ForwardingContext;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.DriverQuirks;
 import java.time.Duration;
 import java.util.Map;

@@ -2,7 +2,7 @@ package io.rdmatest.scenarios.pairs;
 
 import io.rdmatest.Cause;
 import io.rdmatest.RdmaTimeoutException;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
 
 /**
@@ -42,7 +42,7 @@ final class Patience {
      *
      * @param worked whether anything happened in it
      * @param outstanding how many lists of requests are on their way, for the text of a timeout
-     * @throws io.rdmatest.scenarios.engine.RoleCancelledException if the scenario is cancelled
+     * @throws io.rdmatest.scenarios.role.RoleCancelledException if the scenario is cancelled
      * @throws RdmaTimeoutException if nothing happened for too long
      */
     void after(boolean worked, long outstanding) {

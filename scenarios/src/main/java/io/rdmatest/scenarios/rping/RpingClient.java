@@ -2,10 +2,10 @@ package io.rdmatest.scenarios.rping;
 
 import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.scenarios.engine.RcLink;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.MemoryRegion;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

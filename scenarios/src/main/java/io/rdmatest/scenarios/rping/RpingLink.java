@@ -4,7 +4,7 @@ import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.scenarios.engine.Progress;
 import io.rdmatest.scenarios.engine.RcLink;
-import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.DriverQuirks;
 import io.rdmatest.verbs.MemoryRegion;

@@ -1,9 +1,9 @@
 package io.rdmatest.scenarios.rping;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.HostAddress;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.HostAddress;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
 import java.net.InetAddress;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

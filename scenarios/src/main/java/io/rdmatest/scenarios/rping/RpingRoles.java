@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.rping;
 
-import io.rdmatest.scenarios.engine.ForwardingContext;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.ForwardingContext;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -85,7 +85,7 @@ public final class RpingRoles {
         /**
          * Serves.
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the only client left in the middle of a
+         * @throws io.rdmatest.scenarios.role.ScenarioException PEER_LOST if the only client left in the middle of a
          *     ping, or before it had made as many as were agreed on; SIZE_REFUSED if its pings are larger than the buffer
          * @throws io.rdmatest.scenarios.engine.PayloadMismatchError if what RDMA READ brought is not a ping
          * @throws io.rdmatest.RdmaTimeoutException if no client comes, or none of its messages before the first ping
@@ -130,7 +130,7 @@ public final class RpingRoles {
         /**
          * Pings. Without a number of pings, this goes on until the client is cancelled, and then returns what it did.
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the server goes away in between;
+         * @throws io.rdmatest.scenarios.role.ScenarioException PEER_LOST if the server goes away in between;
          *     SIZE_REFUSED if its buffer is smaller than the pings; REJECTED if it serves as many clients as it may
          * @throws io.rdmatest.scenarios.engine.PayloadMismatchError if what RDMA WRITE brought is not what was sent
          * @throws io.rdmatest.UnexpectedCmEventException if the connection does not come up

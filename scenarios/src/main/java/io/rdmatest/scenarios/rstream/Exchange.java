@@ -1,11 +1,11 @@
 package io.rdmatest.scenarios.rstream;
 
 import io.rdmatest.scenarios.engine.CounterPattern;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
-import io.rdmatest.scenarios.engine.Waits;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rstream.StreamLink.Block;
 import java.lang.foreign.Arena;
 import java.time.Duration;

@@ -1,10 +1,10 @@
 package io.rdmatest.scenarios.rstream;
 
 import io.rdmatest.cm.AddressInfo;
-import io.rdmatest.scenarios.engine.AddressOptions;
-import io.rdmatest.scenarios.engine.AddressTexts;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.AddressOptions;
+import io.rdmatest.scenarios.options.AddressTexts;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

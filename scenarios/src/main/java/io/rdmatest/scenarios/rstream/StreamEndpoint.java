@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.rstream;
 
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +35,7 @@ interface StreamEndpoint {
      * Connects to the server.
      *
      * @param rows the rows of the connection
-     * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_ABSENT if nobody listens or answers, or NO_ROUTE
+     * @throws io.rdmatest.scenarios.role.ScenarioException PEER_ABSENT if nobody listens or answers, or NO_ROUTE
      */
     StreamLink connect(int port, List<StreamRow> rows);
 

@@ -25,7 +25,7 @@ public interface StreamLink extends AutoCloseable {
      *
      * @param more whether another block follows at once, with which it may share a message
      * @return the accepted bytes; 0 if there is no room
-     * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the connection broke
+     * @throws io.rdmatest.scenarios.role.ScenarioException PEER_LOST if the connection broke
      */
     int send(Block block, int offset, boolean more);
 
@@ -33,7 +33,7 @@ public interface StreamLink extends AutoCloseable {
      * Receives into a block from an offset on: the available bytes.
      *
      * @return the received bytes; 0 if there are none; -1 at the end of the stream
-     * @throws io.rdmatest.scenarios.engine.ScenarioException PEER_LOST if the connection broke
+     * @throws io.rdmatest.scenarios.role.ScenarioException PEER_LOST if the connection broke
      */
     int receive(Block block, int offset);
 

@@ -1,12 +1,12 @@
 package io.rdmatest.scenarios.rstream;
 
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
-import io.rdmatest.scenarios.engine.Waits;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.Waits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

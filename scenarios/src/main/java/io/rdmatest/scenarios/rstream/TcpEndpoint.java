@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.rstream;
 
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;

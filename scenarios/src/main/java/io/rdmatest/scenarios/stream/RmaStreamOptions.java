@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.stream;
 
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.HostAddress;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.HostAddress;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;
 import java.net.InetAddress;

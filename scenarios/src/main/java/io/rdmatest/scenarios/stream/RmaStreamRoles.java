@@ -2,11 +2,11 @@ package io.rdmatest.scenarios.stream;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.scenarios.engine.DeviceBinding;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
-import io.rdmatest.scenarios.engine.Waits;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.Waits;
 import io.rdmatest.scenarios.rstream.Exchange;
 import io.rdmatest.scenarios.rstream.StreamLink;
 import io.rdmatest.scenarios.rstream.StreamRow;

@@ -1,7 +1,7 @@
 package io.rdmatest.scenarios.stream;
 
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;

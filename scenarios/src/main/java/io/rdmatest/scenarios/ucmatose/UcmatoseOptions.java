@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.ucmatose;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.ConnectionOptions;
-import io.rdmatest.scenarios.engine.WholeNumber;
+import io.rdmatest.scenarios.options.ConnectionOptions;
+import io.rdmatest.scenarios.options.WholeNumber;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 

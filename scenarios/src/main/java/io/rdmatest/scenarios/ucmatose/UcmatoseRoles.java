@@ -7,9 +7,9 @@ import io.rdmatest.UnexpectedCmEventException;
 import io.rdmatest.cm.CmId;
 import io.rdmatest.scenarios.engine.ConnectionResult;
 import io.rdmatest.scenarios.engine.RcLink;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
 import io.rdmatest.scenarios.engine.Waiting;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
@@ -101,7 +101,7 @@ public final class UcmatoseRoles {
         /**
          * {@inheritDoc}
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException if the peer or the host is not up to it
+         * @throws io.rdmatest.scenarios.role.ScenarioException if the peer or the host is not up to it
          */
         @Override
         public Result run(RoleContext context) {
@@ -119,7 +119,7 @@ public final class UcmatoseRoles {
         /**
          * {@inheritDoc}
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException if the peer is not there or refuses, or the host is not up to it
+         * @throws io.rdmatest.scenarios.role.ScenarioException if the peer is not there or refuses, or the host is not up to it
          */
         @Override
         public Result run(RoleContext context) {

@@ -1,8 +1,8 @@
 package io.rdmatest.scenarios.udaddy;
 
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.ConnectionOptions;
 import io.rdmatest.scenarios.engine.DatagramPortSpace;
+import io.rdmatest.scenarios.options.ConnectionOptions;
 import picocli.CommandLine.Option;
 
 /**

@@ -2,8 +2,8 @@ package io.rdmatest.scenarios.udaddy;
 
 import io.rdmatest.Ledger;
 import io.rdmatest.scenarios.engine.ConnectionResult;
-import io.rdmatest.scenarios.engine.Role;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.Role;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.util.List;
 
 /**
@@ -60,7 +60,7 @@ public final class UdaddyRoles {
         /**
          * {@inheritDoc}
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException if the peer or the host is not up to it
+         * @throws io.rdmatest.scenarios.role.ScenarioException if the peer or the host is not up to it
          */
         @Override
         public Result run(RoleContext context) {
@@ -85,7 +85,7 @@ public final class UdaddyRoles {
         /**
          * {@inheritDoc}
          *
-         * @throws io.rdmatest.scenarios.engine.ScenarioException if the peer is not there or refuses, or the host is not up to it
+         * @throws io.rdmatest.scenarios.role.ScenarioException if the peer is not there or refuses, or the host is not up to it
          */
         @Override
         public Result run(RoleContext context) {

@@ -11,7 +11,7 @@ import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.cprogram.CProgram;
 import io.rdmatest.scenarios.cprogram.Ports;
 import io.rdmatest.scenarios.cprogram.RdmaResources;
-import io.rdmatest.scenarios.engine.LocalRoles;
+import io.rdmatest.scenarios.role.LocalRoles;
 import io.rdmatest.scenarios.ucmatose.UcmatoseRoles;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.GidType;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.Fault;
 import io.rdmatest.scenarios.mckey.MckeyOptions;
+import io.rdmatest.scenarios.role.Fault;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.junit.SkipReason;
-import io.rdmatest.scenarios.engine.Options;
+import io.rdmatest.scenarios.options.Options;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmatest.scenarios.engine.Fault;
-import io.rdmatest.scenarios.engine.Options;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
-import io.rdmatest.scenarios.engine.RoleContext;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.options.Options;
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleContext;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -3,7 +3,7 @@ package io.rdmatest.scenarios.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.stream.RmaStreamOptions;
 import io.rdmatest.stream.StreamMode;
 import io.rdmatest.stream.StreamOptions;

@@ -13,7 +13,7 @@ import io.rdmatest.WorkCompletionException;
 import io.rdmatest.fabric.FabricException;
 import io.rdmatest.junit.SkipReason;
 import io.rdmatest.scenarios.engine.PayloadMismatchError;
-import io.rdmatest.scenarios.engine.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException;
 import java.io.EOFException;
 import java.net.BindException;
 import java.net.ConnectException;

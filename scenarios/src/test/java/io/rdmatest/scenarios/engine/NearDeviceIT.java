@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.fabric.Fabric;
 import io.rdmatest.junit.ExclusiveDevice;
+import io.rdmatest.scenarios.role.LocalRoles;
+import io.rdmatest.scenarios.role.Role;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import java.net.InetSocketAddress;

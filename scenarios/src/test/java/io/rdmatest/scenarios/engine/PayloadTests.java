@@ -3,6 +3,8 @@ package io.rdmatest.scenarios.engine;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import io.rdmatest.scenarios.role.Fault;
+import io.rdmatest.scenarios.role.PeerPlan;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 

@@ -3,10 +3,10 @@ package io.rdmatest.scenarios.mckey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.rdmatest.scenarios.engine.Delivery;
-import io.rdmatest.scenarios.engine.Delivery.Proof;
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.Delivery;
+import io.rdmatest.scenarios.role.Delivery.Proof;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.RdmaTimeoutException;
 import io.rdmatest.fabric.FabricDevice;
-import io.rdmatest.scenarios.engine.RoleCancelledException;
-import io.rdmatest.scenarios.engine.RoleContext;
+import io.rdmatest.scenarios.role.RoleCancelledException;
+import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.ConnectionMode;
-import io.rdmatest.scenarios.engine.Fault;
+import io.rdmatest.scenarios.role.Fault;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.function.UnaryOperator;

@@ -3,8 +3,8 @@ package io.rdmatest.scenarios.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.rdmatest.scenarios.engine.ScenarioException;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.lang.foreign.Arena;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;

@@ -1,8 +1,9 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.engine.Payload;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,8 +1,9 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.rdmatest.scenarios.role.Fault;
 import io.rdmatest.scenarios.ucmatose.UcmatoseOptions;
 import io.rdmatest.scenarios.udaddy.UdaddyOptions;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;

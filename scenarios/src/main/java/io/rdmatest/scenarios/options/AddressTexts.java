@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import io.rdmatest.RdmaException;
 import io.rdmatest.RdmaTimeoutException;
@@ -6,7 +6,8 @@ import io.rdmatest.cm.AddressInfo;
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.AddressInfo.Hints;
 import io.rdmatest.cm.PortSpace;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.ScenarioException;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import io.rdmatest.verbs.Gid;
 import java.net.Inet4Address;
 import java.net.InetAddress;

@@ -1,11 +1,11 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 /** Waits for the placement of all bytes, so that late data does not count as wrong data. */
-final class Placement {
+public final class Placement {
 
     private static final int LOOK = 256;
 
@@ -20,7 +20,7 @@ final class Placement {
      * @param limit the longest wait
      * @return whether the memory has the expected content
      */
-    static boolean await(BooleanSupplier intact, BooleanSupplier ended, RoleContext context, Duration limit) {
+    public static boolean await(BooleanSupplier intact, BooleanSupplier ended, RoleContext context, Duration limit) {
         long deadline = Waits.deadline(limit);
         for (int reads = 1; !intact.getAsBoolean(); reads++) {
             boolean look = reads % LOOK == 0;

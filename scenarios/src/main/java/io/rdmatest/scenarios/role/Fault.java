@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

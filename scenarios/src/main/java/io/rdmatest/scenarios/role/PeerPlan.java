@@ -1,5 +1,6 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
+import io.rdmatest.scenarios.engine.Payload;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;

@@ -1,7 +1,8 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import io.rdmatest.cm.AddressInfo.Format;
 import io.rdmatest.cm.PortSpace;
+import io.rdmatest.scenarios.role.Fault;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;

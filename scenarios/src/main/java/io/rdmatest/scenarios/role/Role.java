@@ -1,4 +1,6 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
+
+import io.rdmatest.scenarios.engine.PayloadMismatchError;
 
 /**
  * One side of a scenario.

@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 /**
  * The messages that one receiving queue pair received from one sending queue pair.

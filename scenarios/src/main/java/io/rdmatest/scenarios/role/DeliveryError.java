@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 import io.rdmatest.Cause;
 import java.util.List;

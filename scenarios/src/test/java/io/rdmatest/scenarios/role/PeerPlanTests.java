@@ -1,9 +1,9 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.role;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmatest.scenarios.engine.PeerPlan.Program;
-import io.rdmatest.scenarios.engine.ScenarioException.Reason;
+import io.rdmatest.scenarios.role.PeerPlan.Program;
+import io.rdmatest.scenarios.role.ScenarioException.Reason;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,6 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
+import io.rdmatest.scenarios.role.Fault;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.time.Duration;

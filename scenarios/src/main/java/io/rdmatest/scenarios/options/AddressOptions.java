@@ -1,4 +1,4 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import java.net.Inet4Address;
 import java.net.InetAddress;

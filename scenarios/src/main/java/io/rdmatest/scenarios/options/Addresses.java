@@ -1,6 +1,7 @@
-package io.rdmatest.scenarios.engine;
+package io.rdmatest.scenarios.options;
 
 import io.rdmatest.fabric.FabricDevice;
+import io.rdmatest.scenarios.role.ScenarioException;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.Gid;
 import io.rdmatest.verbs.LinkLayer;
