@@ -28,6 +28,14 @@ class MemoryWindowTestCase {
     private static final int TYPE_1 = 1;
     private static final int TYPE_2 = 2;
 
+    /** Objects that a reset has taken from other cases, which stay allocated. */
+    private long before;
+
+    @BeforeEach
+    void count() {
+        before = Standin.get("live_objects");
+    }
+
     @BeforeEach
     void usual() {
         Standin.setUsual();
@@ -37,7 +45,7 @@ class MemoryWindowTestCase {
     @AfterEach
     void nothingIsLeft() {
         assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isZero();
+        assertThat(Standin.get("live_objects")).isEqualTo(before);
     }
 
     @ParameterizedTest

@@ -31,6 +31,14 @@ import org.junit.jupiter.api.Test;
 /** Extended reliable connections, which no software device has. */
 class XrcTestCase {
 
+    /** Objects that a reset has taken from other cases, which stay allocated. */
+    private long before;
+
+    @BeforeEach
+    void count() {
+        before = Standin.get("live_objects");
+    }
+
     @BeforeEach
     void usual() {
         Standin.setUsual();
@@ -40,7 +48,7 @@ class XrcTestCase {
     @AfterEach
     void nothingIsLeft() {
         assertThat(Ledger.describeLive()).isEmpty();
-        assertThat(Standin.get("live_objects")).isZero();
+        assertThat(Standin.get("live_objects")).isEqualTo(before);
     }
 
     /** An initiator and a target in one domain, connected. */
