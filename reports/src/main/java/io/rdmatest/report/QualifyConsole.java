@@ -88,6 +88,9 @@ final class QualifyConsole {
 
     /** Shows that a JVM died, after so many scenarios, and that another one goes on. */
     synchronized void died(int before, String how, int deaths, int restarts) {
+        if (closed) {
+            return;
+        }
         if (running != null) {
             print("%s%s %-7s %8s  %s"
                     .formatted(

@@ -254,6 +254,9 @@ final class ScenarioJvms {
             Path own = folder.resolve("journal");
             // With the same seed: cells that were drawn are the same ones.
             Process process = start(command(own, folder.resolve("results")));
+            if (process == null) {
+                return;
+            }
             await(process);
             if (isOver() || trouble != null || process.isAlive() || ASKED_TO_END.contains(process.exitValue())) {
                 return;

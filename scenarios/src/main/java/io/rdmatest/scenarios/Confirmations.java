@@ -55,6 +55,15 @@ final class Confirmations {
          * @return what came of it
          */
         Answer askOther(String from, String to);
+
+        /**
+         * Returns whether the other program's figures tell something of a cause.
+         *
+         * @param metric what shows the cause most
+         */
+        default boolean tellsOf(String metric) {
+            return true;
+        }
     }
 
     /**
@@ -167,7 +176,7 @@ final class Confirmations {
             return false;
         }
         for (Rail rail : rails) {
-            if (!isOn(cause, rail)) {
+            if (!isOn(cause, rail) || !rail.tellsOf(cause.evidence().metric())) {
                 continue;
             }
             List<String> partners = goodPartners(rail, causes);

@@ -160,7 +160,9 @@ public class ConnectionScenarios {
     }
 
     @ParameterizedTest(name = "ACK timeout, {0}")
-    @EnumSource(ConnectionMode.class)
+    @EnumSource(
+            value = ConnectionMode.class,
+            names = {"RDMA_CM", "EXTERNAL_QP"})
     void ackTimeout(ConnectionMode bringUp, Stage stage, RdmaReport report, ScenarioSettings settings) {
         report.parameter("ACK timeout exponent", ACK_TIMEOUT);
         var results = run(options(settings).withAckTimeoutExponent(ACK_TIMEOUT).withBringUp(bringUp), stage, report);

@@ -236,6 +236,8 @@ public class PairScenarios {
             }
             if (!culprits.isEmpty()) {
                 found.add(some(culprits.size() == 1 ? "culprit" : "culprits", culprits));
+            }
+            if (!found.isEmpty()) {
                 found.addAll(confirmations.notes());
             }
             if (!found.isEmpty()) {
@@ -434,10 +436,10 @@ public class PairScenarios {
                         WriteBandwidth.PROGRAM + " is asked about WRITE in one direction only ("
                                 + PairSettings.OPERATION + ", " + PairSettings.DIRECTIONS + ")");
             }
-            Place fromPlace = nodes.place(from, rail);
-            Place toPlace = nodes.place(to, rail);
             Pair pair = new Pair(names.indexOf(to), names.indexOf(from));
             try {
+                Place fromPlace = nodes.place(from, rail);
+                Place toPlace = nodes.place(to, rail);
                 int size = pairs.measure().contains(Metric.BANDWIDTH) ? pairs.size() : SIZE;
                 WriteBandwidth.Result result = WriteBandwidth.measure(
                         fromPlace,
@@ -457,7 +459,18 @@ public class PairScenarios {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return Confirmations.Answer.FAILED;
+            } catch (RuntimeException e) {
+                // A node that is lost: its pairs told it, and no second opinion changes a verdict.
+                lines.confirm(pair, lineRate(pair), WriteBandwidth.Result.failed(e));
+                return Confirmations.Answer.FAILED;
             }
+        }
+
+        /** The other program measures with messages of one size: the rate of small ones is another matter. */
+        @Override
+        public boolean tellsOf(String metric) {
+            return !metric.equals(Metric.MESSAGE_RATE.member())
+                    || !settings.pairs().measure().contains(Metric.BANDWIDTH);
         }
 
         private double lineRate(Pair pair) {

@@ -105,7 +105,7 @@ public class RmaStreamScenarios {
     private static void requireVerified(RmaStreamOptions options, String side, RmaStreamRoles.Result result) {
         long expected = options.bytesEachWay();
         if (result.bytesReceived() != expected || result.bytesVerified() != expected) {
-            throw new AssertionError("%d bytes came to the %s and %d were compared, instead of %d"
+            throw new AssertionError("%d bytes arrived at the %s and %d were compared, instead of %d"
                     .formatted(result.bytesReceived(), side, result.bytesVerified(), expected));
         }
     }

@@ -221,7 +221,7 @@ public class StreamScenarios {
     private static void requireVerified(RstreamOptions options, String side, StreamRoles.Result result) {
         long expected = options.verify() ? result.bytesReceived() : 0;
         if (result.bytesReceived() == 0 || result.bytesVerified() != expected) {
-            throw new AssertionError("%d bytes came to the %s, of which %d were compared instead of %d"
+            throw new AssertionError("%d bytes arrived at the %s, of which %d were compared instead of %d"
                     .formatted(result.bytesReceived(), side, result.bytesVerified(), expected));
         }
     }

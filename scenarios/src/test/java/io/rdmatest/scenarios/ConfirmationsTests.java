@@ -50,6 +50,11 @@ class ConfirmationsTests {
         }
 
         @Override
+        public boolean tellsOf(String metric) {
+            return !metric.equals("messageRate");
+        }
+
+        @Override
         public List<Cell> cells() {
             List<Cell> cells = new ArrayList<>();
             for (int server = 0; server < names.size(); server++) {
@@ -300,7 +305,7 @@ class ConfirmationsTests {
 
     @Test
     void whatABandwidthTellsNothingOfIsNotAsked() {
-        for (String metric : List.of("latencyP50", "latencyP99")) {
+        for (String metric : List.of("latencyP50", "latencyP99", "messageRate")) {
             measure(List.of(new Culprit.Port("a", "r0", Direction.OUT, shownBy(metric))), rail("r0", "abcd", "a"));
             assertThat(asked).isEmpty();
             assertThat(measured).hasSize(2);

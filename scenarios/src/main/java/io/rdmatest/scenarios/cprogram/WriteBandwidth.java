@@ -1,5 +1,6 @@
 package io.rdmatest.scenarios.cprogram;
 
+import io.rdmatest.Deadline;
 import io.rdmatest.scenarios.node.NodeFacts;
 import io.rdmatest.scenarios.node.Place;
 import io.rdmatest.verbs.GidEntry;
@@ -84,6 +85,15 @@ public final class WriteBandwidth {
             @Nullable String reason,
             @Nullable String missingOn) {
 
+        /**
+         * Makes the result of a measurement that something kept from being made.
+         *
+         * @param why what
+         */
+        public static Result failed(Throwable why) {
+            return failed(PROGRAM + ": " + firstLine(why));
+        }
+
         private static Result failed(String reason) {
             return new Result(Double.NaN, Double.NaN, reason, null);
         }
@@ -155,6 +165,7 @@ public final class WriteBandwidth {
             }
             List<Object> target = new ArrayList<>(port);
             target.add(address);
+            Deadline early = Deadline.after(limit.dividedBy(4));
             while (true) {
                 try (CProgram client = start(from, target)) {
                     boolean ended = false;
@@ -167,7 +178,8 @@ public final class WriteBandwidth {
                     if (client.exitStatus() == 0) {
                         return result(client.output().lines().toList());
                     }
-                    if (!client.output().contains(TOO_EARLY)) {
+                    // A server that is not reached for so long is not late: it is out of reach.
+                    if (!client.output().contains(TOO_EARLY) || early.isOver()) {
                         return Result.failed(said(client, from));
                     }
                 }

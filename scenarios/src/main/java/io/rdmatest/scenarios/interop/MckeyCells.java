@@ -165,7 +165,7 @@ final class MckeyCells implements CellSource {
             throw new AssertionError("The sender ended with status " + status);
         }
         if (received.messages() < (long) expected * draw.queuePairs() || received.proof() != Proof.COUNTED) {
-            throw new AssertionError("%d messages came, %s".formatted(received.messages(), received.proof()));
+            throw new AssertionError("%d messages were received, %s".formatted(received.messages(), received.proof()));
         }
         return received.messages() * draw.size();
     }

@@ -527,7 +527,7 @@ public final class CellComparison {
     }
 
     private void judge() {
-        if (usual.isEmpty()) {
+        if (usual.isEmpty() || places.isEmpty()) {
             return;
         }
         double[][] noise = new double[METRICS.length][];

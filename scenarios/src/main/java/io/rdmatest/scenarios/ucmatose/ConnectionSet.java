@@ -391,7 +391,7 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
             awaitRefusal();
             throw new ScenarioException(
                     Reason.PEER_LOST,
-                    "%s ended connection %d in mid-transfer, after %d of %d messages came from it and %d went to it: look at the other side, and %s"
+                    "%s ended connection %d in mid-transfer, after %d of %d messages were received and %d sent: look at the other side, and %s"
                             .formatted(
                                     peer,
                                     connection.index,

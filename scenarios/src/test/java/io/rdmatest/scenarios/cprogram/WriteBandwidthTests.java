@@ -130,6 +130,16 @@ class WriteBandwidthTests {
     }
 
     @Test
+    void aServerThatIsOutOfReachIsTriedForAPartOfTheTimeAndTold() throws Exception {
+        install("b", WAITS);
+        install("a", "echo \"Couldn't connect to 10.77.0.2:20202\"; exit 1");
+
+        assertThat(measure(Duration.ofSeconds(8)).reason())
+                .isEqualTo("ib_write_bw on a ended with 1: Couldn't connect to 10.77.0.2:20202");
+        requireNothingLeft();
+    }
+
+    @Test
     void whereItIsNotInstalledIsTold() throws Exception {
         Side none = new Side("b", List.of("env", "PATH=" + onlyThePrograms("sh", "stdbuf")), List.of());
         assertThat(WriteBandwidth.measure(a, none, "10.77.0.2", LONG).missingOn())

@@ -193,6 +193,21 @@ class CellComparisonTests {
                                 + " (rdma.pairs.qps, rdma.pairs.size, rdma.pairs.operation, rdma.pairs.directions).");
     }
 
+    /** A run that ends before its first pair leaves such a file. */
+    @Test
+    void aFileWithoutCellsHasNothingToCompare() throws IOException {
+        Random random = new Random(6);
+        for (int at = 0; at < 3; at++) {
+            Path ignored = night(4, random, 6, "", (night, from, to) -> Cell.USUAL);
+        }
+        Files.writeString(nights.getLast().resolveSibling("pairs.jsonl"), "");
+
+        CellComparison compared = compare(2, List.of());
+
+        assertThat(compared.compared()).isZero();
+        assertThat(compared.worse()).isEmpty();
+    }
+
     @Test
     void bothDirectionsAtOnceAreAnotherSettingAndWhatIsNotSetIsItsDefault() throws IOException {
         Random random = new Random(9);
