@@ -5,6 +5,7 @@ import io.rdmatest.Ledger;
 import io.rdmatest.NativeResource;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.EventChannel;
+import io.rdmatest.junit.Connection;
 import io.rdmatest.verbs.DeviceContext;
 import io.rdmatest.verbs.KernelResource;
 import java.util.ArrayDeque;
@@ -368,9 +369,9 @@ public final class Life implements AutoCloseable, ExtensionContext.Store.Closeab
         return text.toString();
     }
 
-    /** Passes over this package's own helpers too: who called {@code Connection.open} is the one to look at. */
+    /** Passes over the connection's own helpers too: who called {@code Connection.open} is the one to look at. */
     static StackTraceElement createdAt(NativeResource resource) {
-        String helpers = Life.class.getPackageName() + ".Connection";
+        String helpers = Connection.class.getName();
         boolean outside = false;
         for (StackTraceElement frame : resource.creationStack()) {
             outside |= frame.equals(resource.createdAt());
