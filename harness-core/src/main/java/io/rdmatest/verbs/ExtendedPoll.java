@@ -22,8 +22,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * Polls an extended completion queue: ibv_start_poll, ibv_next_poll, ibv_end_poll and the ibv_wc_read_… (ibv_create_cq_ex(3)).
  *
  * <p>Between the first and the last of them the provider holds a spin lock, and the thread runs Java code, in which the JVM may stop it.
- * So no call on such a queue is critical: a thread that spins in one could not be stopped. Threads of this JVM wait for each other by a
- * lock of their own.
+ * So no call on such a queue is critical: a thread that spins in one could not be stopped. Nor is a post to a queue pair that completes
+ * there: mlx4 and mlx5 take the lock of the completion queue when they find the queue pair's own queue full. Threads of this JVM that
+ * poll wait for each other by a lock of their own.
  */
 final class ExtendedPoll {
 

@@ -716,7 +716,7 @@ public final class SendRequests extends WorkRequests {
             checkRange(from, count);
             checkRequests(from, count);
             if (inlines == 0 && destinations == 0 && binds == 0 && !queuePair.isDatagram()) {
-                downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+                downcall(CALL, queuePair, context.postSend, queuePair.postsInUserSpace, from, count);
             } else {
                 for (int i = from; i < from + count; i++) {
                     checkTarget(i, queuePair, queuePair.isDatagram());
@@ -758,7 +758,7 @@ public final class SendRequests extends WorkRequests {
             for (; held < count; held++) {
                 hold(from + held);
             }
-            downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+            downcall(CALL, queuePair, context.postSend, queuePair.postsInUserSpace, from, count);
             posted = count;
         } catch (PostException e) {
             posted = Math.max(0, e.badIndex());
