@@ -792,6 +792,11 @@ public final class SendRequests extends WorkRequests {
                     throw new IllegalStateException(
                             "request " + index + " uses " + region.describe() + ", whose memory its owner has freed");
                 }
+                // The region of a bind is not read.
+                if (held >= NO_SEGMENTS && object instanceof MemoryRegion region && !region.isReadByCpu()) {
+                    throw new IllegalArgumentException("request " + index + " sends inline from " + region.describe()
+                            + ", which is of a dma-buf: send it without INLINE");
+                }
                 if (object != null) {
                     boolean ignored = object.beginOften();
                 }
