@@ -306,7 +306,7 @@ public final class MemoryRegion extends VerbsObject {
      * @throws IndexOutOfBoundsException outside of the region
      */
     public long address(long offset) {
-        return address + Objects.checkIndex(offset, size + 1);
+        return address + Objects.checkFromIndexSize(offset, 0, size);
     }
 
     /** Returns the size in bytes; Long.MAX_VALUE for the whole address space. */

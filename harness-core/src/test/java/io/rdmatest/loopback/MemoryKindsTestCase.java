@@ -51,6 +51,12 @@ class MemoryKindsTestCase {
             MemoryRegion all = standin.add(standin.pd.registerAddressSpace(Access.LOCAL_WRITE));
             assertThat(all.access()).containsExactlyInAnyOrder(Access.LOCAL_WRITE, Access.ON_DEMAND);
             assertThat(all.size()).isEqualTo(Long.MAX_VALUE);
+            assertThat(all.address(0)).isZero();
+            assertThat(all.address(Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
+            assertThatThrownBy(() -> all.address(-1)).isInstanceOf(IndexOutOfBoundsException.class);
+            MemoryRegion some = standin.memory();
+            assertThat(some.address(Standin.SIZE)).isEqualTo(some.address() + Standin.SIZE);
+            assertThatThrownBy(() -> some.address(Standin.SIZE + 1)).isInstanceOf(IndexOutOfBoundsException.class);
             MemorySegment memory = arena.allocate(64).fill((byte) 7);
             pair.b().postReceive(1, pair.mrB(), 0, 64);
             pair.a().postSend(2, all, memory.address(), 64, SendFlag.SIGNALED);
