@@ -252,7 +252,7 @@ public final class CompletionQueue extends VerbsObject {
             if (polled <= 0) {
                 into.count(0);
                 if (polled < 0) {
-                    throw pollFailure(polled);
+                    throw pollFailure("ibv_poll_cq", polled);
                 }
                 return 0;
             }
@@ -273,7 +273,9 @@ public final class CompletionQueue extends VerbsObject {
     private int pollByField(ExtendedPoll byField, Completions into, int most, boolean alone) throws Throwable {
         int polled = byField.poll(into, most);
         if (polled < 0) {
-            throw new RdmaException("ibv_start_poll", describe(), -polled);
+            throw Verbs.isErrno(polled)
+                    ? new RdmaException("ibv_start_poll", describe(), -polled)
+                    : pollFailure("ibv_start_poll", polled);
         }
         if (context.hasFlagsOfKernel) {
             into.mendFlags();
@@ -282,18 +284,18 @@ public final class CompletionQueue extends VerbsObject {
         return polled;
     }
 
-    private RdmaException pollFailure(int result) {
+    private RdmaException pollFailure(String call, int result) {
         if (!Verbs.isErrno(result)) {
             return new RdmaException(
                     Cause.CALL_FAILED,
-                    "ibv_poll_cq(" + describe() + ") failed: it returned " + result
+                    call + "(" + describe() + ") failed: it returned " + result
                             + ", which is no errno but the provider's own number. mlx4, mlx5 and hns return -2 where they find"
                             + " no queue pair for a completion. The completion is lost: close the queue pairs and the queue.",
-                    "ibv_poll_cq",
+                    call,
                     0);
         }
         return new RdmaException(
-                "ibv_poll_cq", describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
+                call, describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
     }
 
     private void countCompletions(Completions completions, int polled, boolean alone) {

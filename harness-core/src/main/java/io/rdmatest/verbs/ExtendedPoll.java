@@ -60,7 +60,7 @@ final class ExtendedPoll {
     private final MemorySegment pathBits;
     private final MemorySegment timestamp;
     private final boolean timed;
-    /** An error behind completions that were polled with it; 0 if there is none. Guarded by the lock. */
+    /** An error behind completions that were polled with it, as poll returns it; 0 if there is none. Guarded by the lock. */
     private int unreported;
 
     /** Takes a queue that was created with the standard flags. */
@@ -95,7 +95,8 @@ final class ExtendedPoll {
     /**
      * Polls.
      *
-     * @return how many completions there are in the array, from 0; an errno, negative, if there is none but an error
+     * @return how many completions there are in the array, from 0; if there is none but an error, its errno, negative, or what the
+     *     provider returned if that is negative by itself
      */
     int poll(Completions into, int most) throws Throwable {
         lock.lock();
@@ -104,7 +105,7 @@ final class ExtendedPoll {
                 int error = unreported;
                 unreported = 0;
                 into.count(0);
-                return -error;
+                return error;
             }
             int result = (int) START.invokeExact(start, queue, attributes.address());
             int polled = 0;
@@ -124,9 +125,10 @@ final class ExtendedPoll {
                 }
             }
             into.count(polled, timed);
-            int error = result == rdma_h.ENOENT() ? 0 : Math.abs(result);
+            // ENOENT is the end. The -2 of mlx5 is an error and no errno.
+            int error = result == rdma_h.ENOENT() ? 0 : -Math.abs(result);
             if (polled == 0) {
-                return -error;
+                return error;
             }
             unreported = error;
             return polled;

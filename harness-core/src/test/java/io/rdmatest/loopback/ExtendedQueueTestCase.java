@@ -211,6 +211,43 @@ class ExtendedQueueTestCase {
         }
     }
 
+    /** mlx5 returns -2 where it finds no queue pair for a completion: it is no ENOENT, which is the end of a poll. */
+    @Test
+    void aNumberOfTheProvidersOwnIsNoErrno() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair pair = standin.pair(cq, standin.cq());
+            Completions into = cq.newCompletions(4);
+            pair.a()
+                    .postWrite(
+                            1,
+                            pair.mrA(),
+                            0,
+                            8,
+                            pair.mrB().address(),
+                            pair.mrB().rkey(),
+                            SendFlag.SIGNALED);
+            Standin.set("next_result", -2);
+            assertThat(cq.poll(into)).isEqualTo(1);
+            Standin.set("next_result", 0);
+            assertThatThrownBy(() -> cq.poll(into))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isNoErrno);
+            assertThat(cq.poll(into)).isZero();
+            Standin.set("poll_result", -2);
+            assertThatThrownBy(() -> cq.poll(into))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isNoErrno);
+        }
+    }
+
+    private static void isNoErrno(RdmaException failure) {
+        assertThat(failure)
+                .hasMessageStartingWith("ibv_start_poll(cq ")
+                .hasMessageContaining("it returned -2, which is no errno");
+        assertThat(failure.call()).isEqualTo("ibv_start_poll");
+        assertThat(failure.errno()).isZero();
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.CALL_FAILED);
+    }
+
     /** The lock of the provider is free after each poll: else the second thread would spin for ever. */
     @Test
     void twoThreadsPollOneQueue() throws Exception {
