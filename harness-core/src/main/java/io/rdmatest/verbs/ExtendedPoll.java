@@ -63,7 +63,7 @@ final class ExtendedPoll {
     /** An error behind completions that were polled with it, as poll returns it; 0 if there is none. Guarded by the lock. */
     private int unreported;
 
-    /** Takes a queue that was created with the standard flags. */
+    /** Takes a queue that was created with the standard flags, maybe without those of LIDs. */
     ExtendedPoll(MemorySegment queue, CompletionTimestamp timestamps) {
         this.queue = queue.address();
         this.start = function("start_poll");
@@ -154,11 +154,12 @@ final class ExtendedPoll {
         boolean hasImmediate = (bits & ~NO_IMMEDIATE_OR_KEY) != 0;
         ALL.set(JAVA_INT, at + Completions.IMMEDIATE, hasImmediate ? (int) READ_INT.invokeExact(immediate, queue) : 0);
         ALL.set(JAVA_INT, at + Completions.SOURCE_QP, succeeded ? (int) READ_INT.invokeExact(sourceQp, queue) : 0);
-        int lid = succeeded ? (int) READ_INT.invokeExact(sourceLid, queue) : 0;
+        // A queue without the flags of LIDs has not all of these functions.
+        int lid = succeeded && sourceLid.address() != 0 ? (int) READ_INT.invokeExact(sourceLid, queue) : 0;
         ALL.set(JAVA_SHORT, at + Completions.SOURCE_LID, (short) lid);
-        byte level = succeeded ? (byte) READ_BYTE.invokeExact(serviceLevel, queue) : 0;
+        byte level = succeeded && serviceLevel.address() != 0 ? (byte) READ_BYTE.invokeExact(serviceLevel, queue) : 0;
         ALL.set(JAVA_BYTE, at + Completions.SERVICE_LEVEL, level);
-        byte path = succeeded ? (byte) READ_BYTE.invokeExact(pathBits, queue) : 0;
+        byte path = succeeded && pathBits.address() != 0 ? (byte) READ_BYTE.invokeExact(pathBits, queue) : 0;
         ALL.set(JAVA_BYTE, at + Completions.PATH_BITS, path);
     }
 }

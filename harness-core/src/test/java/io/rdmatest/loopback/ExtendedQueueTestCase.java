@@ -172,6 +172,29 @@ class ExtendedQueueTestCase {
         }
     }
 
+    /** As irdma does, which has no LIDs. */
+    @Test
+    void aDeviceThatTellsNoLidsHasExtendedQueues() throws Exception {
+        int lengthOfBytes = 1;
+        int sourceLid = 1 << 4;
+        int pathBits = 1 << 6;
+        Standin.set("refused_wc", sourceLid | pathBits);
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair pair = standin.pair(standin.cq(), cq);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postSendWithImmediate(2, pair.mrA(), 0, 40, 0xcafe0001);
+            WorkCompletion received = cq.awaitSuccess(Standin.SOON);
+            assertThat(received.byteLength()).isEqualTo(40);
+            assertThat(received.immediate()).isEqualTo(0xcafe0001);
+            assertThat(received.sourceLid()).isZero();
+            assertThat(received.pathBits()).isZero();
+            Standin.set("refused_wc", sourceLid | lengthOfBytes);
+            assertThatThrownBy(() -> standin.context.createCompletionQueue(EXTENDED))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isUnsupported);
+        }
+    }
+
     private static void isUnsupported(RdmaException failure) {
         assertThat(failure.isUnsupported()).isTrue();
         assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
