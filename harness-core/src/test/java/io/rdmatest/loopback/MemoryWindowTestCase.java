@@ -11,6 +11,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.MemoryWindow;
+import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
@@ -137,6 +138,26 @@ class MemoryWindowTestCase {
                     .isThrownBy(() -> pair.b().postBind(1, window, region, 0, 8, Set.of()))
                     .withMessage(window.describe() + " and " + region.describe() + " are not of one protection domain");
             assertThat(pair.b().work().sends()).isZero();
+        }
+    }
+
+    @Test
+    void aWindowHasTheKeyOfTheLastBindThatWasPosted() throws Exception {
+        try (Standin standin = new Standin();
+                SendRequests list = SendRequests.allocate(2)) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = standin.memory(Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND);
+            MemoryWindow window = standin.add(standin.pd.allocateMemoryWindow(MemoryWindow.Type.TYPE_2));
+            int key = window.rkey();
+            list.bind(0, 1, window, key + 1, region, 0, 64, Set.of())
+                    .bind(1, 2, window, key + 2, region, 0, 64, Set.of());
+            Standin.set("post_result", 12);
+            Standin.set("post_bad", 0);
+            assertThatThrownBy(() -> pair.b().post(list)).isInstanceOf(PostException.class);
+            assertThat(window.rkey()).isEqualTo(key);
+            Standin.set("post_bad", 1);
+            assertThatThrownBy(() -> pair.b().post(list)).isInstanceOf(PostException.class);
+            assertThat(window.rkey()).as("the first of two was posted").isEqualTo(key + 1);
         }
     }
 
