@@ -746,6 +746,11 @@ public final class SendRequests extends WorkRequests {
         if (window != null) {
             requireSameDevice("the window of request " + index, window.protectionDomain(), queuePair);
         }
+        @Nullable MemoryRegion[] itsRegions = bound;
+        MemoryRegion region = itsRegions == null ? null : itsRegions[index];
+        if (region != null) {
+            requireSameDevice("the bound region of request " + index, region.protectionDomain(), queuePair);
+        }
     }
 
     private static void requireSameDevice(String what, ProtectionDomain its, QueuePair queuePair) {

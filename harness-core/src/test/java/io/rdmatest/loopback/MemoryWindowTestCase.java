@@ -141,6 +141,24 @@ class MemoryWindowTestCase {
         }
     }
 
+    /** A provider takes the region for one of its own: of another device it would follow pointers that are none. */
+    @Test
+    void aListBindsARegionOfItsDeviceOnly() throws Exception {
+        try (Standin standin = new Standin();
+                Standin other = new Standin();
+                SendRequests list = SendRequests.allocate(1)) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = other.memory(Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND);
+            MemoryWindow window = standin.add(standin.pd.allocateMemoryWindow(MemoryWindow.Type.TYPE_2));
+            list.bind(0, 1, window, window.rkey() + 1, region, 0, 64, Set.of());
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> pair.b().post(list))
+                    .withMessage("the bound region of request 0 is not of the device of "
+                            + pair.b().describe());
+            assertThat(pair.b().work().sends()).isZero();
+        }
+    }
+
     @Test
     void aWindowHasTheKeyOfTheLastBindThatWasPosted() throws Exception {
         try (Standin standin = new Standin();
