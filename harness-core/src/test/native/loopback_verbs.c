@@ -1665,9 +1665,9 @@ EXPORT int ibv_query_ece(struct ibv_qp *base, struct ibv_ece *ece)
 
 EXPORT int ibv_set_ece(struct ibv_qp *base, struct ibv_ece *ece)
 {
-    if (!get(ECE) || ece->vendor_id != VENDOR)
+    if (!get(ECE))
         return EOPNOTSUPP;
-    if (ece->comp_mask || base->state > IBV_QPS_INIT)
+    if (ece->vendor_id != VENDOR || ece->comp_mask || base->state > IBV_QPS_INIT)
         return EINVAL;
     ((struct lb_qp *)base)->agreed = ece->options & (uint32_t)get(ECE);
     return 0;

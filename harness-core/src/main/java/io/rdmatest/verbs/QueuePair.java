@@ -346,7 +346,8 @@ public final class QueuePair extends VerbsObject {
      * Says what is agreed on with the peer (ibv_set_ece(3)). To be called in INIT, before the queue pair goes to RTR.
      *
      * @param agreed what both sides offer
-     * @throws RdmaException if the device has no ECE, or not for this vendor; it {@linkplain RdmaException#isUnsupported() says so}
+     * @throws RdmaException EINVAL if the vendor is not the device's; if the device has no ECE, it
+     *     {@linkplain RdmaException#isUnsupported() says so}
      */
     public void setEce(Ece agreed) {
         begin();
