@@ -106,7 +106,26 @@ class MemoryKindsIT {
 
     @Test
     void hugePagesCarryData() throws Exception {
-        int before = pages(() -> 4);
+        assumeTrue(Files.isWritable(POOL), "unsupported by the kernel: it has no huge pages of 2 MiB, or only root's");
+        int before = pages();
+        try {
+            setPages(before + 4);
+            assumeTrue(pages() >= before + 4, "unsupported by the kernel: it finds no memory for 4 more huge pages");
+            hugePagesOfThePoolCarryData();
+        } finally {
+            setPages(before);
+        }
+    }
+
+    private static int pages() throws IOException {
+        return Integer.parseInt(Files.readString(POOL).strip());
+    }
+
+    private static void setPages(int count) throws IOException {
+        Files.writeString(POOL, Integer.toString(count));
+    }
+
+    private static void hugePagesOfThePoolCarryData() throws Exception {
         try (Rig rig = new Rig()) {
             Rig.Pair pair = rig.pair();
             MemoryPlacement placement = MemoryPlacement.ANYWHERE.onHugePages(HUGE);
@@ -126,19 +145,7 @@ class MemoryKindsIT {
             assertThatThrownBy(() -> rig.pd.registerMemory(64, MemoryPlacement.ANYWHERE.onHugePages(1 << 13)))
                     .isInstanceOf(RdmaException.class)
                     .hasMessageContaining("no huge pages of 8 KiB");
-        } finally {
-            int ignored = pages(() -> before);
         }
-    }
-
-    /** Sets how many huge pages the kernel has, and returns how many it had. */
-    private static int pages(Supplier<Integer> wanted) throws IOException {
-        assumeTrue(Files.isWritable(POOL), "unsupported by the kernel: it has no huge pages of 2 MiB, or only root's");
-        int before = Integer.parseInt(Files.readString(POOL).strip());
-        Files.writeString(POOL, Integer.toString(wanted.get()));
-        int now = Integer.parseInt(Files.readString(POOL).strip());
-        assumeTrue(now >= wanted.get(), "unsupported by the kernel: it has no " + wanted.get() + " huge pages free");
-        return before;
     }
 
     @Test
