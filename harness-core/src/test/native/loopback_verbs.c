@@ -45,7 +45,8 @@ enum { MOST_QPS = 1 << 16, MOST_MRS = 1 << 16, MOST_SRQS = 1 << 8, GRH = 40 };
 enum setting {
     DESTROY_ERROR, CALL_ERROR, POLL_RESULT, POST_RESULT, POST_BAD, DESTROY_CALLS, LIVE_OBJECTS, LINK_LAYER, LID, SM_LID, LMC,
     PKEYS, GIDS, GID_STEP, SPEED, SPEED_EX, WIDTH, PORT_ATTR_SIZE, ATOMICS, RC, SRQ, MAX_SGE, QUERY_MASK, REFUSED_ACCESS,
-    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, ECE, XRC, SINK, IPOIB_PKEY,
+    NODE_TYPE, TRANSPORT, VECTORS, VECTOR, PAGING, DMABUF, WINDOWS, STAMPS, NEXT_RESULT, REFUSED_WC, ECE, XRC, SINK,
+    IPOIB_PKEY,
     SETTINGS
 };
 
@@ -105,6 +106,8 @@ static struct {
     [XRC] = {"xrc", 0, 0},
     /* What next_poll of an extended queue returns if it is not 0. */
     [NEXT_RESULT] = {"next_result", 0, 0},
+    /* Bits of wc_flags that extended queues are refused for. */
+    [REFUSED_WC] = {"refused_wc", 0, 0},
     /* Whether devices that are opened from now on complete requests at once and carry nothing: see "a sink" below. */
     [SINK] = {"sink", 0, 0},
     /* The partition of the network interface that IP addresses belong to. */
@@ -888,6 +891,10 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
         errno = EINVAL;
         return NULL;
     }
+    if (init->wc_flags & (uint64_t)get(REFUSED_WC)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
     struct ibv_cq *base =
         ibv_create_cq(context, (int)init->cqe, init->cq_context, init->channel, (int)init->comp_vector);
     if (!base)
@@ -904,10 +911,12 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
     ex->read_qp_num = read_qp_num;
     ex->read_src_qp = read_src_qp;
     ex->read_wc_flags = read_wc_flags;
-    ex->read_slid = read_slid;
     ex->read_sl = read_sl;
-    ex->read_dlid_path_bits = read_dlid_path_bits;
     /* Only what was asked for may be read. */
+    if (init->wc_flags & IBV_WC_EX_WITH_SLID)
+        ex->read_slid = read_slid;
+    if (init->wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+        ex->read_dlid_path_bits = read_dlid_path_bits;
     if (init->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
         ex->read_completion_ts = read_ticks;
     if (init->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
@@ -1656,9 +1665,9 @@ EXPORT int ibv_query_ece(struct ibv_qp *base, struct ibv_ece *ece)
 
 EXPORT int ibv_set_ece(struct ibv_qp *base, struct ibv_ece *ece)
 {
-    if (!get(ECE) || ece->vendor_id != VENDOR)
+    if (!get(ECE))
         return EOPNOTSUPP;
-    if (ece->comp_mask || base->state > IBV_QPS_INIT)
+    if (ece->vendor_id != VENDOR || ece->comp_mask || base->state > IBV_QPS_INIT)
         return EINVAL;
     ((struct lb_qp *)base)->agreed = ece->options & (uint32_t)get(ECE);
     return 0;

@@ -20,6 +20,7 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -165,9 +166,12 @@ public final class DeviceUnderTest {
         return address("rdma.test.ip4", address -> address instanceof Inet4Address);
     }
 
-    /** Returns an IPv6 address of the port that holds beyond its link. */
-    public static InetAddress ip6() {
-        return address("rdma.test.ip6", address -> !(address instanceof Inet4Address) && !address.isLinkLocalAddress());
+    /** Returns an IPv6 address of the port that holds beyond its link, if it has one. */
+    public static Optional<InetAddress> ip6() {
+        Optional<InetAddress> own = own(address -> !(address instanceof Inet4Address) && !address.isLinkLocalAddress());
+        return own.isEmpty() && System.getProperty("rdma.test.ip6") == null
+                ? Optional.empty()
+                : Optional.of(address("rdma.test.ip6", own.orElse(null)));
     }
 
     /** Returns an IPv4 address on the port's network that nobody has: the last but one, or the one before that. */
@@ -197,17 +201,20 @@ public final class DeviceUnderTest {
     }
 
     private static InetAddress address(String property, Predicate<InetAddress> wanted) {
-        @Nullable
-        InetAddress found = get().addresses.stream()
-                .map(InterfaceAddress::getAddress)
-                .filter(wanted)
-                .findFirst()
-                .orElse(null);
-        if (found == null && System.getProperty(property) == null) {
+        Optional<InetAddress> found = own(wanted);
+        if (found.isEmpty() && System.getProperty(property) == null) {
             throw new IllegalStateException("the network interface of " + device() + "/" + port()
                     + " has the addresses " + get().addresses + " and no other: give one with -D" + property);
         }
-        return address(property, found == null ? null : withoutScope(found));
+        return address(property, found.orElse(null));
+    }
+
+    private static Optional<InetAddress> own(Predicate<InetAddress> wanted) {
+        return get().addresses.stream()
+                .map(InterfaceAddress::getAddress)
+                .filter(wanted)
+                .findFirst()
+                .map(DeviceUnderTest::withoutScope);
     }
 
     /** Java names the interface of every IPv6 address, and librdmacm takes that for a part of a name. */

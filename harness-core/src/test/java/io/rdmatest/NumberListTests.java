@@ -20,7 +20,24 @@ class NumberListTests {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"x", "1,", ",1", "3-1", "-1", "1-", "1-2-3", "0x1", "2147483647", "1;2"})
+    @ValueSource(
+            strings = {
+                "x",
+                "1,",
+                ",1",
+                "3-1",
+                "-1",
+                "1-",
+                "1-2-3",
+                "0x1",
+                "2147483647",
+                "1;2",
+                "0-4294967295",
+                "4294967295",
+                "+3",
+                "1-+3",
+                "1 - 3"
+            })
     void whatIsNoListIsQuoted(String list) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> NumberList.parse(list))

@@ -34,6 +34,9 @@ public final class CompletionQueue extends VerbsObject {
     /** IBV_WC_RECV: the bit that all operations of receives have. */
     private static final int RECEIVED = 128;
 
+    /** What completions tell of LIDs, beside the service level. */
+    private static final long OF_LIDS = rdma_h.IBV_WC_EX_WITH_SLID() | rdma_h.IBV_WC_EX_WITH_DLID_PATH_BITS();
+
     private final DeviceContext context;
     private final @Nullable CompletionChannel channel;
     /** Null if the queue is not an extended one. */
@@ -158,12 +161,22 @@ public final class CompletionQueue extends VerbsObject {
             ibv_cq_init_attr_ex.cq_context(init, MemorySegment.ofAddress(number));
             ibv_cq_init_attr_ex.channel(init, channel);
             ibv_cq_init_attr_ex.comp_vector(init, attributes.vector());
-            ibv_cq_init_attr_ex.wc_flags(
-                    init,
-                    rdma_h.IBV_WC_STANDARD_FLAGS() | attributes.timestamps().flag());
-            return (MemorySegment)
-                    Verbs.CREATE_CQ_EX.handle().invokeExact(function, Native.errnoState(), context.handle, init);
+            long flags =
+                    rdma_h.IBV_WC_STANDARD_FLAGS() | attributes.timestamps().flag();
+            MemorySegment made = createExtended(function, context, init, flags);
+            if (made.address() == 0 && (Native.errno() == rdma_h.EOPNOTSUPP() || Native.errno() == rdma_h.EINVAL())) {
+                // irdma, for one, has no LIDs to tell.
+                made = createExtended(function, context, init, flags & ~OF_LIDS);
+            }
+            return made;
         }
+    }
+
+    private static MemorySegment createExtended(
+            MemorySegment function, DeviceContext context, MemorySegment init, long flags) throws Throwable {
+        ibv_cq_init_attr_ex.wc_flags(init, flags);
+        return (MemorySegment)
+                Verbs.CREATE_CQ_EX.handle().invokeExact(function, Native.errnoState(), context.handle, init);
     }
 
     private static RdmaException failure(
@@ -252,7 +265,7 @@ public final class CompletionQueue extends VerbsObject {
             if (polled <= 0) {
                 into.count(0);
                 if (polled < 0) {
-                    throw pollFailure(polled);
+                    throw pollFailure("ibv_poll_cq", polled);
                 }
                 return 0;
             }
@@ -273,7 +286,9 @@ public final class CompletionQueue extends VerbsObject {
     private int pollByField(ExtendedPoll byField, Completions into, int most, boolean alone) throws Throwable {
         int polled = byField.poll(into, most);
         if (polled < 0) {
-            throw new RdmaException("ibv_start_poll", describe(), -polled);
+            throw Verbs.isErrno(polled)
+                    ? new RdmaException("ibv_start_poll", describe(), -polled)
+                    : pollFailure("ibv_start_poll", polled);
         }
         if (context.hasFlagsOfKernel) {
             into.mendFlags();
@@ -282,18 +297,18 @@ public final class CompletionQueue extends VerbsObject {
         return polled;
     }
 
-    private RdmaException pollFailure(int result) {
+    private RdmaException pollFailure(String call, int result) {
         if (!Verbs.isErrno(result)) {
             return new RdmaException(
                     Cause.CALL_FAILED,
-                    "ibv_poll_cq(" + describe() + ") failed: it returned " + result
+                    call + "(" + describe() + ") failed: it returned " + result
                             + ", which is no errno but the provider's own number. mlx4, mlx5 and hns return -2 where they find"
                             + " no queue pair for a completion. The completion is lost: close the queue pairs and the queue.",
-                    "ibv_poll_cq",
+                    call,
                     0);
         }
         return new RdmaException(
-                "ibv_poll_cq", describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
+                call, describe(), -result, "It returned " + result + ", the errno as efa and irdma tell it.");
     }
 
     private void countCompletions(Completions completions, int polled, boolean alone) {

@@ -22,8 +22,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * Polls an extended completion queue: ibv_start_poll, ibv_next_poll, ibv_end_poll and the ibv_wc_read_… (ibv_create_cq_ex(3)).
  *
  * <p>Between the first and the last of them the provider holds a spin lock, and the thread runs Java code, in which the JVM may stop it.
- * So no call on such a queue is critical: a thread that spins in one could not be stopped. Threads of this JVM wait for each other by a
- * lock of their own.
+ * So no call on such a queue is critical: a thread that spins in one could not be stopped. Nor is a post to a queue pair that completes
+ * there: mlx4 and mlx5 take the lock of the completion queue when they find the queue pair's own queue full. Threads of this JVM that
+ * poll wait for each other by a lock of their own.
  */
 final class ExtendedPoll {
 
@@ -59,10 +60,10 @@ final class ExtendedPoll {
     private final MemorySegment pathBits;
     private final MemorySegment timestamp;
     private final boolean timed;
-    /** An error behind completions that were polled with it; 0 if there is none. Guarded by the lock. */
+    /** An error behind completions that were polled with it, as poll returns it; 0 if there is none. Guarded by the lock. */
     private int unreported;
 
-    /** Takes a queue that was created with the standard flags. */
+    /** Takes a queue that was created with the standard flags, maybe without those of LIDs. */
     ExtendedPoll(MemorySegment queue, CompletionTimestamp timestamps) {
         this.queue = queue.address();
         this.start = function("start_poll");
@@ -94,7 +95,8 @@ final class ExtendedPoll {
     /**
      * Polls.
      *
-     * @return how many completions there are in the array, from 0; an errno, negative, if there is none but an error
+     * @return how many completions there are in the array, from 0; if there is none but an error, its errno, negative, or what the
+     *     provider returned if that is negative by itself
      */
     int poll(Completions into, int most) throws Throwable {
         lock.lock();
@@ -103,7 +105,7 @@ final class ExtendedPoll {
                 int error = unreported;
                 unreported = 0;
                 into.count(0);
-                return -error;
+                return error;
             }
             int result = (int) START.invokeExact(start, queue, attributes.address());
             int polled = 0;
@@ -123,9 +125,10 @@ final class ExtendedPoll {
                 }
             }
             into.count(polled, timed);
-            int error = result == rdma_h.ENOENT() ? 0 : Math.abs(result);
+            // ENOENT is the end. The -2 of mlx5 is an error and no errno.
+            int error = result == rdma_h.ENOENT() ? 0 : -Math.abs(result);
             if (polled == 0) {
-                return -error;
+                return error;
             }
             unreported = error;
             return polled;
@@ -151,11 +154,12 @@ final class ExtendedPoll {
         boolean hasImmediate = (bits & ~NO_IMMEDIATE_OR_KEY) != 0;
         ALL.set(JAVA_INT, at + Completions.IMMEDIATE, hasImmediate ? (int) READ_INT.invokeExact(immediate, queue) : 0);
         ALL.set(JAVA_INT, at + Completions.SOURCE_QP, succeeded ? (int) READ_INT.invokeExact(sourceQp, queue) : 0);
-        int lid = succeeded ? (int) READ_INT.invokeExact(sourceLid, queue) : 0;
+        // A queue without the flags of LIDs has not all of these functions.
+        int lid = succeeded && sourceLid.address() != 0 ? (int) READ_INT.invokeExact(sourceLid, queue) : 0;
         ALL.set(JAVA_SHORT, at + Completions.SOURCE_LID, (short) lid);
-        byte level = succeeded ? (byte) READ_BYTE.invokeExact(serviceLevel, queue) : 0;
+        byte level = succeeded && serviceLevel.address() != 0 ? (byte) READ_BYTE.invokeExact(serviceLevel, queue) : 0;
         ALL.set(JAVA_BYTE, at + Completions.SERVICE_LEVEL, level);
-        byte path = succeeded ? (byte) READ_BYTE.invokeExact(pathBits, queue) : 0;
+        byte path = succeeded && pathBits.address() != 0 ? (byte) READ_BYTE.invokeExact(pathBits, queue) : 0;
         ALL.set(JAVA_BYTE, at + Completions.PATH_BITS, path);
     }
 }

@@ -104,7 +104,7 @@ public final class MemoryRegion extends VerbsObject {
                 pd,
                 complete,
                 operands,
-                () -> RegionMemory.withoutView(0, Long.MAX_VALUE),
+                RegionMemory::ofAddressSpace,
                 (whole, mask) -> register(pd, MemorySegment.NULL, WHOLE, 0, mask, operands));
     }
 
@@ -123,7 +123,7 @@ public final class MemoryRegion extends VerbsObject {
                     rdma_h.EOPNOTSUPP(),
                     "The installed libibverbs has no such call: rdma-core 34 or newer is needed.");
         }
-        return register(pd, access, operands, () -> RegionMemory.withoutView(address, size), (whole, mask) -> {
+        return register(pd, access, operands, () -> RegionMemory.ofDevice(address, size), (whole, mask) -> {
             MemorySegment handle;
             try {
                 handle = (MemorySegment) Verbs.REG_DMABUF_MR
@@ -306,7 +306,7 @@ public final class MemoryRegion extends VerbsObject {
      * @throws IndexOutOfBoundsException outside of the region
      */
     public long address(long offset) {
-        return address + Objects.checkIndex(offset, size + 1);
+        return address + Objects.checkFromIndexSize(offset, 0, size);
     }
 
     /** Returns the size in bytes; Long.MAX_VALUE for the whole address space. */
@@ -322,6 +322,11 @@ public final class MemoryRegion extends VerbsObject {
     /** Tells whether a provider must not read the memory any more, as the caller has freed it. */
     boolean isLost() {
         return memory.isLost();
+    }
+
+    /** Tells whether a provider can read the memory itself, as it does for inline data; that of a dma-buf it can't. */
+    boolean isReadByCpu() {
+        return memory.isReadByCpu();
     }
 
     /** Returns the protection domain. */

@@ -116,9 +116,27 @@ public final class MemoryWindow extends VerbsObject {
         return key & ~OWN_BITS | key + 1 & OWN_BITS;
     }
 
-    /** Takes the key that a posted request gives to a window of type 2: providers look there for the present one. */
-    void bound(int key) {
+    /**
+     * Takes the key that a request is about to give to a window of type 2: another thread may poll the completion before the post
+     * returns.
+     *
+     * @return the key that it had
+     */
+    int bindTo(int key) {
+        int former = rkey;
         rkey = key;
+        return former;
+    }
+
+    /** Takes back the key of a request that was not posted. */
+    void notBoundTo(int key, int former) {
+        if (rkey == key) {
+            rkey = former;
+        }
+    }
+
+    /** Tells the provider the key of a request that was posted: it looks there for the present one. */
+    void bound(int key) {
         ibv_mw.rkey(handle, key);
     }
 

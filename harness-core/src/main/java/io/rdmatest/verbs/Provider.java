@@ -14,8 +14,8 @@ import java.util.Set;
  * memory and to a doorbell under a spin lock, and are called so. Those of rxe, siw and hfi1 make a system call, those of hns make
  * one when a queue pair is in the error state, those of bnxt_re wait while the doorbells of all programs are too many, and of other
  * providers nothing is known: these are called as usual, and so is any function that a library in between has replaced. ibv_poll_cq
- * is critical but for the providers in {@link #POLLS_IN_KERNEL}. No call on an extended completion queue is critical:
- * {@link ExtendedPoll} says why.
+ * is critical but for the providers in {@link #POLLS_IN_KERNEL}. No call on an extended completion queue is critical, and no
+ * post to a queue pair that completes there: {@link ExtendedPoll} says why.
  */
 final class Provider {
 

@@ -49,6 +49,9 @@ public final class QueuePair extends VerbsObject {
     private final DeviceContext context;
     private final boolean datagram;
     private final boolean sharesQueue;
+    /** Whether posts may be critical: not where a provider takes the lock that a poll holds while it is in Java. */
+    final boolean postsInUserSpace;
+
     private final Consumer<MemorySegment> destroy;
     private final int number;
     private volatile boolean counted;
@@ -78,6 +81,9 @@ public final class QueuePair extends VerbsObject {
         this.context = protectionDomain.context();
         this.datagram = attributes.type() == QpType.UD;
         this.sharesQueue = attributes.sendQueue() == attributes.receiveQueue();
+        this.postsInUserSpace = protectionDomain.context().postsInUserSpace
+                && !attributes.sendQueue().isExtended()
+                && !attributes.receiveQueue().isExtended();
         this.destroy = destroy;
         this.number = ibv_qp.qp_num(handle);
         this.maxSendWr = ibv_qp_cap.max_send_wr(capabilities);
@@ -340,7 +346,8 @@ public final class QueuePair extends VerbsObject {
      * Says what is agreed on with the peer (ibv_set_ece(3)). To be called in INIT, before the queue pair goes to RTR.
      *
      * @param agreed what both sides offer
-     * @throws RdmaException if the device has no ECE, or not for this vendor; it {@linkplain RdmaException#isUnsupported() says so}
+     * @throws RdmaException EINVAL if the vendor is not the device's; if the device has no ECE, it
+     *     {@linkplain RdmaException#isUnsupported() says so}
      */
     public void setEce(Ece agreed) {
         begin();
@@ -494,7 +501,7 @@ public final class QueuePair extends VerbsObject {
             counts.postReceives(alone, count);
             int posted = 0;
             try {
-                requests.post("ibv_post_recv", this, context.postReceive, context.postsInUserSpace, from, count);
+                requests.post("ibv_post_recv", this, context.postReceive, postsInUserSpace, from, count);
                 posted = count;
             } catch (PostException e) {
                 posted = Math.max(0, e.badIndex());

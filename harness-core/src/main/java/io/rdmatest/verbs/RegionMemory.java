@@ -22,7 +22,8 @@ final class RegionMemory {
         OF_C,
         OF_ARENA,
         OF_CALLER,
-        NO_VIEW
+        OF_DEVICE,
+        ADDRESS_SPACE
     }
 
     private final MemorySegment whole;
@@ -55,9 +56,19 @@ final class RegionMemory {
         return new RegionMemory(whole, Kind.OF_CALLER, null);
     }
 
-    /** Stands for addresses that only the device reaches. */
-    static RegionMemory withoutView(long address, long size) {
-        return new RegionMemory(MemorySegment.ofAddress(address).reinterpret(size), Kind.NO_VIEW, null);
+    /** Stands for addresses of another device's memory. */
+    static RegionMemory ofDevice(long address, long size) {
+        return new RegionMemory(MemorySegment.ofAddress(address).reinterpret(size), Kind.OF_DEVICE, null);
+    }
+
+    /** Stands for whatever the process has in its address space. */
+    static RegionMemory ofAddressSpace() {
+        return new RegionMemory(MemorySegment.NULL.reinterpret(Long.MAX_VALUE), Kind.ADDRESS_SPACE, null);
+    }
+
+    /** Tells whether the addresses are those of the process. */
+    boolean isReadByCpu() {
+        return kind != Kind.OF_DEVICE;
     }
 
     long address() {
@@ -80,7 +91,7 @@ final class RegionMemory {
     }
 
     private void requireView() {
-        if (kind == Kind.NO_VIEW) {
+        if (kind == Kind.OF_DEVICE || kind == Kind.ADDRESS_SPACE) {
             throw new UnsupportedOperationException(
                     "the region has no memory of its own that Java code could look at: use the memory that it stands for");
         }

@@ -67,6 +67,8 @@ public final class SendRequests extends WorkRequests {
     private @Nullable MemoryWindow @Nullable [] windows;
 
     private @Nullable MemoryRegion @Nullable [] bound;
+    /** The keys that the windows had before the post that is going on. */
+    private int @Nullable [] formerKeys;
     /** How many requests have a destination, how many are inline, and how many bind a window. */
     private int destinations;
 
@@ -557,6 +559,7 @@ public final class SendRequests extends WorkRequests {
                 itsRegions = new MemoryRegion[capacity];
                 windows = itsWindows;
                 bound = itsRegions;
+                formerKeys = new int[capacity];
             }
             itsWindows[index] = window;
             itsRegions[index] = region;
@@ -716,7 +719,7 @@ public final class SendRequests extends WorkRequests {
             checkRange(from, count);
             checkRequests(from, count);
             if (inlines == 0 && destinations == 0 && binds == 0 && !queuePair.isDatagram()) {
-                downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+                downcall(CALL, queuePair, context.postSend, queuePair.postsInUserSpace, from, count);
             } else {
                 for (int i = from; i < from + count; i++) {
                     checkTarget(i, queuePair, queuePair.isDatagram());
@@ -743,6 +746,11 @@ public final class SendRequests extends WorkRequests {
         if (window != null) {
             requireSameDevice("the window of request " + index, window.protectionDomain(), queuePair);
         }
+        @Nullable MemoryRegion[] itsRegions = bound;
+        MemoryRegion region = itsRegions == null ? null : itsRegions[index];
+        if (region != null) {
+            requireSameDevice("the bound region of request " + index, region.protectionDomain(), queuePair);
+        }
     }
 
     private static void requireSameDevice(String what, ProtectionDomain its, QueuePair queuePair) {
@@ -753,32 +761,61 @@ public final class SendRequests extends WorkRequests {
 
     private void holdAndPost(QueuePair queuePair, DeviceContext context, int from, int count) {
         int held = 0;
+        int given = 0;
         int posted = 0;
         try {
             for (; held < count; held++) {
                 hold(from + held);
             }
-            downcall(CALL, queuePair, context.postSend, context.postsInUserSpace, from, count);
+            giveKeys(from, count);
+            given = count;
+            downcall(CALL, queuePair, context.postSend, queuePair.postsInUserSpace, from, count);
             posted = count;
         } catch (PostException e) {
             posted = Math.max(0, e.badIndex());
             throw e;
         } finally {
-            giveKeys(from, posted);
+            keepKeys(from, posted, given);
             for (int i = from; i < from + held; i++) {
                 release(i, places(i));
             }
         }
     }
 
-    private void giveKeys(int from, int posted) {
+    private void giveKeys(int from, int count) {
         @Nullable MemoryWindow[] itsWindows = windows;
-        for (int i = from; itsWindows != null && i < from + posted; i++) {
+        int[] former = formerKeys;
+        for (int i = from; itsWindows != null && former != null && i < from + count; i++) {
             MemoryWindow window = itsWindows[i];
             if (window != null) {
-                window.bound(ALL.get(JAVA_INT, requests + i * SIZE + BIND_KEY));
+                former[i] = window.bindTo(bindKey(i));
             }
         }
+    }
+
+    /** Takes back the keys of requests that were not posted, the last one first, and tells the provider the others. */
+    private void keepKeys(int from, int posted, int given) {
+        @Nullable MemoryWindow[] itsWindows = windows;
+        int[] former = formerKeys;
+        if (itsWindows == null || former == null) {
+            return;
+        }
+        for (int i = from + given - 1; i >= from + posted; i--) {
+            MemoryWindow window = itsWindows[i];
+            if (window != null) {
+                window.notBoundTo(bindKey(i), former[i]);
+            }
+        }
+        for (int i = from; i < from + posted; i++) {
+            MemoryWindow window = itsWindows[i];
+            if (window != null) {
+                window.bound(bindKey(i));
+            }
+        }
+    }
+
+    private int bindKey(int index) {
+        return ALL.get(JAVA_INT, requests + index * SIZE + BIND_KEY);
     }
 
     /** Holds all that the provider looks at while it posts a request, or nothing of it. */
@@ -791,6 +828,11 @@ public final class SendRequests extends WorkRequests {
                 if (object instanceof MemoryRegion region && region.isLost()) {
                     throw new IllegalStateException(
                             "request " + index + " uses " + region.describe() + ", whose memory its owner has freed");
+                }
+                // The region of a bind is not read.
+                if (held >= NO_SEGMENTS && object instanceof MemoryRegion region && !region.isReadByCpu()) {
+                    throw new IllegalArgumentException("request " + index + " sends inline from " + region.describe()
+                            + ", which is of a dma-buf: send it without INLINE");
                 }
                 if (object != null) {
                     boolean ignored = object.beginOften();

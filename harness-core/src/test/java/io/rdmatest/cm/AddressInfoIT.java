@@ -1,9 +1,10 @@
 package io.rdmatest.cm;
 
 import static io.rdmatest.cm.CmFixture.IP4;
-import static io.rdmatest.cm.CmFixture.IP6;
 import static io.rdmatest.cm.CmFixture.TIMEOUT;
+import static io.rdmatest.cm.CmFixture.addresses;
 import static io.rdmatest.cm.CmFixture.assertLedgerEmpty;
+import static io.rdmatest.cm.CmFixture.ip6;
 import static io.rdmatest.cm.CmFixture.listener;
 import static io.rdmatest.cm.CmFixture.withoutQueuePair;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,6 +23,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,7 +47,8 @@ class AddressInfoIT {
     @Test
     void readsAddressesOfEveryFormat() {
         for (Format format : List.of(Format.NAME, Format.IP)) {
-            for (InetAddress address : List.of(IP4, IP6)) {
+            for (Supplier<InetAddress> each : addresses()) {
+                InetAddress address = each.get();
                 AddressInfo info = lookup(address.getHostAddress(), "7471", Hints.active(format, PortSpace.TCP));
                 assertThat(info.destination()).contains(new InetSocketAddress(address, 7471));
                 assertThat(info.nativeDestination()).isEmpty();
@@ -61,20 +64,20 @@ class AddressInfoIT {
                         .destination())
                 .hasValueSatisfying(found ->
                         assertThat(found.getAddress().isLoopbackAddress()).isTrue());
-        assertThat(lookup(IP6.getHostAddress(), null, Hints.active(Format.IPV6, PortSpace.UDP))
+        assertThat(lookup(ip6().getHostAddress(), null, Hints.active(Format.IPV6, PortSpace.UDP))
                         .destination())
-                .contains(new InetSocketAddress(IP6, 0));
+                .contains(new InetSocketAddress(ip6(), 0));
     }
 
     @Test
     void readsGids() {
         AddressInfo info = lookup(
-                IP6.getHostAddress(),
+                ip6().getHostAddress(),
                 "7471",
                 Hints.active(Format.GID, PortSpace.TCP).withSource(Gid.of(IP4).toString()));
         assertThat(info.isNative()).isTrue();
         assertThat(info.destination()).isEmpty();
-        assertThat(info.nativeDestination()).contains(IbAddress.of(Gid.of(IP6), PortSpace.TCP, 7471));
+        assertThat(info.nativeDestination()).contains(IbAddress.of(Gid.of(ip6()), PortSpace.TCP, 7471));
         assertThat(info.nativeSource())
                 .hasValueSatisfying(source -> assertThat(source.gid()).isEqualTo(Gid.of(IP4)));
         AddressInfo any = lookup(null, "7471", Hints.passive(Format.GID, PortSpace.TCP));

@@ -1,9 +1,9 @@
 package io.rdmatest.cm;
 
 import static io.rdmatest.cm.CmFixture.IP4;
-import static io.rdmatest.cm.CmFixture.IP6;
 import static io.rdmatest.cm.CmFixture.SHORT;
 import static io.rdmatest.cm.CmFixture.TIMEOUT;
+import static io.rdmatest.cm.CmFixture.addresses;
 import static io.rdmatest.cm.CmFixture.any;
 import static io.rdmatest.cm.CmFixture.bytes;
 import static io.rdmatest.cm.CmFixture.listener;
@@ -55,7 +55,8 @@ class CmDataIT {
 
     @Test
     void carriesDataBothWaysOnQueuePairsOfTheLibrary() {
-        for (InetAddress address : List.of(IP4, IP6)) {
+        for (Supplier<InetAddress> each : addresses()) {
+            InetAddress address = each.get();
             try (EventChannel channel = EventChannel.create();
                     CmId listener = listener(channel, PortSpace.TCP, address);
                     CmId client = resolved(channel, listener);

@@ -1,6 +1,7 @@
 package io.rdmatest.cm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmatest.DeviceUnderTest;
 import io.rdmatest.Ledger;
@@ -10,7 +11,9 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /** Addresses of the device under test, and what every test of this package waits at most. */
 final class CmFixture {
@@ -19,13 +22,26 @@ final class CmFixture {
     static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     static final InetAddress IP4 = DeviceUnderTest.ip4();
-    static final InetAddress IP6 = DeviceUnderTest.ip6();
     /** On the same network, and nobody has it. */
     static final InetAddress NOBODY = DeviceUnderTest.nobody();
 
     private static final AtomicInteger NEXT_QP_NUMBER = new AtomicInteger(0x100000);
 
     private CmFixture() {}
+
+    /** Returns an IPv6 address of the device; a test that asks for it is skipped where it has none. */
+    static InetAddress ip6() {
+        Optional<InetAddress> found = DeviceUnderTest.ip6();
+        assumeTrue(
+                found.isPresent(),
+                "unsupported by the device: its network interface has no routable IPv6 address; -Drdma.test.ip6 gives one");
+        return found.get();
+    }
+
+    /** Returns an address of either family. What a test does with that of IPv4 comes before it is skipped for want of the other. */
+    static List<Supplier<InetAddress>> addresses() {
+        return List.of(() -> IP4, CmFixture::ip6);
+    }
 
     static InetSocketAddress any(InetAddress address) {
         return new InetSocketAddress(address, 0);

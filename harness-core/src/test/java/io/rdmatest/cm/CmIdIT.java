@@ -29,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -64,7 +65,8 @@ class CmIdIT {
 
     @Test
     void resolvesIp4AndIp6() {
-        for (InetAddress address : List.of(IP4, IP6)) {
+        for (Supplier<InetAddress> each : addresses()) {
+            InetAddress address = each.get();
             try (EventChannel channel = EventChannel.create();
                     CmId listener = listener(channel, PortSpace.TCP, address);
                     CmId client = resolved(channel, listener)) {
@@ -162,7 +164,7 @@ class CmIdIT {
     void refusesANativeAddressOnRoce() {
         try (EventChannel channel = EventChannel.create();
                 CmId id = channel.createId(PortSpace.IB)) {
-            IbAddress address = IbAddress.of(Gid.of(IP6), PortSpace.TCP, 7174);
+            IbAddress address = IbAddress.of(Gid.of(ip6()), PortSpace.TCP, 7174);
             assertNeedsInfiniband("rdma_bind_addr", () -> id.bind(address));
             assertNeedsInfiniband("rdma_resolve_addr", () -> id.resolveAddress(address, address, TIMEOUT));
             // The kernel resolves this one to a RoCE port, and would refuse the route.
@@ -294,12 +296,12 @@ class CmIdIT {
     @Test
     void connectsOverIp6() {
         try (EventChannel channel = EventChannel.create();
-                CmId listener = listener(channel, PortSpace.TCP, IP6);
+                CmId listener = listener(channel, PortSpace.TCP, ip6());
                 CmId client = resolved(channel, listener)) {
             client.connect(withoutQueuePair().build());
             try (CmId server =
                     listener.expectEvent(CmEvent.Type.CONNECT_REQUEST, TIMEOUT).id()) {
-                assertThat(server.localAddress().getAddress()).isEqualTo(IP6);
+                assertThat(server.localAddress().getAddress()).isEqualTo(ip6());
                 server.accept(withoutQueuePair().build());
                 client.expectEvent(CmEvent.Type.CONNECT_RESPONSE, TIMEOUT);
             }

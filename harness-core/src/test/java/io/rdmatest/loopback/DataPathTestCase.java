@@ -173,10 +173,16 @@ class DataPathTestCase {
             queuePair.setEce(new Ece(0x123456, 0b011));
             assertThat(queuePair.queryEce()).isEqualTo(new Ece(0x123456, 0b010));
             assertThatThrownBy(() -> queuePair.setEce(new Ece(0x2c9, 1)))
+                    .isInstanceOfSatisfying(RdmaException.class, failure -> {
+                        assertThat(failure.errnoName()).isEqualTo("EINVAL");
+                        assertThat(failure.isUnsupported()).isFalse();
+                    })
+                    .hasMessageContaining("ibv_set_ece(" + queuePair.describe());
+            Standin.set("ece", 0);
+            assertThatThrownBy(() -> queuePair.setEce(new Ece(0x123456, 1)))
                     .isInstanceOfSatisfying(
                             RdmaException.class,
-                            failure -> assertThat(failure.isUnsupported()).isTrue())
-                    .hasMessageContaining("ibv_set_ece(" + queuePair.describe());
+                            failure -> assertThat(failure.isUnsupported()).isTrue());
         }
     }
 

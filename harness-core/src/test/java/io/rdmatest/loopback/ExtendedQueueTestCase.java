@@ -180,6 +180,29 @@ class ExtendedQueueTestCase {
         }
     }
 
+    /** As irdma does, which has no LIDs. */
+    @Test
+    void aDeviceThatTellsNoLidsHasExtendedQueues() throws Exception {
+        int lengthOfBytes = 1;
+        int sourceLid = 1 << 4;
+        int pathBits = 1 << 6;
+        Standin.set("refused_wc", sourceLid | pathBits);
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair pair = standin.pair(standin.cq(), cq);
+            pair.b().postReceive(1, pair.mrB(), 0, 64);
+            pair.a().postSendWithImmediate(2, pair.mrA(), 0, 40, 0xcafe0001);
+            WorkCompletion received = cq.awaitSuccess(Standin.SOON);
+            assertThat(received.byteLength()).isEqualTo(40);
+            assertThat(received.immediate()).isEqualTo(0xcafe0001);
+            assertThat(received.sourceLid()).isZero();
+            assertThat(received.pathBits()).isZero();
+            Standin.set("refused_wc", sourceLid | lengthOfBytes);
+            assertThatThrownBy(() -> standin.context.createCompletionQueue(EXTENDED))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isUnsupported);
+        }
+    }
+
     private static void isUnsupported(RdmaException failure) {
         assertThat(failure.isUnsupported()).isTrue();
         assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
@@ -217,6 +240,43 @@ class ExtendedQueueTestCase {
                     .isInstanceOf(RdmaException.class)
                     .hasMessageContaining("EINVAL");
         }
+    }
+
+    /** mlx5 returns -2 where it finds no queue pair for a completion: it is no ENOENT, which is the end of a poll. */
+    @Test
+    void aNumberOfTheProvidersOwnIsNoErrno() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair pair = standin.pair(cq, standin.cq());
+            Completions into = cq.newCompletions(4);
+            pair.a()
+                    .postWrite(
+                            1,
+                            pair.mrA(),
+                            0,
+                            8,
+                            pair.mrB().address(),
+                            pair.mrB().rkey(),
+                            SendFlag.SIGNALED);
+            Standin.set("next_result", -2);
+            assertThat(cq.poll(into)).isEqualTo(1);
+            Standin.set("next_result", 0);
+            assertThatThrownBy(() -> cq.poll(into))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isNoErrno);
+            assertThat(cq.poll(into)).isZero();
+            Standin.set("poll_result", -2);
+            assertThatThrownBy(() -> cq.poll(into))
+                    .isInstanceOfSatisfying(RdmaException.class, ExtendedQueueTestCase::isNoErrno);
+        }
+    }
+
+    private static void isNoErrno(RdmaException failure) {
+        assertThat(failure)
+                .hasMessageStartingWith("ibv_start_poll(cq ")
+                .hasMessageContaining("it returned -2, which is no errno");
+        assertThat(failure.call()).isEqualTo("ibv_start_poll");
+        assertThat(failure.errno()).isZero();
+        assertThat(failure.rdmaCause()).isEqualTo(Cause.CALL_FAILED);
     }
 
     /** The lock of the provider is free after each poll: else the second thread would spin for ever. */

@@ -4,7 +4,6 @@ import io.rdmatest.DeviceUnderTest;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
@@ -15,19 +14,16 @@ import org.junit.jupiter.api.io.TempDir;
 class InterposerIT {
 
     @TempDir
-    static Path libraries;
+    Path libraries;
 
     @TempDir
     Path folder;
 
-    @BeforeAll
-    static void compile() throws Exception {
-        DeviceUnderTest.assumeRxe("the cases know the GIDs and the ports of soft-RoCE");
-        Interposer.compileInto(libraries);
-    }
-
+    /** What it assumes, it assumes by itself: reports have no reason of a class that was skipped as a whole. */
     @TestFactory
     Stream<DynamicTest> answersOfHardwareAboveARealDevice() throws Exception {
+        DeviceUnderTest.assumeRxe("the cases know the GIDs and the ports of soft-RoCE");
+        Interposer.compileInto(libraries);
         return Interposer.run(libraries, folder, 480, List.of(), InterposedTestCase.class);
     }
 }

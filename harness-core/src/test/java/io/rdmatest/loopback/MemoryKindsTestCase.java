@@ -2,6 +2,7 @@ package io.rdmatest.loopback;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmatest.Cause;
@@ -10,6 +11,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.SendFlag;
+import io.rdmatest.verbs.SendRequests;
 import io.rdmatest.verbs.WorkCompletion;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -57,6 +59,12 @@ class MemoryKindsTestCase {
             MemoryRegion all = standin.add(standin.pd.registerAddressSpace(Access.LOCAL_WRITE));
             assertThat(all.access()).containsExactlyInAnyOrder(Access.LOCAL_WRITE, Access.ON_DEMAND);
             assertThat(all.size()).isEqualTo(Long.MAX_VALUE);
+            assertThat(all.address(0)).isZero();
+            assertThat(all.address(Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
+            assertThatThrownBy(() -> all.address(-1)).isInstanceOf(IndexOutOfBoundsException.class);
+            MemoryRegion some = standin.memory();
+            assertThat(some.address(Standin.SIZE)).isEqualTo(some.address() + Standin.SIZE);
+            assertThatThrownBy(() -> some.address(Standin.SIZE + 1)).isInstanceOf(IndexOutOfBoundsException.class);
             MemorySegment memory = arena.allocate(64).fill((byte) 7);
             pair.b().postReceive(1, pair.mrB(), 0, 64);
             pair.a().postSend(2, all, memory.address(), 64, SendFlag.SIGNALED);
@@ -116,6 +124,33 @@ class MemoryKindsTestCase {
             assertThat(bytes[4096 + 100]).isEqualTo((byte) 9);
             assertThat(bytes[4096 + 163]).isEqualTo((byte) 9);
             assertThat(bytes[4096 + 164]).isZero();
+        }
+    }
+
+    /** The address of the region is the device's own: a provider that copied from there would end the JVM. */
+    @Test
+    void memoryOfADmaBufIsNotSentInline(@TempDir Path folder) throws Exception {
+        Path file = Files.write(folder.resolve("memory"), new byte[4096]);
+        Standin.set("dmabuf", 1);
+        try (Standin standin = new Standin();
+                FileChannel opened = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+                SendRequests list = SendRequests.allocate(1)) {
+            assertThat(opened.isOpen()).isTrue();
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = standin.add(standin.pd.registerDmaBuf(
+                    descriptorOf(file), 0, 4096, 0x7000_0000_0000L, Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> pair.a().postSend(1, region, 0, 8, SendFlag.INLINE))
+                    .withMessage("request 0 sends inline from " + region.describe()
+                            + ", which is of a dma-buf: send it without INLINE");
+            list.send(0, 2, region, 0, 8).flags(0, SendFlag.SIGNALED, SendFlag.INLINE);
+            assertThatIllegalArgumentException().isThrownBy(() -> pair.a().post(list));
+            assertThat(pair.a().work().sends()).isZero();
+
+            pair.b().postReceive(3, pair.mrB(), 0, 64);
+            list.flags(0, SendFlag.SIGNALED);
+            pair.a().post(list);
+            assertThat(pair.cqA().awaitSuccess(Standin.SOON).wrId()).isEqualTo(2);
         }
     }
 

@@ -11,6 +11,7 @@ import io.rdmatest.RdmaException;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.MemoryWindow;
+import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.SendRequests;
@@ -145,6 +146,44 @@ class MemoryWindowTestCase {
                     .isThrownBy(() -> pair.b().postBind(1, window, region, 0, 8, Set.of()))
                     .withMessage(window.describe() + " and " + region.describe() + " are not of one protection domain");
             assertThat(pair.b().work().sends()).isZero();
+        }
+    }
+
+    /** A provider takes the region for one of its own: of another device it would follow pointers that are none. */
+    @Test
+    void aListBindsARegionOfItsDeviceOnly() throws Exception {
+        try (Standin standin = new Standin();
+                Standin other = new Standin();
+                SendRequests list = SendRequests.allocate(1)) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = other.memory(Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND);
+            MemoryWindow window = standin.add(standin.pd.allocateMemoryWindow(MemoryWindow.Type.TYPE_2));
+            list.bind(0, 1, window, window.rkey() + 1, region, 0, 64, Set.of());
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> pair.b().post(list))
+                    .withMessage("the bound region of request 0 is not of the device of "
+                            + pair.b().describe());
+            assertThat(pair.b().work().sends()).isZero();
+        }
+    }
+
+    @Test
+    void aWindowHasTheKeyOfTheLastBindThatWasPosted() throws Exception {
+        try (Standin standin = new Standin();
+                SendRequests list = SendRequests.allocate(2)) {
+            Standin.Pair pair = standin.pair();
+            MemoryRegion region = standin.memory(Access.LOCAL_WRITE, Access.MEMORY_WINDOW_BIND);
+            MemoryWindow window = standin.add(standin.pd.allocateMemoryWindow(MemoryWindow.Type.TYPE_2));
+            int key = window.rkey();
+            list.bind(0, 1, window, key + 1, region, 0, 64, Set.of())
+                    .bind(1, 2, window, key + 2, region, 0, 64, Set.of());
+            Standin.set("post_result", 12);
+            Standin.set("post_bad", 0);
+            assertThatThrownBy(() -> pair.b().post(list)).isInstanceOf(PostException.class);
+            assertThat(window.rkey()).isEqualTo(key);
+            Standin.set("post_bad", 1);
+            assertThatThrownBy(() -> pair.b().post(list)).isInstanceOf(PostException.class);
+            assertThat(window.rkey()).as("the first of two was posted").isEqualTo(key + 1);
         }
     }
 

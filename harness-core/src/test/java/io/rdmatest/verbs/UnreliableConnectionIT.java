@@ -2,7 +2,9 @@ package io.rdmatest.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assumptions.abort;
 
+import io.rdmatest.RdmaException;
 import io.rdmatest.WholeLedger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,10 +38,15 @@ class UnreliableConnectionIT {
     }
 
     private QueuePair queuePair(CompletionQueue cq) {
-        return rig.add(rig.pd.createQueuePair(QueuePairAttributes.builder(QpType.UC)
-                .completionQueue(cq)
-                .maxInline(64)
-                .build()));
+        try {
+            return rig.add(rig.pd.createQueuePair(QueuePairAttributes.builder(QpType.UC)
+                    .completionQueue(cq)
+                    .maxInline(64)
+                    .build()));
+        } catch (RdmaException e) {
+            assertThat(e.isUnsupported()).as(e.getMessage()).isTrue();
+            return abort("unsupported by the device: " + e.getMessage());
+        }
     }
 
     @Test
