@@ -543,8 +543,17 @@ public final class CmId extends NativeResource {
         try {
             int ignored = context().pkeyIndex(port(), pkey);
         } catch (RdmaException e) {
-            RdmaException missing = new RdmaException(describe() + " can't have a queue pair: " + e.getMessage());
-            missing.addSuppressed(failure);
+            if (e.errno() != 0) {
+                // The table could not be read: whether the partition is in it is not known.
+                failure.addSuppressed(e);
+                return;
+            }
+            RdmaException missing = new RdmaException(
+                    Cause.HOST_NOT_READY,
+                    describe() + " can't have a queue pair: " + e.getMessage(),
+                    failure.call(),
+                    failure.errno());
+            missing.initCause(failure);
             throw missing;
         }
     }

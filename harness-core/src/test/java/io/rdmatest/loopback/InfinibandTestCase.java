@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmatest.Cause;
 import io.rdmatest.Ledger;
 import io.rdmatest.RdmaException;
 import io.rdmatest.cm.AddressInfo;
@@ -301,7 +302,12 @@ class InfinibandTestCase {
                         .completionQueue(cq)
                         .build();
                 assertThatThrownBy(() -> id.createQueuePair(pd, attributes))
-                        .isInstanceOf(RdmaException.class)
+                        .isInstanceOfSatisfying(RdmaException.class, failure -> {
+                            assertThat(failure.call()).isEqualTo("rdma_create_qp_ex");
+                            assertThat(failure.errnoName()).isEqualTo("EINVAL");
+                            assertThat(failure.rdmaCause()).isEqualTo(Cause.HOST_NOT_READY);
+                        })
+                        .hasCauseInstanceOf(RdmaException.class)
                         .hasMessageContaining("can't have a queue pair")
                         .hasMessageContaining("is not a member of partition 0x8033")
                         .hasMessageContaining("0xffff, 0x8011, 0x8022");
