@@ -45,9 +45,9 @@ static struct {
     long usual;
     _Atomic long value;
 } settings[SETTINGS] = {
-    /* The errno of every call that destroys something. The object is destroyed all the same, as the kernel does at a reset. */
+    /* The errno of every call of this project's that destroys something. The object is destroyed all the same, as the kernel does at a reset. */
     [DESTROY_ERROR] = {"destroy_error", 0, 0},
-    /* The errno of every other call that goes to the kernel; it is not made. */
+    /* The errno of every other call that goes to the kernel and that this project makes; it is not made. */
     [CALL_ERROR] = {"call_error", 0, 0},
     /* What ibv_poll_cq returns if it is not 0. */
     [POLL_RESULT] = {"poll_result", 0, 0},
@@ -193,6 +193,9 @@ struct wrapped {
     __typeof__(((struct verbs_context *)0)->query_device_ex) query_device_ex;
     __typeof__(((struct verbs_context *)0)->create_qp_ex) create_qp_ex;
     __typeof__(((struct verbs_context *)0)->create_srq_ex) create_srq_ex;
+    __typeof__(((struct verbs_context *)0)->create_cq_ex) create_cq_ex;
+    __typeof__(((struct verbs_context *)0)->open_xrcd) open_xrcd;
+    __typeof__(((struct verbs_context *)0)->close_xrcd) close_xrcd;
 };
 
 static struct wrapped contexts[MOST_CONTEXTS];
@@ -400,6 +403,37 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
     return NULL;
 }
 
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+    return call_fails() ? NULL : wrapped(context)->create_cq_ex(context, init);
+}
+
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init)
+{
+    return call_fails() ? NULL : wrapped(context)->open_xrcd(context, init);
+}
+
+static int close_xrcd(struct ibv_xrcd *xrcd)
+{
+    return destroyed(wrapped(xrcd->context)->close_xrcd(xrcd));
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+    return call_fails() ? NULL : wrapped(pd->context)->ops.alloc_mw(pd, type);
+}
+
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+    FAIL_CALL;
+    return wrapped(qp->context)->ops.bind_mw(qp, mw, bind);
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+    return destroyed(wrapped(mw->context)->ops.dealloc_mw(mw));
+}
+
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
     struct ibv_context *context = call_fails() ? NULL : REAL_FUNCTION(ibv_open_device)(device);
@@ -413,6 +447,13 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     context->ops.post_send = post_send;
     context->ops.post_recv = post_recv;
     context->ops.post_srq_recv = post_srq_recv;
+#define WRAP_OPERATION(function)                                       \
+    if (context->ops.function)                                     \
+    context->ops.function = function
+    WRAP_OPERATION(alloc_mw);
+    WRAP_OPERATION(bind_mw);
+    WRAP_OPERATION(dealloc_mw);
+#undef WRAP_OPERATION
     if (has(outer, sizeof *outer)) {
 #define WRAP(function)                                                 \
     free_one->function = outer->function;                          \
@@ -422,6 +463,9 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
         WRAP(query_device_ex);
         WRAP(create_qp_ex);
         WRAP(create_srq_ex);
+        WRAP(create_cq_ex);
+        WRAP(open_xrcd);
+        WRAP(close_xrcd);
 #undef WRAP
     }
     atomic_store_explicit(&free_one->context, context, memory_order_release);
@@ -685,6 +729,18 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *address, size_t l
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
     return refuses_access(access) ? NULL : REAL_FUNCTION(ibv_reg_mr_iova2)(pd, address, length, iova, access);
+}
+
+/* Libraries before rdma-core 34 lack it. */
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+    if (refuses_access((unsigned int)access))
+        return NULL;
+    __typeof__(&ibv_reg_dmabuf_mr) real = dlsym(dlopen(REAL, RTLD_NOW | RTLD_LOCAL), "ibv_reg_dmabuf_mr");
+    if (real)
+        return real(pd, offset, length, iova, fd, access);
+    errno = EOPNOTSUPP;
+    return NULL;
 }
 
 /* ---- other calls that go to the kernel ---- */
