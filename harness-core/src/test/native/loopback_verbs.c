@@ -1399,6 +1399,16 @@ static int refused(void *first, void **bad, size_t next)
     return (int)get(POST_RESULT);
 }
 
+/* mlx4 and mlx5 lock the completion queue to look again when the queue of the queue pair is full. */
+static void look_again(struct ibv_cq *base)
+{
+    struct lb_cq *cq = (struct lb_cq *)base;
+    if (!cq->ex.start_poll)
+        return;
+    pthread_spin_lock(&cq->polling);
+    pthread_spin_unlock(&cq->polling);
+}
+
 static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     if (get(POST_RESULT))
@@ -1435,6 +1445,8 @@ static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_sen
             progress(qp);
     }
     pthread_mutex_unlock(&lock);
+    if (error == ENOMEM)
+        look_again(base->send_cq);
     return error;
 }
 
@@ -1480,6 +1492,8 @@ static int post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_rec
     if (peer && base->qp_type != IBV_QPT_UD)
         progress(peer);
     pthread_mutex_unlock(&lock);
+    if (error == ENOMEM)
+        look_again(base->recv_cq);
     return error;
 }
 

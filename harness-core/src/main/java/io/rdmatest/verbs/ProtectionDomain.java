@@ -110,7 +110,7 @@ public final class ProtectionDomain extends VerbsObject {
      * @param size bytes, from 1
      * @param address how peers and requests name the first byte; as far from the begin of a page as {@code offset} is
      * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
-     * @return the memory region; it has no {@link MemoryRegion#bytes()}
+     * @return the memory region; it has no {@link MemoryRegion#bytes()}, and is not sent from {@link SendFlag#INLINE}
      * @throws io.rdmatest.RdmaException if it is no dma-buf, or the device refuses it; a device or kernel that can't do it at all
      *     {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
      */

@@ -12,6 +12,7 @@ import io.rdmatest.verbs.CompletionQueue;
 import io.rdmatest.verbs.CompletionQueueAttributes;
 import io.rdmatest.verbs.CompletionTimestamp;
 import io.rdmatest.verbs.Completions;
+import io.rdmatest.verbs.PostException;
 import io.rdmatest.verbs.SendFlag;
 import io.rdmatest.verbs.WorkCompletion;
 import java.time.Instant;
@@ -21,6 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -277,6 +279,63 @@ class ExtendedQueueTestCase {
         assertThat(failure.call()).isEqualTo("ibv_start_poll");
         assertThat(failure.errno()).isZero();
         assertThat(failure.rdmaCause()).isEqualTo(Cause.CALL_FAILED);
+    }
+
+    /**
+     * The JVM stops its threads while one is in the middle of a poll and another waits, in a post, for the lock of that poll: a critical
+     * post could not be stopped, and the JVM would hang.
+     */
+    @Test
+    void aPostToAFullQueueLetsTheJvmStopItsThreads() throws Exception {
+        AtomicBoolean over = new AtomicBoolean();
+        try (Standin standin = new Standin();
+                ExecutorService threads = Executors.newFixedThreadPool(3)) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair full = standin.pair(cq, standin.cq());
+            Standin.Pair polled = standin.pair(cq, standin.cq());
+            for (int i = 0; i < 16; i++) {
+                full.a().postSend(i, full.mrA(), 0, 8);
+                full.a().postReceive(i, full.mrA(), 0, 8);
+            }
+            List<Future<?>> ends = List.of(
+                    threads.submit(() -> {
+                        while (!over.get()) {
+                            assertThatThrownBy(() -> full.a().postSend(16, full.mrA(), 0, 8))
+                                    .isInstanceOf(PostException.class);
+                        }
+                    }),
+                    threads.submit(() -> {
+                        while (!over.get()) {
+                            assertThatThrownBy(() -> full.a().postReceive(16, full.mrA(), 0, 8))
+                                    .isInstanceOf(PostException.class);
+                        }
+                    }),
+                    threads.submit(() -> {
+                        Completions into = cq.newCompletions(4);
+                        while (!over.get()) {
+                            polled.a()
+                                    .postWrite(
+                                            1,
+                                            polled.mrA(),
+                                            0,
+                                            8,
+                                            polled.mrB().address(),
+                                            polled.mrB().rkey(),
+                                            SendFlag.SIGNALED);
+                            assertThat(cq.poll(into)).isEqualTo(1);
+                        }
+                    }));
+            try {
+                for (int i = 0; i < 1000; i++) {
+                    assertThat(Thread.getAllStackTraces()).isNotEmpty();
+                }
+            } finally {
+                over.set(true);
+            }
+            for (Future<?> end : ends) {
+                end.get(20, TimeUnit.SECONDS);
+            }
+        }
     }
 
     /** The lock of the provider is free after each poll: else the second thread would spin for ever. */
