@@ -33,7 +33,7 @@ class ResetWalkIT {
                 SECONDS,
                 List.of(
                         "-Drdma.walk.seed=" + RandomWalkIT.seeds().getFirst(),
-                        "-Drdma.walk.operations=" + Long.getLong("rdma.walk.reset.operations", 40_000),
+                        "-Drdma.walk.operations=" + Long.getLong("rdma.walk.reset.operations", 16_000),
                         "-Drdma.walk.folder=" + Path.of("target").toAbsolutePath()),
                 ResetWalkTestCase.class);
     }
