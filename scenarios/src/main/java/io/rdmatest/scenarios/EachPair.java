@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.junit.RdmaExtension;
+import io.rdmatest.junit.engine.TestExtension;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -27,5 +27,5 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Documented
 @TestTemplate
 @Execution(ExecutionMode.SAME_THREAD)
-@ExtendWith({RdmaExtension.class, EachPairProvider.class})
+@ExtendWith({TestExtension.class, EachPairProvider.class})
 public @interface EachPair {}
