@@ -547,11 +547,15 @@ class StreamIT {
                 ByteBuffer in = ByteBuffer.allocateDirect(size);
                 StreamFixture.fill(out, 0);
                 turns(pair, out, in, 3000);
-                long before = allocations.getCurrentThreadAllocatedBytes();
-                turns(pair, out, in, 1000);
-                assertThat(allocations.getCurrentThreadAllocatedBytes() - before)
-                        .as(mode.name())
-                        .isZero();
+                // What a message allocates, each round allocates. What the JVM allocates once, such as for a path that a turn
+                // takes for the first time, one round does.
+                long least = Long.MAX_VALUE;
+                for (int round = 0; round < 4 && least > 0; round++) {
+                    long before = allocations.getCurrentThreadAllocatedBytes();
+                    turns(pair, out, in, 1000);
+                    least = Math.min(least, allocations.getCurrentThreadAllocatedBytes() - before);
+                }
+                assertThat(least).as(mode.name()).isZero();
             }
         }
     }
