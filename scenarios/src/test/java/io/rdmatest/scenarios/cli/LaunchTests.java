@@ -143,7 +143,7 @@ class LaunchTests {
         assertThat(run.status()).isEqualTo(3);
         assertThat(run.errors())
                 .hasLineCount(1)
-                .contains("not built", "on the host run: " + project.toRealPath() + "/rdmatest --version");
+                .contains("not built", "on the host run: " + project.toRealPath() + "/rdmatest --help");
         assertThat(builds()).isZero();
     }
 
