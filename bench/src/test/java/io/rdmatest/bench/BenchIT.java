@@ -28,7 +28,7 @@ class BenchIT {
     private Path folder;
 
     @Test
-    @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void bothSidesOfALatencyMoveWhatTheySay() throws Exception {
         JsonNode row = measured("send-lat-64");
 
@@ -46,7 +46,7 @@ class BenchIT {
     }
 
     @Test
-    @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void bothSidesOfABandwidthMoveWhatTheySay() throws Exception {
         JsonNode bandwidth = onlyPair(measured("send-bw-64k"));
 

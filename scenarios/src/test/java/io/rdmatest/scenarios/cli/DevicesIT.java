@@ -196,7 +196,7 @@ class DevicesIT {
                 .redirectOutput(output)
                 .start();
         try {
-            assertThat(program.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(program.waitFor(180, TimeUnit.SECONDS)).isTrue();
         } finally {
             program.destroyForcibly();
         }
