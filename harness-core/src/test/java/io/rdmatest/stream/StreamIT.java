@@ -548,9 +548,7 @@ class StreamIT {
                 ByteBuffer in = ByteBuffer.allocateDirect(size);
                 StreamFixture.fill(out, 0);
                 turns(pair, out, in, 3000);
-                // What a message allocates, each round allocates. What the JVM allocates once, such as for a path that
-                // a turn
-                // takes for the first time, one round does.
+                // A message that allocates does so in each round. The JVM may allocate once, in one of them.
                 long least = Long.MAX_VALUE;
                 for (int round = 0; round < 4 && least > 0; round++) {
                     long before = allocations.getCurrentThreadAllocatedBytes();
