@@ -8,6 +8,7 @@ import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nam
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -27,6 +28,7 @@ import java.io.IOException;
 import java.lang.foreign.Linker;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -48,6 +50,9 @@ class DependencyDirectionTests {
     private static final String PARAMS = "io.rdmatest.junit.params..";
     private static final String SCENARIOS = "io.rdmatest.scenarios..";
     private static final String REPORT = "io.rdmatest.report..";
+
+    private static final String RUN = "io.rdmatest.report.run..";
+    private static final String PAGE = "io.rdmatest.report.page..";
 
     private static final String ROLE = "io.rdmatest.scenarios.role..";
     private static final String OPTIONS = "io.rdmatest.scenarios.options..";
@@ -186,23 +191,25 @@ class DependencyDirectionTests {
 
     /** Classes know each other in circles, which shows that the rule finds them. */
     @Test
-    void packagesOfTheScenariosAreFreeOfCycles() {
-        scenariosWithoutCycles(JavaClass::getPackageName).check(classes);
-        assertThat(catching(scenariosWithoutCycles(JavaClass::getName))).isInstanceOf(AssertionError.class);
+    void packagesOfScenariosAndReportsAreFreeOfCycles() {
+        for (String module : List.of(SCENARIOS, REPORT)) {
+            withoutCycles(module, JavaClass::getPackageName).check(classes);
+            assertThat(catching(withoutCycles(module, JavaClass::getName))).isInstanceOf(AssertionError.class);
+        }
     }
 
-    private static SliceRule scenariosWithoutCycles(Function<JavaClass, String> slice) {
+    private static SliceRule withoutCycles(String module, Function<JavaClass, String> slice) {
         return slices().assignedFrom(new SliceAssignment() {
                     @Override
                     public SliceIdentifier getIdentifierOf(JavaClass type) {
-                        return resideInAPackage(SCENARIOS).test(type)
+                        return resideInAPackage(module).test(type)
                                 ? SliceIdentifier.of(slice.apply(type))
                                 : SliceIdentifier.ignore();
                     }
 
                     @Override
                     public String getDescription() {
-                        return "slices of the scenarios";
+                        return "slices of " + module;
                     }
                 })
                 .should()
@@ -212,17 +219,29 @@ class DependencyDirectionTests {
     /** From the lowest floor up: roles, options, and the engine know what is below them only. */
     @Test
     void theEngineKnowsNoProgramNorWhereRolesRun() {
-        knowsOnly(ROLE);
-        knowsOnly(OPTIONS, ROLE);
-        knowsOnly(ENGINE, OPTIONS, ROLE);
+        knowsOnly(SCENARIOS, ROLE);
+        knowsOnly(SCENARIOS, OPTIONS, ROLE);
+        knowsOnly(SCENARIOS, ENGINE, OPTIONS, ROLE);
     }
 
-    private void knowsOnly(String floor, String... below) {
+    /** One model of a run: who listens to tests, starts them, or writes a file, knows none of the others. */
+    @Test
+    void partsOfTheReportsMeetInTheModelOfTheRun() {
+        knowsOnly(REPORT, RUN);
+        knowsOnly(REPORT, "io.rdmatest.report.listener..", RUN);
+        knowsOnly(REPORT, "io.rdmatest.report.runner..", RUN);
+        knowsOnly(REPORT, PAGE);
+        knowsOnly(REPORT, "io.rdmatest.report.output..", RUN, PAGE);
+        assertThatThrownBy(() -> knowsOnly(REPORT, "io.rdmatest.report.qualify..", RUN))
+                .isInstanceOf(AssertionError.class);
+    }
+
+    private void knowsOnly(String module, String floor, String... below) {
         noClasses()
                 .that()
                 .resideInAPackage(floor)
                 .should()
-                .dependOnClassesThat(resideInAPackage(SCENARIOS)
+                .dependOnClassesThat(resideInAPackage(module)
                         .and(resideOutsideOfPackages(Stream.concat(Stream.of(floor), Stream.of(below))
                                 .toArray(String[]::new))))
                 .check(classes);

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.report.qualify.Qualify;
+import io.rdmatest.report.runner.ScenarioRunner;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -17,24 +19,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** JVMs that tests of this package start, and what they leave behind. */
-final class Forked {
+public final class Forked {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private Forked() {}
 
     /** Returns the JVM's launcher. */
-    static Path launcher() {
+    public static Path launcher() {
         return Path.of(System.getProperty("java.home"), "bin", "java");
     }
 
     /** Returns where Allure's generator was unpacked. */
-    static Path commandline() {
+    public static Path commandline() {
         return Path.of(System.getProperty("rdma.test.allure.commandline"));
     }
 
     /** Makes a program of the lines of a shell script. */
-    static Path executable(Path file, String... lines) throws IOException {
+    public static Path executable(Path file, String... lines) throws IOException {
         Files.createDirectories(file.toAbsolutePath().getParent());
         Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
         return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
@@ -44,7 +46,7 @@ final class Forked {
      * Makes a folder one that ./qualify takes for its project, with a stand-in for Allure's generator, and returns where that
      * writes to.
      */
-    static Path project(Path folder) throws IOException {
+    public static Path project(Path folder) throws IOException {
         Path home = folder.resolve("stand-in");
         Path config = Files.createDirectories(home.resolve("allure/lib/config"));
         String stub = io.qameta.allure.CommandLine.class.getName().replace('.', '/') + ".class";
@@ -57,14 +59,14 @@ final class Forked {
     }
 
     /** Does the same with the generator that is unpacked in a folder. */
-    static Path project(Path folder, Path generator) throws IOException {
+    public static Path project(Path folder, Path generator) throws IOException {
         Path target = Files.createDirectories(folder.resolve("reports/target"));
         Files.createSymbolicLink(target.resolve("allure-commandline"), generator);
         return target;
     }
 
     /** Returns the options of a JVM in which {@link Qualify} runs the scenarios of a package, by this launcher of theirs. */
-    static List<String> qualifying(Path project, Path java, String scenarios) {
+    public static List<String> qualifying(Path project, Path java, String scenarios) {
         return List.of(
                 "-Drdma.project=" + project,
                 "-Drdma.java=" + java,
@@ -78,13 +80,13 @@ final class Forked {
      * @param said the file for all that it prints
      * @return its exit status
      */
-    static int java(Path said, List<String> options, String main, List<String> arguments)
+    public static int java(Path said, List<String> options, String main, List<String> arguments)
             throws IOException, InterruptedException {
         return java(said, Map.of(), options, main, arguments);
     }
 
     /** Does the same with some variables in its environment. */
-    static int java(
+    public static int java(
             Path said, Map<String, String> environment, List<String> options, String main, List<String> arguments)
             throws IOException, InterruptedException {
         Process process = start(said, environment, options, main, arguments);
@@ -95,7 +97,7 @@ final class Forked {
     }
 
     /** Starts it, and does not wait. */
-    static Process start(
+    public static Process start(
             Path said, Map<String, String> environment, List<String> options, String main, List<String> arguments)
             throws IOException {
         List<String> command = new ArrayList<>();
@@ -112,7 +114,7 @@ final class Forked {
     }
 
     /** Returns Allure's results in a folder. */
-    static List<JsonNode> results(Path folder) throws IOException {
+    public static List<JsonNode> results(Path folder) throws IOException {
         List<JsonNode> results = new ArrayList<>();
         try (Stream<Path> files = Files.list(folder)) {
             for (Path file : files.filter(each -> each.toString().endsWith("-result.json"))

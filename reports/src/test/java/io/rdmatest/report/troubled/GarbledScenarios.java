@@ -1,6 +1,6 @@
 package io.rdmatest.report.troubled;
 
-import io.rdmatest.report.ReportConfiguration;
+import io.rdmatest.report.run.ReportConfiguration;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;

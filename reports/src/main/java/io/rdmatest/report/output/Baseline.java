@@ -1,0 +1,201 @@
+package io.rdmatest.report.output;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.JsonFile;
+import io.rdmatest.report.run.Run;
+import io.rdmatest.scenarios.cli.ExitStatus;
+import io.rdmatest.scenarios.qualification.CellComparison;
+import io.rdmatest.scenarios.qualification.CellComparison.Group;
+import io.rdmatest.scenarios.qualification.Qualification;
+import io.rdmatest.scenarios.qualification.QualificationComparison;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Change;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Finding;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The earlier runs that a run is compared with. What changed becomes files beside the run's summary. */
+public final class Baseline {
+
+    /** More lines of culprits nobody looks at. */
+    private static final int MOST_CULPRITS = 24;
+
+    private final String files;
+    private final List<Qualification> runs;
+    private final int last;
+    private final double tolerance;
+    private final boolean partial;
+
+    /** Added by one thread, and read by another where a signal ends the run. */
+    private final List<Qualification> again = new CopyOnWriteArrayList<>();
+
+    private @Nullable QualificationComparison compared;
+    private @Nullable CellComparison cells;
+    private @Nullable String trouble;
+
+    private Baseline(String files, List<Qualification> runs, int last, double tolerance, boolean partial) {
+        this.files = files;
+        this.runs = List.copyOf(runs);
+        this.last = last;
+        this.tolerance = tolerance;
+        this.partial = partial;
+    }
+
+    /**
+     * Reads it.
+     *
+     * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}
+     * @param last how many of the latest ones say what is usual, see {@link QualificationComparison#last}
+     * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
+     * @param partial whether only some scenarios are asked for now, and the others are not missed
+     * @param out takes a line if there is nothing to compare with yet, and one for each summary that is left out
+     * @return null if there is nothing yet: the folders are empty
+     * @throws IOException if a file can't be read or is no such summary; the message names it
+     * @throws IllegalArgumentException if a number is out of range
+     */
+    public static @Nullable Baseline read(
+            List<Path> files, int last, double percent, boolean partial, Consumer<String> out) throws IOException {
+        double tolerance = QualificationComparison.tolerance(percent);
+        int most = QualificationComparison.last(last);
+        String folders = files.stream().map(Path::toString).collect(Collectors.joining(", "));
+        List<String> leftOut = new ArrayList<>();
+        List<Qualification> runs;
+        try {
+            runs = Qualification.readAll(files, QualificationComparison.DRIFT * most, leftOut::add);
+        } catch (IOException e) {
+            throw new IOException("--baseline: " + e.getMessage(), e);
+        }
+        if (runs.isEmpty() && leftOut.isEmpty()) {
+            out.accept("Nothing to compare with yet: " + folders
+                    + " has neither an archived run nor a file whose name ends with .json. --archive DIR keeps this run for later"
+                    + " ones.");
+            return null;
+        }
+        leftOut.forEach(out);
+        return new Baseline(folders, runs, most, tolerance, partial);
+    }
+
+    /**
+     * Compares a run, and writes what changed beside its summary. Trouble with that costs the run nothing else.
+     *
+     * @param output the folder of the run's summary
+     * @param pairs what the run measured between nodes: the cells are compared, and the culprits have their figures night by night
+     * @return what changed, in a sentence
+     */
+    String compare(Path output, RunPairs pairs) {
+        if (runs.isEmpty()) {
+            return nothing();
+        }
+        try {
+            QualificationComparison made = compare(Qualification.read(output.resolve(ReportGenerator.SUMMARY)));
+            Map<String, Object> json = new LinkedHashMap<>(made.json());
+            CellComparison comparedCells = compareCells(output, pairs);
+            if (comparedCells != null) {
+                json.put("cells", comparedCells.json());
+                json.put("culprits", comparedCells.history());
+            }
+            JsonFile.write(output.resolve(ReportGenerator.COMPARISON), json);
+            Path ignored =
+                    Files.writeString(output.resolve(ReportGenerator.COMPARISON_PAGE), ComparisonPage.toHtml(made));
+            compared = made;
+            cells = comparedCells;
+            return comparedCells == null ? made.summary() : made.summary() + ". " + comparedCells.summary();
+        } catch (IOException | RuntimeException e) {
+            trouble = "not compared with earlier runs: " + (e.getMessage() == null ? e : e.getMessage());
+            return trouble;
+        }
+    }
+
+    /** Holds the cells against those of the earlier runs; null if this run has none. */
+    private @Nullable CellComparison compareCells(Path output, RunPairs pairs) throws IOException {
+        if (pairs.ports().isEmpty()) {
+            return null;
+        }
+        List<Group> groups = pairs.culprits().stream()
+                .limit(MOST_CULPRITS)
+                .map(culprit -> new Group(
+                        culprit.name(),
+                        culprit.metric(),
+                        cell -> culprit.explains(cell.rail(), cell.from(), cell.to(), cell.fromLeaf(), cell.toLeaf())))
+                .toList();
+        return CellComparison.of(
+                output.resolve(ReportGenerator.SUMMARY),
+                runs.stream().map(Qualification::file).toList(),
+                last,
+                tolerance,
+                groups);
+    }
+
+    /** Returns what there is to say where each of the earlier runs was left out. */
+    private String nothing() {
+        return "Nothing was compared: no run in " + files + " can be read. Restore the summaries, or name others.";
+    }
+
+    private QualificationComparison compare(Qualification now) {
+        List<Qualification> before = partial
+                ? runs.stream().map(run -> run.only(now.scenarios().keySet())).toList()
+                : runs;
+        return new QualificationComparison(before, now, again, last, tolerance);
+    }
+
+    /** Returns which measurements of a run are worse each time that it was made; a drift does not go away in a repetition. */
+    public List<Shift> worse(Run run) throws IOException {
+        if (runs.isEmpty()) {
+            return List.of();
+        }
+        return compare(qualification(run)).shifts().stream()
+                .filter(shift -> shift.change() == Change.WORSE && shift.finding() != Finding.DRIFT)
+                .toList();
+    }
+
+    /** Takes in what came of a run when it was made again. */
+    public void again(Run repeated) throws IOException {
+        again.add(qualification(repeated));
+    }
+
+    private static Qualification qualification(Run run) throws IOException {
+        return Qualification.of(Path.of("this run"), new ObjectMapper().valueToTree(run));
+    }
+
+    /**
+     * Tells what changed, if a run was {@link #compare(Path, RunPairs) compared}.
+     *
+     * @param out takes each line
+     * @return the exit status that this asks for
+     */
+    int tell(Consumer<String> out) {
+        if (runs.isEmpty()) {
+            out.accept(nothing());
+            return ExitStatus.NOTHING_COMPARED.code();
+        }
+        if (trouble != null) {
+            out.accept(trouble);
+            return ExitStatus.HOST_NOT_READY.code();
+        }
+        QualificationComparison made = compared;
+        if (made == null) {
+            return 0;
+        }
+        made.lines().forEach(out);
+        CellComparison both = cells;
+        if (both != null) {
+            both.lines().forEach(out);
+        }
+        boolean isWorse =
+                made.count(Change.WORSE) > 0 || (both != null && !both.worse().isEmpty());
+        boolean isCompared = made.isAnythingCompared() || (both != null && both.compared() > 0);
+        ExitStatus status =
+                !isCompared ? ExitStatus.NOTHING_COMPARED : isWorse ? ExitStatus.WORSE : ExitStatus.VERIFIED;
+        return status.code();
+    }
+}

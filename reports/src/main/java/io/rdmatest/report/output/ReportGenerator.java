@@ -1,0 +1,317 @@
+package io.rdmatest.report.output;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmatest.report.page.Page;
+import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Journal;
+import io.rdmatest.report.run.JsonFile;
+import io.rdmatest.report.run.Run;
+import io.rdmatest.report.run.WhatDiffers;
+import io.rdmatest.scenarios.qualification.Archive;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Makes the page, the Allure report and {@code qualification.json} of a run from its journals and Allure results. */
+@Command(
+        name = "generate",
+        mixinStandardHelpOptions = true,
+        description = "Makes the page, the report and qualification.json from journals and Allure results.")
+public final class ReportGenerator implements Callable<Integer> {
+
+    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+
+    public static final String SUMMARY = "qualification.json";
+
+    /** What {@code --baseline} leaves beside the summary. */
+    static final String COMPARISON = "comparison.json";
+
+    /** The same for people. */
+    static final String COMPARISON_PAGE = "comparison.html";
+
+    private static final String SCHEMA = "qualification.schema.json";
+
+    @Option(names = "--journal", required = true, description = "Directory of the journals.")
+    private Path journal = Path.of("");
+
+    @Option(names = "--results", required = true, description = "Directory of the Allure results.")
+    private Path results = Path.of("");
+
+    @Option(names = "--commandline", required = true, description = "Unpacked allure-commandline.")
+    private Path commandline = Path.of("");
+
+    @Option(
+            names = "--output",
+            required = true,
+            description = "Where index.html, allure-report/ and qualification.json go.")
+    private Path output = Path.of("");
+
+    @Option(
+            names = "--baseline",
+            split = ",",
+            paramLabel = "FILE",
+            description = "The qualification.json of earlier runs, in order, or folders of such files; what changed is"
+                    + " printed and written to comparison.html and comparison.json.")
+    private List<Path> earlier = List.of();
+
+    @Option(
+            names = "--last",
+            paramLabel = "NUMBER",
+            defaultValue = "14",
+            description = "How many of the --baseline's runs, the latest ones, say what is usual, 1 to 1000.")
+    private int last;
+
+    @Option(
+            names = "--tolerance",
+            paramLabel = "PERCENT",
+            defaultValue = "20",
+            description =
+                    "By how many percent a median or a rate may be worse than is usual in the --baseline, 0 to 1000.")
+    private double tolerance;
+
+    @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
+    private boolean allowEmpty;
+
+    /** Its class needs the scenarios, which not every class path of this one has: nothing here may touch it unasked. */
+    private @Nullable Baseline baseline;
+
+    private @Nullable RunPairs pairs;
+    private @Nullable Path differing;
+    private @Nullable JsonNode differs;
+    private @Nullable String pageTrouble;
+
+    /** Creates a generator that takes its configuration from the command line. */
+    public ReportGenerator() {}
+
+    public ReportGenerator(Path journal, Path results, Path commandline, Path output) {
+        this.journal = journal;
+        this.results = results;
+        this.commandline = commandline;
+        this.output = output;
+    }
+
+    /** Has nodes.json, the page and {@link #differs} say what differs between the nodes, once a file says it. */
+    public void nodesDifferAsIn(Path file) {
+        differing = file;
+    }
+
+    /** Returns in a line what differs between the nodes, or that nothing does; null if the run has one node. */
+    @Nullable
+    public String differs() {
+        JsonNode read = differs;
+        return read == null ? null : read.path("message").asText();
+    }
+
+    /** Has the next report say what changed since earlier runs, if there are any. */
+    public void compareWith(@Nullable Baseline baseline) {
+        this.baseline = baseline;
+    }
+
+    /**
+     * Tells what changed, if there is something to compare with and a report.
+     *
+     * @param out takes each line
+     * @return the exit status that this asks for: 0 if nothing is worse, or there is nothing to compare with
+     */
+    public int tellChanges(Consumer<String> out) {
+        return baseline == null ? 0 : baseline.tell(out);
+    }
+
+    /**
+     * Runs the generator.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(String[] args) {
+        System.exit(new CommandLine(new ReportGenerator())
+                .setExecutionExceptionHandler((e, line, parsed) -> {
+                    line.getErr().println("rdmatest: no report: " + e.getMessage());
+                    return 3;
+                })
+                .execute(args));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        Run run = Run.of(Journal.read(journal));
+        if (run.scenarios().isEmpty()) {
+            discard();
+            System.out.println("rdmatest: no report: no test has left a journal in " + journal);
+            return allowEmpty ? 0 : 3;
+        }
+        String wrong = readBaseline();
+        run = run.with(run.about().withExitStatus(run.outcome().status()));
+        writeSummary(run);
+        String noData = writeData(run);
+        writeReport(run);
+        // Of the build, which reports what differs and fails nothing.
+        int ignored = tellChanges(System.out::println);
+        System.out.printf("rdmatest: %s: %s%n", Run.scenarios(run.scenarios().size()), run.counts());
+        if (pageTrouble == null) {
+            System.out.println("rdmatest: page    " + page());
+        }
+        System.out.println("rdmatest: report  " + report());
+        System.out.println("rdmatest: summary " + summary());
+        if (noData == null) {
+            System.out.println("rdmatest: nodes   " + nodes());
+            System.out.println("rdmatest: JUnit   " + junit());
+            System.out.println("rdmatest: metrics " + metrics());
+        } else {
+            System.err.println("rdmatest: nodes.json, junit.xml and rdmatest.prom are not all written: " + noData);
+            return 3;
+        }
+        if (pageTrouble != null) {
+            System.err.println("rdmatest: no page: " + pageTrouble);
+            return 3;
+        }
+        if (wrong != null) {
+            System.err.println("rdmatest: not compared with earlier runs: " + wrong);
+            return 3;
+        }
+        return 0;
+    }
+
+    /** Reads what is to be compared with; returns why it can't be, or null: what was run is reported all the same. */
+    private @Nullable String readBaseline() {
+        List<Path> files =
+                earlier.stream().filter(file -> !file.toString().isEmpty()).toList();
+        try {
+            if (!files.isEmpty()) {
+                compareWith(Baseline.read(files, last, tolerance, false, System.out::println));
+            }
+            return null;
+        } catch (IOException | IllegalArgumentException e) {
+            return e.getMessage();
+        } catch (NoClassDefFoundError e) {
+            return "--baseline needs io.rdmatest:scenarios on the class path";
+        }
+    }
+
+    /** Returns the page that says what came of the run. */
+    public Path page() {
+        return output.resolve(Page.FILE);
+    }
+
+    /** Returns why there is no page; null if there is one. */
+    @Nullable
+    public String pageTrouble() {
+        return pageTrouble;
+    }
+
+    /** Returns the file that says what the run says of each node. */
+    public Path nodes() {
+        return output.resolve(ResultFiles.NODES);
+    }
+
+    /** Returns the run as JUnit XML. */
+    public Path junit() {
+        return output.resolve(ResultFiles.JUNIT);
+    }
+
+    /** Returns the run as metrics. */
+    public Path metrics() {
+        return output.resolve(ResultFiles.METRICS);
+    }
+
+    /** Returns Allure's report, which has the details of the tests. */
+    public Path report() {
+        return output.resolve("allure-report").resolve("index.html");
+    }
+
+    public Path summary() {
+        return output.resolve(SUMMARY);
+    }
+
+    /**
+     * Keeps the results of a run in an archive.
+     *
+     * @param accept whether the run is the new normal
+     * @return the folder of the run
+     */
+    public Path archive(Path archive, Run run, boolean accept) throws IOException {
+        List<Path> files = Stream.concat(
+                        Stream.of(SUMMARY, RunPairs.FILE, COMPARISON, COMPARISON_PAGE), ResultFiles.ALL.stream())
+                .map(output::resolve)
+                .toList();
+        return Archive.keep(archive, files, run.start(), run.about().runId(), accept);
+    }
+
+    /** Deletes the report and the summary of an earlier run, so that nobody takes them for this one's. */
+    public void discard() throws IOException {
+        Files.deleteIfExists(summary());
+        Files.deleteIfExists(page());
+        Files.deleteIfExists(output.resolve(RunPairs.FILE));
+        ResultFiles.discard(output);
+        discardComparison();
+        AllureReport.deleteRecursively(report().getParent());
+    }
+
+    private void discardComparison() throws IOException {
+        Files.deleteIfExists(output.resolve(COMPARISON));
+        Files.deleteIfExists(output.resolve(COMPARISON_PAGE));
+    }
+
+    /** Writes the comparison with earlier runs if there are any, the page, and Allure's report, of a run whose summary is written. */
+    public void writeReport(Run run) throws IOException, InterruptedException {
+        // One that is left is of an earlier run.
+        discardComparison();
+        String changes = baseline == null ? null : baseline.compare(output, pairs(run));
+        writePage(run);
+        new AllureReport(results, commandline, output).write(run, changes);
+    }
+
+    /** Writes the page from the files that are written by now. Trouble with that costs the run nothing else. */
+    private void writePage(Run run) throws IOException {
+        // One that is left is of an earlier run.
+        Files.deleteIfExists(page());
+        try {
+            Page.write(output, pairs(run));
+        } catch (IOException | RuntimeException e) {
+            pageTrouble = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+    }
+
+    /** Writes the summary and its schema. It comes first: it has to be there even if Allure's generator fails. */
+    public void writeSummary(Run run) throws IOException {
+        Files.createDirectories(output);
+        JsonFile.write(summary(), run);
+        ResultFiles.copySchema(SCHEMA, output);
+    }
+
+    /**
+     * Writes what other programs read of a run, beside its summary and its pairs. Trouble with that costs the run nothing else.
+     *
+     * @return why not all of it is there; null if it is
+     */
+    @Nullable
+    public String writeData(Run run) {
+        try {
+            Path file = differing;
+            differs = file == null ? null : WhatDiffers.read(file);
+            ResultFiles.write(run, pairs(run), differs, output);
+            return null;
+        } catch (IOException | RuntimeException e) {
+            return e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+    }
+
+    /** Returns the pairs that the run measured; reading and explaining those of many nodes takes seconds. */
+    public RunPairs pairs(Run run) {
+        RunPairs read = pairs;
+        if (read == null) {
+            read = RunPairs.read(output, run.started());
+            pairs = read;
+        }
+        return read;
+    }
+}

@@ -1,0 +1,246 @@
+package io.rdmatest.report.qualify;
+
+import io.rdmatest.report.output.ReportGenerator;
+import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Journal;
+import io.rdmatest.report.run.Outcome;
+import io.rdmatest.report.run.Run;
+import io.rdmatest.report.run.RunAbout;
+import io.rdmatest.report.runner.Begun;
+import io.rdmatest.report.runner.Selection;
+import io.rdmatest.scenarios.cli.ExitStatus;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Writes and prints what came of a run, and decides the exit status of {@code ./qualify}. */
+public final class Ending {
+
+    /**
+     * What a run leaves, and where.
+     *
+     * @param measuredPairs where the scenarios wrote what they measured between two nodes
+     * @param archive where the results are kept; null for nowhere
+     * @param accept whether this run is the new normal of the archive
+     * @param again the command that runs again what failed
+     */
+    record Plan(Path journal, Path measuredPairs, @Nullable Path archive, boolean accept, String again) {}
+
+    /** What a comparison ends with that is not as good as it could be. */
+    private static final Set<Integer> COMPARED = Set.of(ExitStatus.WORSE.code(), ExitStatus.NOTHING_COMPARED.code());
+
+    private final ScenarioJvms jvms;
+    private final QualifyConsole console;
+    private final PrintStream out;
+    private final ReportGenerator generator;
+    private final Selection selection;
+    private final RunAbout about;
+    private final Plan plan;
+    private int status = 1;
+
+    Ending(
+            ScenarioJvms jvms,
+            QualifyConsole console,
+            PrintStream out,
+            ReportGenerator generator,
+            Selection selection,
+            RunAbout about,
+            Plan plan) {
+        this.jvms = jvms;
+        this.console = console;
+        this.out = out;
+        this.generator = generator;
+        this.selection = selection;
+        this.about = about;
+        this.plan = plan;
+    }
+
+    /** Returns the exit status; after {@link #finish}. */
+    public synchronized int status() {
+        return status;
+    }
+
+    /**
+     * Decides how a run ends whose results were written.
+     *
+     * @param whole whether all of it was followed, recorded and reported
+     * @param compared the exit status of the comparison with earlier runs
+     * @param accept whether this run is the new normal, so that nothing is worse
+     */
+    public static int status(Outcome outcome, boolean whole, int compared, boolean accept) {
+        if (!whole) {
+            return ExitStatus.HOST_NOT_READY.code();
+        }
+        if (outcome != Outcome.QUALIFIED) {
+            return outcome.status();
+        }
+        return accept && COMPARED.contains(compared) ? 0 : compared;
+    }
+
+    /** Writes what is to be written; once, whether the run ended by itself or was interrupted. */
+    synchronized void finish(boolean byUser) {
+        if (!jvms.close(byUser)) {
+            return;
+        }
+        Run written = null;
+        try {
+            if (byUser) {
+                jvms.noteEnd(plan.journal(), "interrupted");
+            }
+            Run run = Run.of(Journal.read(plan.journal())).with(about);
+            boolean cutOff = jvms.isCutOff();
+            String trouble = jvms.trouble();
+            String lost = jvms.lost();
+            if (lost != null) {
+                System.err.println("./qualify: the run could not be followed to its end: " + lost);
+            }
+            List<String> without = selection.without(run.scenarios());
+            if (run.scenarios().isEmpty()
+                    && !without.isEmpty()
+                    && trouble == null
+                    && !byUser
+                    && !cutOff
+                    && Begun.of(Journal.read(plan.journal())).isEnded()) {
+                status = Qualify.usage("no scenario matches " + String.join(", ", without)
+                        + "; names are as a run prints them, ./qualify --list shows the methods");
+                return;
+            }
+            if (trouble != null && !jvms.anyDied() || run.scenarios().isEmpty()) {
+                status = ExitStatus.HOST_NOT_READY.code();
+                if (byUser) {
+                    System.err.println("./qualify: interrupted before the first scenario");
+                    return;
+                }
+                String said = console.lastWords(ScenarioJvms.ONLY_WORDS);
+                System.err.println("./qualify: "
+                        + (trouble != null
+                                ? trouble
+                                : cutOff
+                                        ? "no scenario started within " + jvms.timeoutSeconds() + " s"
+                                        : said.isEmpty() ? "no scenario was run" : said));
+                return;
+            }
+            if (cutOff || trouble != null || jvms.lastOneDied()) {
+                run = run.thatEndedEarly();
+            }
+            run = run.with(
+                    run.about().withExitStatus(byUser ? null : run.outcome().status()));
+            // First of all: whatever else goes wrong, it is there.
+            generator.writeSummary(run);
+            written = run;
+            Path pairsFile = keepPairs();
+            String noData = generator.writeData(run);
+            new RunTable(out, console).print(run, generator.differs(), plan.again());
+            without.forEach(each -> out.println("No scenario matches " + each));
+            if (pairsFile != null) {
+                tellPairs(pairsFile, generator.pairs(run));
+            }
+            if (byUser) {
+                out.println("Interrupted; the report shows what was run until then.");
+            } else if (cutOff) {
+                out.println("Ended after " + jvms.timeoutSeconds() + " s (--timeout).");
+            } else if (jvms.isTimedOut()) {
+                out.println("Not run again to the end, which came after " + jvms.timeoutSeconds() + " s (--timeout).");
+            } else if (trouble != null) {
+                out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
+            } else if (jvms.lastOneDied()) {
+                // A machine that ended says so, and then what it wrote last.
+                out.println("The run ended early. What was said last:");
+                out.println(console.lastWords(ScenarioJvms.LAST_WORDS).indent(4).stripTrailing());
+            }
+            generator.writeReport(run);
+            int compared = generator.tellChanges(out::println);
+            String noPage = generator.pageTrouble();
+            if (noPage == null) {
+                out.println("Page     " + generator.page());
+            } else {
+                System.err.println("./qualify: no page: " + noPage);
+            }
+            out.println("Report   " + generator.report());
+            out.println("Summary  " + generator.summary());
+            if (pairsFile != null) {
+                out.println("Pairs    " + pairsFile);
+            }
+            if (noData == null) {
+                out.println("Nodes    " + generator.nodes());
+                out.println("JUnit    " + generator.junit());
+                out.println("Metrics  " + generator.metrics());
+            } else {
+                System.err.println("./qualify: nodes.json, junit.xml and rdmatest.prom are not all written: " + noData);
+            }
+            boolean whole = lost == null && noPage == null && noData == null;
+            status = status(run.outcome(), whole, compared, plan.accept());
+        } catch (IOException | RuntimeException e) {
+            status = ExitStatus.HOST_NOT_READY.code();
+            System.err.println("./qualify: no report: " + (e.getMessage() == null ? e : e.getMessage()));
+            if (Files.exists(generator.summary())) {
+                System.err.println("./qualify: the summary is there: " + generator.summary());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (written != null) {
+            conclude(written, byUser);
+        }
+    }
+
+    /** Has summary and metrics say how the run ended, and keeps what came of it. */
+    private void conclude(Run run, boolean byUser) {
+        Integer ended = byUser ? null : (Integer) status;
+        Path kept = plan.archive();
+        try {
+            if (!Objects.equals(run.about().exitStatus(), ended)) {
+                Run concluded = run.with(run.about().withExitStatus(ended));
+                generator.writeSummary(concluded);
+                String noData = generator.writeData(concluded);
+                if (noData != null) {
+                    throw new IOException(noData);
+                }
+            }
+            if (kept != null) {
+                boolean accepted = plan.accept() && !byUser && run.outcome() != Outcome.INCONCLUSIVE;
+                out.println("Archive  " + generator.archive(kept, run, accepted));
+                if (accepted) {
+                    out.println("Accepted: later runs are compared with this one and those after it only.");
+                } else if (plan.accept()) {
+                    out.println("Not accepted: the run is inconclusive. Run ./qualify --accept again.");
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            status = ExitStatus.HOST_NOT_READY.code();
+            System.err.println(
+                    "./qualify: the results are not all kept: " + (e.getMessage() == null ? e : e.getMessage()));
+        }
+    }
+
+    /** Puts the measured pairs beside the summary; null if there are none. */
+    private @Nullable Path keepPairs() throws IOException {
+        Path there = plan.measuredPairs();
+        if (!Files.exists(there)) {
+            return null;
+        }
+        Path here = generator.summary().resolveSibling(RunPairs.FILE);
+        if (!here.equals(there)) {
+            Files.copy(there, here, StandardCopyOption.REPLACE_EXISTING);
+        }
+        return here;
+    }
+
+    /** Shows what was measured of pairs, and what explains it. Trouble with that costs the run nothing else. */
+    private void tellPairs(Path file, RunPairs pairs) {
+        try {
+            PairTables.print(file, out::println);
+            out.println();
+            pairs.lines().forEach(out::println);
+            out.println();
+        } catch (IOException e) {
+            System.err.println("./qualify: the measured pairs can't be shown: " + e.getMessage());
+        }
+    }
+}

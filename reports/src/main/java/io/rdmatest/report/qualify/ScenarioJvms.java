@@ -1,0 +1,452 @@
+package io.rdmatest.report.qualify;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import io.rdmatest.junit.RdmaConfiguration;
+import io.rdmatest.peer.PreparedClasses;
+import io.rdmatest.report.output.Baseline;
+import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Journal;
+import io.rdmatest.report.run.JournalEvent;
+import io.rdmatest.report.run.JournalEvent.Kind;
+import io.rdmatest.report.run.ReportConfiguration;
+import io.rdmatest.report.run.Run;
+import io.rdmatest.report.run.RunAbout;
+import io.rdmatest.report.run.WhatDiffers;
+import io.rdmatest.report.runner.Begun;
+import io.rdmatest.report.runner.Leftovers;
+import io.rdmatest.report.runner.ScenarioRunner;
+import io.rdmatest.scenarios.PairSettings;
+import io.rdmatest.scenarios.qualification.QualificationComparison.Shift;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the scenarios in JVMs of their own, and another one for what is left when one dies. It ends all of them, and what
+ * they leave behind, when the time is up or when it is closed.
+ */
+final class ScenarioJvms {
+
+    /**
+     * Bounds of a run.
+     *
+     * @param timeoutSeconds how long all JVMs may take together
+     * @param restarts how often another JVM goes on after one died
+     * @param again how often all scenarios run again when something is worse than before
+     * @param machines the virtual machines that the fabric is made of; 0 for none
+     */
+    record Limits(int timeoutSeconds, int restarts, int again, int machines) {}
+
+    /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
+    static final int LAST_WORDS = 50;
+
+    /** Lines that are shown of a JVM in which no scenario began: why not is said last. */
+    static final int ONLY_WORDS = 15;
+
+    static final String RESULTS_SETTING = "allure.results.directory";
+
+    private static final Duration END_OF_CHILD = Duration.ofSeconds(10);
+
+    /** Exit statuses of a JVM that was asked to end: SIGINT, as of Ctrl-C, and SIGTERM. */
+    private static final Set<Integer> ASKED_TO_END = Set.of(128 + 2, 128 + 15);
+
+    private static final Map<String, String> STRICT =
+            Map.of(RdmaConfiguration.AUDIT, "kernel", RdmaConfiguration.COUNTERS, "fail");
+
+    private final Path project;
+    private final Path target;
+    private final Map<String, String> settings;
+    private final List<String> scenarios;
+    private final QualifyConsole console;
+    private final Limits limits;
+    private final Leftovers leftovers = new Leftovers();
+
+    private volatile @Nullable String trouble;
+
+    /** Why the run could not be followed to its end, if it could not: that is this host's fault, and no scenario's. */
+    private volatile @Nullable String lost;
+
+    private volatile @Nullable Process child;
+    private volatile boolean timedOut;
+    private volatile boolean closed;
+    private volatile boolean interrupted;
+
+    /** Whether the run is at its end, and the scenarios are only run again: nothing that happens then is the run's. */
+    private volatile boolean repeating;
+
+    /** How often the JVM of the scenarios died. */
+    private volatile int deaths;
+
+    private volatile boolean lastOneDied;
+
+    /**
+     * @param target where a virtual machine may write
+     * @param settings of the scenarios
+     * @param scenarios patterns of those that run; empty for all
+     */
+    ScenarioJvms(
+            Path project,
+            Path target,
+            Map<String, String> settings,
+            List<String> scenarios,
+            QualifyConsole console,
+            Limits limits) {
+        this.project = project;
+        this.target = target;
+        this.settings = settings;
+        this.scenarios = scenarios;
+        this.console = console;
+        this.limits = limits;
+    }
+
+    /** Returns what kept the scenarios from running at all; null for nothing, and for what happened in a repetition. */
+    @Nullable
+    String trouble() {
+        return repeating ? null : trouble;
+    }
+
+    /** Returns why the run could not be followed to its end; null if it could. */
+    @Nullable
+    String lost() {
+        return lost;
+    }
+
+    /** Tells whether the time was up, in the run or in a repetition. */
+    boolean isTimedOut() {
+        return timedOut;
+    }
+
+    /** Tells whether the time was up before the run was at its end. */
+    boolean isCutOff() {
+        return timedOut && !repeating;
+    }
+
+    boolean anyDied() {
+        return deaths > 0;
+    }
+
+    boolean lastOneDied() {
+        return lastOneDied;
+    }
+
+    int timeoutSeconds() {
+        return limits.timeoutSeconds();
+    }
+
+    /** Installs and prepares what is missing; says itself what it does and what it can't do. */
+    int setUp() throws IOException, InterruptedException {
+        if (System.getProperty("rdma.java") != null) {
+            return 0;
+        }
+        Path setup = project.resolve("fabric-config/rdma-jdk/bin/setup");
+        return inMachines(new ProcessBuilder(setup.toString(), "--run"))
+                .inheritIO()
+                .start()
+                .waitFor();
+    }
+
+    /**
+     * Runs the scenarios, until all of them ran, the time is up, or this is closed.
+     *
+     * @param earlier with which the run is compared: scenarios run again if it is worse; null for none
+     * @param onInterrupt what is to be done when this JVM is asked to end
+     */
+    void run(Path journal, Path results, @Nullable Baseline earlier, RunAbout about, Thread onInterrupt)
+            throws IOException, InterruptedException {
+        List<String> command = command(journal, results);
+        Process started = start(command);
+        Runtime.getRuntime().addShutdownHook(onInterrupt);
+        try (ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(work -> {
+            Thread thread = new Thread(work, "qualify-clock");
+            thread.setDaemon(true);
+            return thread;
+        })) {
+            try {
+                clock.schedule(
+                        () -> {
+                            timedOut = true;
+                            endChild();
+                        },
+                        limits.timeoutSeconds(),
+                        TimeUnit.SECONDS);
+                clock.scheduleAtFixedRate(console::showLive, 250, 250, TimeUnit.MILLISECONDS);
+                command.add(command.indexOf("-cp"), "-D" + ScenarioRunner.GO_ON + "=true");
+                for (Process process = started; process != null; process = another(command, process, journal)) {
+                    await(process);
+                    noteEnd(process, journal);
+                }
+                if (earlier != null && trouble == null && !lastOneDied && !isOver()) {
+                    tryAgain(earlier, about, journal);
+                }
+            } catch (IOException | RuntimeException e) {
+                // A full disk, for example. What was recorded until then is reported all the same.
+                lost = e.getMessage() == null ? e.toString() : e.getMessage();
+            } finally {
+                // Whatever ended the run: closing a clock waits for what it is still to do, until --timeout.
+                clock.shutdownNow();
+            }
+        }
+    }
+
+    /**
+     * Ends the JVM that runs, and has no other one start.
+     *
+     * @return false if this is closed already
+     */
+    synchronized boolean close(boolean byUser) {
+        if (closed) {
+            return false;
+        }
+        interrupted = byUser;
+        endChild();
+        closed = true;
+        console.close();
+        return true;
+    }
+
+    /** Shows what a JVM says until it ended, and ends what it leaves behind: that could hold its output open for ever. */
+    private void await(Process process) throws InterruptedException {
+        Thread errors = Thread.ofPlatform().daemon().start(() -> read(process.errorReader(StandardCharsets.UTF_8)));
+        Thread says = Thread.ofPlatform().daemon().start(() -> read(process.inputReader(StandardCharsets.UTF_8)));
+        // The clock ends it long before, unless it is stuck in the kernel.
+        process.waitFor(limits.timeoutSeconds() + 3 * END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
+        leftovers.end();
+        says.join(END_OF_CHILD);
+        errors.join(END_OF_CHILD);
+    }
+
+    private void tryAgain(Baseline earlier, RunAbout about, Path journal) throws InterruptedException {
+        repeating = true;
+        try {
+            measureAgain(earlier, about, journal);
+        } catch (IOException | RuntimeException e) {
+            trouble = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+        if (trouble != null) {
+            console.print("That could not be run again: " + trouble);
+        }
+    }
+
+    /**
+     * Runs the scenarios again while something measured is worse than in earlier runs, each time: a bad moment of this host is
+     * no finding. All of them, because what a scenario measures hangs on what its JVM has compiled in those before it.
+     */
+    private void measureAgain(Baseline earlier, RunAbout about, Path journal) throws IOException, InterruptedException {
+        // Its settings say which earlier runs it is compared with.
+        Run run = Run.of(Journal.read(journal)).with(about);
+        for (int round = 1; round <= limits.again(); round++) {
+            List<Shift> worse = earlier.worse(run);
+            if (worse.isEmpty() || isOver()) {
+                return;
+            }
+            console.again(
+                    "%d measurements of %d scenarios are worse than before. Running all scenarios again to confirm it, %d of at most %d:"
+                            .formatted(
+                                    worse.size(),
+                                    worse.stream()
+                                            .map(Shift::scenario)
+                                            .distinct()
+                                            .count(),
+                                    round,
+                                    limits.again()));
+            Path folder = repeated(target).resolve(Integer.toString(round));
+            Path own = folder.resolve("journal");
+            // With the same seed: cells that were drawn are the same ones.
+            Process process = start(command(own, folder.resolve("results")));
+            if (process == null) {
+                return;
+            }
+            await(process);
+            if (isOver() || trouble != null || process.isAlive() || ASKED_TO_END.contains(process.exitValue())) {
+                return;
+            }
+            Run repeated = Run.of(Journal.read(own));
+            if (repeated.scenarios().isEmpty()) {
+                trouble = console.lastWords(ONLY_WORDS);
+                return;
+            }
+            earlier.again(repeated);
+        }
+    }
+
+    /** Where runs that are made again leave their journals. */
+    static Path repeated(Path target) {
+        return target.resolve("qualify-again");
+    }
+
+    private boolean isOver() {
+        return closed || interrupted || timedOut;
+    }
+
+    /** Writes into the journal how a JVM ended that did not come to the end of its plan. */
+    private void noteEnd(Process process, Path journal) throws IOException {
+        List<JournalEvent> events = Journal.read(journal);
+        lastOneDied = trouble == null
+                && !interrupted
+                && !events.isEmpty()
+                && !Begun.of(events).isEnded();
+        if (lastOneDied) {
+            deaths++;
+            noteEnd(journal, timedOut ? "ended after --timeout " + limits.timeoutSeconds() + " s" : status(process));
+        }
+    }
+
+    /** Writes into the journal how a JVM ended, with what it said last. */
+    void noteEnd(Path journal, String how) throws IOException {
+        try (Journal own = new Journal(journal, false)) {
+            own.write(JournalEvent.died(how, console.lastWords(LAST_WORDS)));
+        }
+    }
+
+    private static String status(Process process) {
+        return process.isAlive() ? "it does not end" : "exit status " + process.exitValue();
+    }
+
+    /** Starts another JVM for what is left if the last one died by itself; null if there is none to be started. */
+    private @Nullable Process another(List<String> command, Process last, Path journal) throws IOException {
+        if (!lastOneDied
+                || timedOut
+                || last.isAlive()
+                || deaths > limits.restarts()
+                || ASKED_TO_END.contains(last.exitValue())) {
+            return null;
+        }
+        List<JournalEvent> events = Journal.read(journal);
+        if (!Begun.of(events).canGoOn()) {
+            return null;
+        }
+        if (closed) {
+            return null;
+        }
+        // Not what the display counted: the last lines may have died with the JVM.
+        int before = (int) Run.of(events).scenarios().stream()
+                .filter(scenario -> !scenario.notRun)
+                .count();
+        console.died(before, status(last), deaths, limits.restarts());
+        return start(command);
+    }
+
+    /** Lets the drop-in java start the machines that the fabric is made of, also where there is a device. */
+    private ProcessBuilder inMachines(ProcessBuilder builder) {
+        Map<String, String> environment = builder.environment();
+        if (limits.machines() > 0
+                && !"never".equals(environment.get("RDMA_VM"))
+                && !environment.containsKey("RDMA_NODE")) {
+            environment.put("RDMA_VM", "always");
+            environment.put("RDMA_VM_NODES", Integer.toString(limits.machines()));
+        }
+        return builder;
+    }
+
+    /** Starts the JVM of the scenarios; null if the run was interrupted before. */
+    private synchronized @Nullable Process start(List<String> command) throws IOException {
+        if (closed) {
+            return null;
+        }
+        // Its standard input is open as long as this JVM lives, however that ends, and it lives as long as that.
+        ProcessBuilder builder = inMachines(new ProcessBuilder(command));
+        leftovers.mark(builder.environment());
+        // The machine may write to the project only if it is started from there, and the journal has to get out of it.
+        builder.environment()
+                .merge("RDMA_VM_RW", target.toString(), (given, own) -> given.isBlank() ? own : given + ":" + own);
+        Process started = builder.start();
+        child = started;
+        if (timedOut) {
+            // The clock may have struck before there was this child to be ended.
+            endChild();
+        }
+        return started;
+    }
+
+    private List<String> command(Path journal, Path results) throws IOException {
+        Path java = Path.of(System.getProperty(
+                "rdma.java", project.resolve("fabric-config/rdma-jdk/bin/java").toString()));
+        if (!Files.isExecutable(java)) {
+            throw new IOException(java + " is not there or cannot be executed");
+        }
+        List<String> command = new ArrayList<>(List.of(
+                java.toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:ErrorFile=" + target + "/hs_err_pid%p.log",
+                "-D" + ReportConfiguration.DIRECTORY + "=" + journal,
+                "-D" + ReportConfiguration.PROGRESS + "=true",
+                "-D" + ScenarioRunner.HELD + "=true",
+                "-D" + RESULTS_SETTING + "=" + results,
+                // Beside the journal, where the machine may write.
+                "-D" + PairSettings.FILE + "=" + journal.resolveSibling(RunPairs.FILE),
+                "-D" + WhatDiffers.FILE + "=" + WhatDiffers.in(target)));
+        for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
+            if (property.getKey().equals(ScenarioRunner.PACKAGE)) {
+                command.add("-D" + property.getKey() + "=" + property.getValue());
+            }
+        }
+        // Stricter than the defaults, which are for projects whose device others use too.
+        STRICT.forEach((key, value) -> {
+            if (!settings.containsKey(key)) {
+                command.add("-D" + key + "=" + value);
+            }
+        });
+        settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
+        command.addAll(PreparedClasses.options());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), ScenarioRunner.class.getName()));
+        command.addAll(scenarios);
+        return command;
+    }
+
+    private void read(BufferedReader lines) {
+        try (lines) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                JournalEvent event = progress(line);
+                if (event == null) {
+                    console.said(line);
+                } else if (event.event() == Kind.TROUBLE) {
+                    trouble = event.reason();
+                } else {
+                    console.show(event);
+                }
+            }
+        } catch (IOException e) {
+            // The pipe breaks when the child is killed; the journal says how far it got.
+            console.said("output ended: " + e.getMessage());
+        }
+    }
+
+    /** Returns what a line tells of the run; null if it is ordinary output, or output that fell into such a line. */
+    private static @Nullable JournalEvent progress(String line) {
+        int at = line.indexOf(ReportConfiguration.PROGRESS_PREFIX);
+        if (at < 0) {
+            return null;
+        }
+        try {
+            return JournalEvent.parse(line.substring(at + ReportConfiguration.PROGRESS_PREFIX.length()));
+        } catch (JsonProcessingException e) {
+            return null;
+        }
+    }
+
+    private void endChild() {
+        Process process = child;
+        if (process == null) {
+            return;
+        }
+        process.destroy();
+        try {
+            process.waitFor(END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        process.destroyForcibly();
+        leftovers.end();
+    }
+}

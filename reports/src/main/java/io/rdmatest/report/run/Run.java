@@ -1,0 +1,340 @@
+package io.rdmatest.report.run;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.rdmatest.Cause;
+import io.rdmatest.junit.ReportKeys;
+import io.rdmatest.scenarios.qualification.Qualification;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the journals of a run say, test by test.
+ *
+ * @param about what is known of it beside its journals
+ * @param began when its first JVM began
+ * @param ended when its last event was
+ * @param environment host, device and port, as the tests reported them
+ * @param scenarios in the order in which they started
+ * @param endedEarly whether the run did not come to its end, so that scenarios may be missing
+ */
+@JsonPropertyOrder({
+    "schema",
+    "schemaVersion",
+    "about",
+    "start",
+    "end",
+    "tool",
+    "outcome",
+    "outcomeReason",
+    "notJudged",
+    "environment",
+    "scenarios"
+})
+public record Run(
+        @JsonUnwrapped RunAbout about,
+        @JsonIgnore Instant began,
+        @JsonIgnore Instant ended,
+        Map<String, String> environment,
+        List<Scenario> scenarios,
+        @JsonIgnore boolean endedEarly) {
+
+    /** The name of the form with its version: a reader needs to look at nothing else. */
+    @JsonProperty("schema")
+    String schema() {
+        return "qualification/" + Qualification.SCHEMA_VERSION;
+    }
+
+    /** When the first JVM of the run began: ISO-8601, UTC. */
+    @JsonProperty("start")
+    public String start() {
+        return text(began);
+    }
+
+    /** When the last event of the run was: ISO-8601, UTC. */
+    @JsonProperty("end")
+    public String end() {
+        return text(ended);
+    }
+
+    /** What made the run. */
+    @JsonProperty("tool")
+    Tool tool() {
+        return Tool.THIS;
+    }
+
+    /** Always with milliseconds, so that texts sort as times do. */
+    private static String text(Instant time) {
+        return TIME.format(time);
+    }
+
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
+
+    /** The version of the form of {@code qualification.json}; files without one are of before measurements had kinds. */
+    @JsonProperty("schemaVersion")
+    int schemaVersion() {
+        return Qualification.SCHEMA_VERSION;
+    }
+
+    /** The broken scenario that stands for what is not known of a run. */
+    public static final String RECORD = "Record of the run";
+
+    public static final String NEVER_FINISHED =
+            "started and never finished: the JVM or the virtual machine ended during it";
+    static final String NOT_RUN = "not run: the run ended before its turn";
+    public static final String NOT_RUN_IN_CLASS =
+            "not run: the JVM or the virtual machine ended in its class before its turn";
+
+    /** One test, in the form it has in {@code qualification.json}. */
+    @JsonPropertyOrder({
+        "id",
+        "name",
+        "className",
+        "method",
+        "start",
+        "verdict",
+        "reason",
+        "cause",
+        "device",
+        "labels",
+        "parameters",
+        "measurements",
+        "warnings",
+        "bytesVerified",
+        "durationMillis"
+    })
+    public static final class Scenario {
+        public final @JsonIgnore String id;
+        public final String className;
+
+        @JsonInclude(JsonInclude.Include.NON_NULL)
+        public final @Nullable String method;
+
+        @JsonProperty("id")
+        private String stableId;
+
+        public final @JsonIgnore Measurements collected = new Measurements();
+        public final String name;
+        public Verdict verdict = Verdict.BROKEN;
+        public @Nullable String reason = NEVER_FINISHED;
+
+        @JsonInclude(JsonInclude.Include.NON_NULL)
+        public @Nullable Cause cause = Cause.NEVER_FINISHED;
+
+        public @Nullable String device;
+
+        @JsonInclude(JsonInclude.Include.NON_EMPTY)
+        public final Map<String, String> labels = new LinkedHashMap<>();
+
+        public final Map<String, String> parameters = new LinkedHashMap<>();
+        public long durationMillis;
+
+        @JsonIgnore
+        public long startMillis;
+
+        @JsonIgnore
+        boolean finished;
+
+        /** It was planned, and neither begun nor skipped by anyone. */
+        @JsonIgnore
+        public boolean notRun;
+
+        /** What the JVM that died in it wrote last. */
+        @JsonIgnore
+        public @Nullable String lastWords;
+
+        Scenario(String id, String name, @Nullable String className, @Nullable String method) {
+            this.id = id;
+            this.name = name;
+            this.className = className == null ? "" : className;
+            this.method = method;
+            this.stableId = ScenarioNames.id(id, className, method, name);
+        }
+
+        /** Returns what the scenario is known by from run to run; unique within a run. */
+        public String stableId() {
+            return stableId;
+        }
+
+        /** Tells scenarios apart that have the same class, method and name. */
+        void number(int number) {
+            stableId += " (" + number + ")";
+        }
+
+        /** When it started; of one that was not run, when the run ended. */
+        @JsonProperty("start")
+        public String start() {
+            return text(Instant.ofEpochMilli(startMillis));
+        }
+
+        public Map<String, Object> getMeasurements() {
+            return collected.json();
+        }
+
+        public long getBytesVerified() {
+            return collected.bytesVerified();
+        }
+
+        /** What the test published and nobody could read. */
+        @JsonInclude(JsonInclude.Include.NON_EMPTY)
+        public List<String> getWarnings() {
+            return collected.warnings();
+        }
+
+        void end(JournalEvent event) {
+            verdict = event.verdict() == null ? Verdict.BROKEN : event.verdict();
+            reason = event.reason();
+            cause = event.entry() == null ? null : cause(event.entry().get(ReportKeys.CAUSE));
+            durationMillis = Math.max(0, event.time() - startMillis);
+            finished = true;
+            lastWords = null;
+        }
+
+        void lost(JournalEvent died) {
+            finished = false;
+            verdict = Verdict.BROKEN;
+            cause = Cause.NEVER_FINISHED;
+            reason = died.reason() == null ? NEVER_FINISHED : NEVER_FINISHED + " (" + died.reason() + ")";
+            lastWords = died.trace();
+            durationMillis = Math.max(0, died.time() - startMillis);
+        }
+
+        @JsonIgnore
+        public boolean isUnfinished() {
+            return !finished && verdict == Verdict.BROKEN;
+        }
+    }
+
+    /** Returns the cause of this name; null if there is none. */
+    public static @Nullable Cause cause(@Nullable String name) {
+        return Arrays.stream(Cause.values())
+                .filter(cause -> cause.name().equals(name))
+                .findFirst()
+                .orElse(null);
+    }
+
+    public static Run of(List<JournalEvent> events) {
+        RunReader reader = new RunReader();
+        events.forEach(reader::read);
+        return reader.run();
+    }
+
+    public long count(Verdict verdict) {
+        return count(scenarios, verdict);
+    }
+
+    private static long count(List<Scenario> scenarios, Verdict verdict) {
+        return scenarios.stream()
+                .filter(scenario -> scenario.verdict == verdict)
+                .count();
+    }
+
+    /** Returns when the first scenario started; null if that is not known. */
+    @Nullable
+    public Instant started() {
+        return scenarios.stream()
+                .mapToLong(scenario -> scenario.startMillis)
+                .filter(millis -> millis > 0)
+                .boxed()
+                .min(Long::compare)
+                .map(Instant::ofEpochMilli)
+                .orElse(null);
+    }
+
+    /** Returns the same run, which did not come to its end. */
+    public Run thatEndedEarly() {
+        return new Run(about, began, ended, environment, scenarios, true);
+    }
+
+    /** Returns the same run, of which this is known beside its journals. */
+    public Run with(RunAbout about) {
+        return new Run(about, began, ended, environment, scenarios, endedEarly);
+    }
+
+    private long countNotRun() {
+        return scenarios.stream()
+                .filter(scenario -> scenario.verdict == Verdict.SKIPPED)
+                .filter(scenario -> scenario.reason == null || scenario.reason.isBlank() || scenario.notRun)
+                .count();
+    }
+
+    /** Returns what the run says about the fabric. */
+    @JsonProperty("outcome")
+    public Outcome outcome() {
+        if (count(Verdict.FAILED) > 0) {
+            return Outcome.NOT_QUALIFIED;
+        }
+        boolean judged = count(Verdict.PASSED) > 0;
+        return judged && count(Verdict.BROKEN) == 0 && countNotRun() == 0 && !endedEarly
+                ? Outcome.QUALIFIED
+                : Outcome.INCONCLUSIVE;
+    }
+
+    /** Returns why, in a sentence. */
+    @JsonProperty("outcomeReason")
+    public String outcomeReason() {
+        return switch (outcome()) {
+            case QUALIFIED ->
+                count(Verdict.PASSED) == 1
+                        ? "The one scenario that was judged passed."
+                        : "All " + count(Verdict.PASSED) + " scenarios that were judged passed.";
+            case NOT_QUALIFIED ->
+                "The fabric failed " + scenarios(count(Verdict.FAILED)) + " of " + scenarios.size() + ".";
+            case INCONCLUSIVE -> {
+                if (count(Verdict.BROKEN) > 0) {
+                    yield "Broken, so that nothing was learnt from it: " + scenarios(count(Verdict.BROKEN)) + ".";
+                }
+                if (countNotRun() > 0) {
+                    yield "The run ended before " + scenarios(countNotRun()) + ".";
+                }
+                yield count(Verdict.PASSED) == 0
+                        ? "Nothing was judged: no scenario was run."
+                        : "The run did not come to its end.";
+            }
+        };
+    }
+
+    public static String scenarios(long count) {
+        return count + (count == 1 ? " scenario" : " scenarios");
+    }
+
+    /** Returns what was skipped: each reason once, with the number of scenarios. */
+    @JsonProperty("notJudged")
+    public List<String> notJudged() {
+        Map<String, Integer> reasons = new LinkedHashMap<>();
+        for (Scenario scenario : scenarios) {
+            if (scenario.verdict == Verdict.SKIPPED) {
+                String reason = scenario.reason == null || scenario.reason.isBlank()
+                        ? "no reason was given"
+                        : scenario.reason.strip().lines().findFirst().orElse("");
+                reasons.merge(reason, 1, Integer::sum);
+            }
+        }
+        return reasons.entrySet().stream()
+                .map(each -> scenarios(each.getValue()) + ": " + each.getKey())
+                .toList();
+    }
+
+    public String counts() {
+        return counts(scenarios);
+    }
+
+    public static String counts(List<Scenario> scenarios) {
+        return "%d passed, %d failed, %d broken, %d skipped"
+                .formatted(
+                        count(scenarios, Verdict.PASSED),
+                        count(scenarios, Verdict.FAILED),
+                        count(scenarios, Verdict.BROKEN),
+                        count(scenarios, Verdict.SKIPPED));
+    }
+}

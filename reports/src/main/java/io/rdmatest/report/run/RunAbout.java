@@ -1,0 +1,95 @@
+package io.rdmatest.report.run;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import io.rdmatest.fabric.Fabric;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a run beside what its journals say.
+ *
+ * @param runId a UUID, another one for each run
+ * @param fabric what was qualified; null if nobody says
+ * @param nodes the nodes of the fabric, or those that took part if only these are known
+ * @param settings what the run was configured by, such as {@code rdma.run.seed}
+ * @param exitStatus what {@code ./qualify} ended with; null if a signal ended it
+ */
+public record RunAbout(
+        String runId,
+        @Nullable FabricName fabric,
+        List<NodeName> nodes,
+        Map<String, String> settings,
+        @Nullable Integer exitStatus) {
+
+    /**
+     * A fabric.
+     *
+     * @param name its name
+     * @param source the file that it is described in; null if that is not known
+     * @param rail the one rail that was qualified; null if none was chosen
+     */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    public record FabricName(
+            String name, @Nullable String source, @Nullable String rail) {}
+
+    /**
+     * A node.
+     *
+     * @param name its name in the fabric's file
+     * @param rails the names of its rails; empty if it has one device without a name
+     */
+    public record NodeName(String name, List<String> rails) {}
+
+    public RunAbout {
+        nodes = List.copyOf(nodes);
+        settings = new TreeMap<>(settings);
+    }
+
+    /** Returns what can be known of a run that was not started by {@code ./qualify}: what its tests reported. */
+    public static RunAbout of(Map<String, String> environment) {
+        String name = environment.get("fabric");
+        // "b: host, device rxe0 …", as scenarios describe their sides.
+        List<String> sides = Stream.of("client", "server")
+                .map(environment::get)
+                .filter(side -> side != null && side.contains(": "))
+                .map(side -> side.substring(0, side.indexOf(": ")))
+                .distinct()
+                .toList();
+        String host = environment.get("host");
+        List<String> nodes = sides.isEmpty() && host != null ? List.of(host) : sides;
+        return new RunAbout(
+                UUID.randomUUID().toString(),
+                name == null ? null : new FabricName(name, null, null),
+                nodes.stream().map(each -> new NodeName(each, List.of())).toList(),
+                Map.of(),
+                null);
+    }
+
+    /**
+     * Returns what {@code ./qualify} knows of a run that it starts.
+     *
+     * @param fabric what is qualified
+     * @param rail the rail that was asked for; null if none was
+     * @param settings see {@link #settings}
+     */
+    public static RunAbout of(Fabric fabric, @Nullable String rail, Map<String, String> settings) {
+        return new RunAbout(
+                UUID.randomUUID().toString(),
+                new FabricName(fabric.name(), fabric.source(), rail),
+                fabric.nodes().stream()
+                        .map(node -> new NodeName(
+                                node.name(), List.copyOf(node.rails().keySet())))
+                        .toList(),
+                new LinkedHashMap<>(settings),
+                null);
+    }
+
+    public RunAbout withExitStatus(@Nullable Integer status) {
+        return new RunAbout(runId, fabric, nodes, settings, status);
+    }
+}
