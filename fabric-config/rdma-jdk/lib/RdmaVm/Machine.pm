@@ -91,6 +91,7 @@ sub arguments {
         : "memory-backend-ram,id=memory,size=$MEMORY";
     my @console = qw(console=ttyS0 panic=-1 quiet mitigations=off cryptomgr.notests tsc=reliable no_timer_check rodata=off
         random.trust_cpu=on);
+    push @console, 'rdma.device=' . device() if device() ne 'rxe0';
     return (
         qw(-nodefaults -no-user-config -display none -no-reboot),
         -machine => 'q35,hpet=off,memory-backend=memory', -object => $memory, -m => $MEMORY, -smp => $CPUS,
@@ -343,6 +344,14 @@ sub template {
     fail(${$@}) if !$made && ref $@;
     print {*STDERR} "rdma-vm: no snapshot, so every start takes some seconds longer: $@" if !$made;
     return whole($folder) ? $folder : undef;
+}
+
+# The name of the machine's RDMA device. The kernel takes up to 63 characters.
+sub device {
+    my $name = $ENV{RDMA_VM_DEVICE} || 'rxe0';
+    fail("RDMA_VM_DEVICE=$name is no name of a device; it takes letters, digits, '_' and '-', such as mlx5_0")
+        if $name !~ /\A[A-Za-z0-9_-]{1,63}\z/;
+    return $name;
 }
 
 # Everything that a snapshot depends on.

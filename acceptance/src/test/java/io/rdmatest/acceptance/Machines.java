@@ -107,6 +107,7 @@ final class Machines {
         builder.environment().putAll(environment);
         // Also where there is a device: what is shown here is two hosts.
         builder.environment().put("RDMA_VM", "always");
+        builder.environment().put("RDMA_VM_DEVICE", "rxe0");
         Process process = builder.start();
         boolean ended;
         try {

@@ -238,6 +238,7 @@ class QualifyAcrossNodesIT {
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile());
         builder.environment().put("RDMA_VM", "always");
+        builder.environment().put("RDMA_VM_DEVICE", "rxe0");
         Path journal = Machines.PROJECT.resolve("reports/target/qualify-journal");
         Instant begin = Instant.now();
         Process process = builder.start();

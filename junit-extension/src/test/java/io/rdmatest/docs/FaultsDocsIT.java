@@ -21,7 +21,7 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 /** What the pages about faults show. Of one machine's loopback nothing is lost: what it shows of the network is in another test. */
 @RdmaTest
 @ExclusiveDevice
-@RequiresDevice(name = "rxe0")
+@RequiresDevice(driver = "rdma_rxe")
 @RequiresPrivilege(Privilege.ROOT)
 class FaultsDocsIT {
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What the page about the wire shows. Of one machine, only what goes to groups is on the wire. */
 @RdmaTest
-@RequiresDevice(name = "rxe0")
+@RequiresDevice(driver = "rdma_rxe")
 @RequiresPrivilege(Privilege.ROOT)
 class WireDocsIT {
 

@@ -52,7 +52,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @RdmaTest(timeout = "2 min")
 @ExclusiveDevice
 @IgnoreCounters
-@RequiresDevice(name = "rxe0")
+@RequiresDevice(driver = "rdma_rxe")
 @RequiresPrivilege(Privilege.ROOT)
 @Tag("slow")
 class AddressFaultIT {

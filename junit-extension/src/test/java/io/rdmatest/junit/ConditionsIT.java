@@ -2,7 +2,9 @@ package io.rdmatest.junit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmatest.fabric.Fabric;
 import io.rdmatest.fabric.FabricConfiguration;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.junit.condition.NotOnDevice;
 import io.rdmatest.junit.condition.Privilege;
 import io.rdmatest.junit.condition.RequiresDevice;
@@ -22,7 +24,17 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The conditions both ways, on soft-RoCE: what it has is run, what it lacks is skipped, with the exact reason. */
 @ExclusiveDevice
+@RequiresDevice(driver = "rdma_rxe")
 class ConditionsIT {
+
+    private static final String DEVICE;
+    private static final String PORT;
+
+    static {
+        FabricDevice used = Fabric.load().local().resolve();
+        DEVICE = used.device().name();
+        PORT = DEVICE + "/" + used.port();
+    }
 
     @RequiresDevice(capabilities = DeviceCapability.TAG_MATCHING)
     @Retention(RetentionPolicy.RUNTIME)
@@ -51,7 +63,7 @@ class ConditionsIT {
         void gidType() {}
 
         @RdmaTest
-        @RequiresDevice(name = "mlx.*")
+        @RequiresDevice(name = "none.*")
         void name() {}
 
         @RdmaTest
@@ -112,33 +124,37 @@ class ConditionsIT {
         assertThat(run.succeeded()).isEmpty();
         assertThat(run.failed()).isEmpty();
         assertThat(run.skipReason("transport"))
-                .isEqualTo(
-                        "unsupported by the device: rxe0/1: its transport is RoCE v2, and the test wants InfiniBand");
+                .isEqualTo("unsupported by the device: " + PORT
+                        + ": its transport is RoCE v2, and the test wants InfiniBand");
         assertThat(run.skipReason("transports"))
-                .isEqualTo("unsupported by the device: rxe0/1: its transport is RoCE v2, and the test wants iWARP or"
-                        + " RoCE v1");
+                .isEqualTo("unsupported by the device: " + PORT
+                        + ": its transport is RoCE v2, and the test wants iWARP or" + " RoCE v1");
         assertThat(run.skipReason("linkLayer"))
-                .startsWith("unsupported by the device: rxe0/1: its link layer is ETHERNET, and the test wants ");
+                .startsWith("unsupported by the device: " + PORT + ": its link layer is ETHERNET, and the test wants ");
         assertThat(run.skipReason("gidType"))
-                .isEqualTo("unsupported by the device: rxe0/1: its GID type is RoCE v2, and the test wants IB");
+                .isEqualTo("unsupported by the device: " + PORT + ": its GID type is RoCE v2, and the test wants IB");
         assertThat(run.skipReason("name"))
-                .isEqualTo("not selected: the run is on rxe0, and the test on a device matching mlx.*");
+                .isEqualTo("not selected: the run is on " + DEVICE + ", and the test on a device matching none.*");
         assertThat(run.skipReason("driver"))
-                .isEqualTo("not selected: the driver of rxe0 is rdma_rxe, and the test is for mlx5.*, bnxt_re");
-        assertThat(run.skipReason("notHere"))
                 .isEqualTo(
-                        "not selected: the test is not for rxe0 (rdma_rxe, RoCE v2): it measures the hardware's clock");
+                        "not selected: the driver of " + DEVICE + " is rdma_rxe, and the test is for mlx5.*, bnxt_re");
+        assertThat(run.skipReason("notHere"))
+                .isEqualTo("not selected: the test is not for " + DEVICE
+                        + " (rdma_rxe, RoCE v2): it measures the hardware's clock");
         assertThat(run.skipReason("capability"))
-                .isEqualTo("unsupported by the device: rxe0/1: it has no tag-matching (tm_caps.max_num_tags is 0)");
+                .isEqualTo(
+                        "unsupported by the device: " + PORT + ": it has no tag-matching (tm_caps.max_num_tags is 0)");
         assertThat(run.skipReason("inline"))
-                .matches("unsupported by the device: rxe0/1: its max_inline_data is \\d+, and the test wants 65536");
+                .matches("unsupported by the device: " + PORT
+                        + ": its max_inline_data is \\d+, and the test wants 65536");
         assertThat(run.skipReason("sge"))
-                .matches("unsupported by the device: rxe0/1: its max_sge is \\d+, and the test wants 1000000");
+                .matches("unsupported by the device: " + PORT + ": its max_sge is \\d+, and the test wants 1000000");
         assertThat(run.skipReason("composed")).containsAnyOf("it has no tag-matching", "it has no device-memory");
         assertThat(run.skipReason("rate"))
-                .matches("unsupported by the device: rxe0/1: its rate is [\\d.]+ Gb/s, and the test wants 9999 Gb/s");
+                .matches("unsupported by the device: " + PORT
+                        + ": its rate is [\\d.]+ Gb/s, and the test wants 9999 Gb/s");
         assertThat(run.skipReason("ports"))
-                .isEqualTo("unsupported by the device: rxe0/1: the device has 1 port, and the test wants 200");
+                .isEqualTo("unsupported by the device: " + PORT + ": the device has 1 port, and the test wants 200");
         assertThat(run.skipReason("nodes"))
                 .matches("peer absent: fabric auto .* has 1 node \\(a\\), and the test wants 2");
         assertThat(run.skipReason("oldKernel"))
@@ -154,7 +170,7 @@ class ConditionsIT {
         assertThat(run.failed()).hasSize(15);
         assertThat(run.failure("capability"))
                 .isInstanceOf(AssertionError.class)
-                .hasMessage("rdma.skips=fail: unsupported by the device: rxe0/1: it has no tag-matching"
+                .hasMessage("rdma.skips=fail: unsupported by the device: " + PORT + ": it has no tag-matching"
                         + " (tm_caps.max_num_tags is 0)");
         assertThat(run.failure("nodes")).hasMessageStartingWith("rdma.skips=fail: peer absent: ");
         assertThat(Run.of(LackingClassTestCase.class, RdmaConfiguration.SKIPS, "fail")
@@ -166,7 +182,7 @@ class ConditionsIT {
     static class PresentTestCase {
         @RdmaTest
         @RequiresDevice(
-                name = "rxe.*",
+                name = ".*[0-9]",
                 driver = "rdma_rxe",
                 transport = DeviceTransport.ROCE,
                 linkLayer = LinkLayer.ETHERNET,
@@ -175,7 +191,7 @@ class ConditionsIT {
         void device() {}
 
         @RdmaTest
-        @NotOnDevice(name = "rxe.*", driver = "mlx.*", because = "only the two together are meant")
+        @NotOnDevice(name = ".*[0-9]", driver = "mlx.*", because = "only the two together are meant")
         void notOnAnother() {}
 
         @RdmaTest
@@ -253,7 +269,7 @@ class ConditionsIT {
         void nothing() {}
 
         @RdmaTest
-        @NotOnDevice(name = "rxe0", because = " ")
+        @NotOnDevice(name = "none", because = " ")
         void noReason() {}
     }
 
@@ -306,10 +322,10 @@ class ConditionsIT {
         assertThat(run.failed()).containsExactly("capability()", "composed()", "gidType()", "rate()");
         assertThat(run.failure("capability"))
                 .isInstanceOf(AssertionError.class)
-                .hasMessageMatching("lab \\(.*lab.yaml\\) breaks its promise: rxe0/1: it has no tag-matching"
+                .hasMessageMatching("lab \\(.*lab.yaml\\) breaks its promise: " + PORT + ": it has no tag-matching"
                         + " \\(tm_caps.max_num_tags is 0\\)");
-        assertThat(run.failure("rate")).hasMessageContaining(" breaks its promise: rxe0/1: its rate is ");
-        assertThat(run.failure("gidType")).hasMessageContaining(" breaks its promise: rxe0/1: its GID type is ");
+        assertThat(run.failure("rate")).hasMessageContaining(" breaks its promise: " + PORT + ": its rate is ");
+        assertThat(run.failure("gidType")).hasMessageContaining(" breaks its promise: " + PORT + ": its GID type is ");
         assertThat(run.skipReason("ports")).contains("the test wants 200");
     }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Faults of the network for the time of a test, on soft-RoCE. */
 @RdmaTest
 @ExclusiveDevice
-@RequiresDevice(name = "rxe0")
+@RequiresDevice(driver = "rdma_rxe")
 @RequiresPrivilege(Privilege.ROOT)
 class FaultIT {
 
@@ -109,7 +109,7 @@ class FaultIT {
                 RdmaExtension.builder().fabric("loopback").build();
 
         @RdmaParameterizedTest
-        void before(@EachDevice("rxe0") FabricDevice device) {
+        void before(@EachDevice FabricDevice device) {
             assertThat(device.node().fabric()).isEqualTo("loopback");
         }
     }
@@ -122,7 +122,7 @@ class FaultIT {
 
         @RdmaParameterizedTest
         @Fault(loss = 1)
-        void afterwards(@EachDevice("rxe0") FabricDevice device) throws IOException, InterruptedException {
+        void afterwards(@EachDevice FabricDevice device) throws IOException, InterruptedException {
             assertThat(device.node().fabric()).isEqualTo("microvm");
             assertThat(disciplines()).contains("loss 1%");
         }

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 @RdmaTest(timeout = "4 min")
 @ExclusiveDevice
 @IgnoreCounters
-@RequiresDevice(name = "rxe0")
+@RequiresDevice(driver = "rdma_rxe")
 @RequiresPrivilege(Privilege.ROOT)
 @Tag("slow")
 class RoutesFaultIT {

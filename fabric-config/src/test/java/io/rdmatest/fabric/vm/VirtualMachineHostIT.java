@@ -47,6 +47,19 @@ class VirtualMachineHostIT {
     }
 
     @Test
+    void theDeviceHasTheNameThatIsAskedFor() throws Exception {
+        scripts.with("RDMA_VM_DEVICE", "mlx5_0").with("RDMA_VM_SNAPSHOT", "0");
+
+        assertThat(scripts.inVm("ls", "/sys/class/infiniband").out()).asString().isEqualTo("mlx5_0\n");
+
+        Result wrong = scripts.with("RDMA_VM_DEVICE", "mlx5/0").inVm("true");
+        assertThat(wrong.status()).isEqualTo(125);
+        assertThat(wrong.err())
+                .contains(
+                        "RDMA_VM_DEVICE=mlx5/0 is no name of a device; it takes letters, digits, '_' and '-', such as mlx5_0");
+    }
+
+    @Test
     void binaryStreamsPassExactly() throws Exception {
         byte[] data = new byte[3_000_000];
         new Random(1).nextBytes(data);
