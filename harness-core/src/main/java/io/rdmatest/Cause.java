@@ -5,11 +5,11 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What went wrong. The code that first understands a failure sets its cause, and the exception carries it, also from
- * another node. Every verdict follows from it.
+ * What went wrong. The code that first understands a failure sets its cause. The exception carries the cause, also from another
+ * node. Every verdict follows from the cause.
  *
- * <p>Each cause has a verdict, an exit status of {@code ./rdmatest} and a category of the report. It decides whether a
- * measurement that failed this way may be repeated. Names are stable: reports and scripts may rely on them.
+ * <p>Each cause has a verdict, an exit status of {@code ./rdmatest} and a category of the report. The cause also decides whether
+ * a measurement that failed this way may be repeated. Names are stable: reports and scripts may rely on them.
  */
 public enum Cause {
 

@@ -8,7 +8,7 @@ import java.util.function.Supplier;
  * The deadline of a wait, on the clock of {@link System#nanoTime}. A timeout of more than a year is cut to a year, so that no
  * arithmetic overflows.
  *
- * <p>The static methods do the same for a deadline that is a number, on paths that must not allocate.
+ * <p>The static methods do the same for a deadline that is a plain {@code long}. They serve paths that must not allocate.
  */
 public final class Deadline {
 

@@ -40,7 +40,7 @@ public final class Ledger {
         }
 
         /**
-         * Makes an owner for objects that are held on behalf of this one. The ledger lists them apart from this owner's
+         * Makes an owner for objects that are held on behalf of this owner. The ledger lists them apart from this owner's own
          * objects. If a thread without an owner builds on a custodian's object, the new object belongs to this owner.
          */
         public Owner custodian() {
@@ -130,8 +130,8 @@ public final class Ledger {
     }
 
     /**
-     * Gives all objects that the calling thread creates from now on one creation stack: that of this call. Use it where
-     * one place creates thousands of objects. A stack for each would cost as much as several native calls.
+     * Gives all objects that the calling thread creates from now on one shared creation stack: the stack of this call. Use it
+     * where one place creates thousands of objects. A separate stack for each object would cost as much as several native calls.
      *
      * @return the handle that ends the sharing; close it on the same thread
      */

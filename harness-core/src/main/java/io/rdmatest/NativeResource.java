@@ -52,14 +52,14 @@ public abstract class NativeResource implements AutoCloseable {
     /** Guarded by {@link Ledger#LOCK}. */
     private final Set<NativeResource> children = new LinkedHashSet<>();
 
-    /** The number of calls in progress, without those of {@link #user}. The sign bit is set as soon as closing begins. */
+    /** The number of calls in progress, except those of {@link #user}. The sign bit is set as soon as closing begins. */
     @SuppressWarnings("unused") // through USES
     private volatile int uses;
 
-    /** The first thread that called {@link #enterOften()}; it stays that. */
+    /** The first thread that called {@link #enterOften()}. It never changes afterwards. */
     private @Nullable Thread user;
 
-    /** The number of its calls under way. Written by the user only. */
+    /** The number of calls of {@link #user} in progress. Only that thread writes it. */
     private int userCalls;
 
     private volatile boolean closed;
@@ -221,11 +221,11 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     /**
-     * Begins a native call on this object as {@link #enter()} does, for calls that one thread makes again and again: the first
-     * thread that comes here pays no locked instruction for it from then on. A close on another thread stops it for a moment. To be
-     * paired with {@link #exitOften()} in a finally block.
+     * Begins a native call on this object as {@link #enter()} does, for calls that one thread makes often. The first thread that
+     * calls this method becomes the user of the object. From then on its calls need no locked instruction. In return, a close on
+     * another thread stops the user for a moment. Pair it with {@link #exitOften()} in a finally block.
      *
-     * @return whether the calling thread is that first one, always the same for a thread
+     * @return whether the calling thread is the user of the object; the answer for a thread never changes
      * @throws IllegalStateException if the object is closed or being closed
      */
     protected final boolean enterOften() {
@@ -244,7 +244,7 @@ public abstract class NativeResource implements AutoCloseable {
         return true;
     }
 
-    /** Ends what {@link #enterOften()} began. */
+    /** Ends the call that {@link #enterOften()} began. */
     protected final void exitOften() {
         if (user == Thread.currentThread()) {
             USER_CALLS.setRelease(this, userCalls - 1);

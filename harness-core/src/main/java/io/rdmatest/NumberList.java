@@ -16,7 +16,7 @@ public final class NumberList {
      *
      * @param list numbers and ranges from 0 that commas separate; blank for none
      * @return the numbers
-     * @throws IllegalArgumentException if it is no such list; the message quotes it
+     * @throws IllegalArgumentException if the text is not a list of this kind; the message quotes it
      */
     public static BitSet parse(String list) {
         BitSet numbers = new BitSet();

@@ -97,7 +97,7 @@ public enum RejectReason {
         this.text = text;
     }
 
-    /** Returns the number: of InfiniBand's reason, of iWARP's errno without its sign; 0 for {@link #UNKNOWN}. */
+    /** Returns InfiniBand's number of the reason, or iWARP's errno without its sign; 0 for {@link #UNKNOWN}. */
     public int number() {
         return number;
     }

@@ -128,7 +128,7 @@ public final class AddressInfo {
         }
 
         /**
-         * For connecting to a node.
+         * Returns hints for connecting to a node.
          *
          * @param format the format of the texts
          * @param portSpace the port space of the service
@@ -138,7 +138,7 @@ public final class AddressInfo {
         }
 
         /**
-         * For listening.
+         * Returns hints for listening.
          *
          * @param format the format of the texts
          * @param portSpace the port space of the service
@@ -179,7 +179,8 @@ public final class AddressInfo {
             }
             rdma_addrinfo.ai_flags(hints, flags);
             rdma_addrinfo.ai_port_space(hints, portSpace.value());
-            // The library derives the socket type from it. Without it, TCP comes first in every port space.
+            // The library derives the socket type from the queue pair type. Without it, TCP comes first in every port
+            // space.
             rdma_addrinfo.ai_qp_type(hints, portSpace.isDatagram() ? rdma_h.IBV_QPT_UD() : rdma_h.IBV_QPT_RC());
         }
     }

@@ -30,7 +30,7 @@ final class CmContexts {
     }
 
     /**
-     * Counts an id that is destroyed.
+     * Removes an id that is being destroyed from the count.
      *
      * @throws IllegalStateException if it is the last one and objects built on the context are live
      */

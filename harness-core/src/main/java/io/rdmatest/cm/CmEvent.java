@@ -72,7 +72,7 @@ public final class CmEvent {
     /**
      * Returns a copy of the peer's private data; may be empty.
      *
-     * <p>On InfiniBand and RoCE the length is that of the message's whole private data field, padded with zeros.
+     * <p>On InfiniBand and RoCE the copy is as long as the message's whole private data field, padded with zeros.
      */
     public byte[] privateData() {
         return privateData.clone();

@@ -98,7 +98,7 @@ public final class CmId extends NativeResource {
     /** The groups joined or being joined; guarded by the channel's lock. */
     private final Set<ByteBuffer> groups;
 
-    /** The channel's lock is held. */
+    /** The caller holds the channel's lock. */
     CmId(EventChannel channel, MemorySegment address, PortSpace portSpace) {
         this.number = NUMBERS.incrementAndGet();
         this.channel = channel;
@@ -209,9 +209,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Returns the paths of the resolved route, the primary one first (rdma_cm_id.route). The passive side has those of the request.
+     * Returns the paths of the resolved route, the primary one first (rdma_cm_id.route). On the passive side they are the paths
+     * of the request.
      *
-     * @return the paths; empty before the route is resolved, and on devices of iWARP
+     * @return the paths; empty before the route is resolved, and on iWARP devices
      */
     public List<PathRecord> paths() {
         return locked(() -> {
@@ -490,9 +491,9 @@ public final class CmId extends NativeResource {
      * @param attributes type RC for TCP, UD for UDP and IPOIB
      * @throws IllegalStateException if the id is not bound to a device yet or already has a queue pair
      * @throws IllegalArgumentException if the protection domain belongs to another context, or the type does not fit
-     * @throws RdmaException ENOMEM or EINVAL if the device can't create such a queue pair; {@link
-     *     RdmaException#isUnsupported()} if it does not support a flag of the attributes. If the port is not a member of the
-     *     address's partition, the message lists those that it is a member of
+     * @throws RdmaException ENOMEM or EINVAL if the device can't create such a queue pair; {@link RdmaException#isUnsupported()}
+     *     if it does not support a flag of the attributes. If the port is not a member of the address's partition, the message
+     *     lists the port's partitions
      */
     public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairAttributes attributes) {
         return locked(() -> {
@@ -534,7 +535,7 @@ public final class CmId extends NativeResource {
         });
     }
 
-    /** The kernel says EINVAL of a partition that the port is not in, as of much else. */
+    /** Explains EINVAL if the port is not a member of the address's partition. The kernel reports EINVAL for much else, too. */
     private void requirePartition(RdmaException failure) {
         int pkey = Short.toUnsignedInt(Short.reverseBytes(rdma_ib_addr.pkey(infiniband())));
         if (failure.errno() != rdma_h.EINVAL() || pkey == 0) {
@@ -544,7 +545,7 @@ public final class CmId extends NativeResource {
             int ignored = context().pkeyIndex(port(), pkey);
         } catch (RdmaException e) {
             if (e.errno() != 0) {
-                // The table could not be read: whether the partition is in it is not known.
+                // The table could not be read, so it is unknown whether it has the partition.
                 failure.addSuppressed(e);
                 return;
             }
@@ -610,7 +611,7 @@ public final class CmId extends NativeResource {
         return context().transport() == Transport.IWARP;
     }
 
-    /** Before the peer's answer the kernel returns the attributes of INIT for every state, and reports success. */
+    /** Checks the attributes: before the peer's answer the kernel returns those of INIT for every state, and reports success. */
     private void requireComplete(QpState state, int mask) {
         int needed = switch (state) {
             case RTR -> rdma_h.IBV_QP_AV();
@@ -619,7 +620,7 @@ public final class CmId extends NativeResource {
         };
         if (!portSpace.isDatagram()
                 && (mask & needed) != needed
-                // It never returns them.
+                // On iWARP the kernel never returns them.
                 && !isConnectedByKernel()) {
             throw new IllegalStateException("the attributes of state " + state + " for " + describe()
                     + " are not known before CONNECT_REQUEST or CONNECT_RESPONSE");
@@ -818,10 +819,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Says what this side offers for the connection by ECE (rdma_set_local_ece(3)): it goes out with the request, or with the answer.
-     * Only ids whose queue pair is made outside of librdmacm take it.
+     * Sets the ECE options that this side offers for the connection (rdma_set_local_ece(3)). The request or the answer carries
+     * them. The queue pair must be an external one.
      *
-     * @param ece what {@link io.rdmatest.verbs.QueuePair#queryEce()} of the queue pair said
+     * @param ece the result of {@link io.rdmatest.verbs.QueuePair#queryEce()} for the queue pair
      * @throws RdmaException EINVAL if the id has a queue pair of its own, or the vendor is 0
      */
     public void setLocalEce(Ece ece) {
@@ -834,8 +835,8 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Reads what the peer offers by ECE (rdma_get_remote_ece(3)): of a request, or of the answer to one. Only ids whose queue pair is
-     * made outside of librdmacm have it.
+     * Returns the ECE options that the peer offers in a request or in the answer to one (rdma_get_remote_ece(3)). The queue pair
+     * must be an external one.
      *
      * @return what the peer offers; the vendor is 0 if it offers nothing
      * @throws RdmaException EINVAL if the id has a queue pair of its own
@@ -1069,8 +1070,8 @@ public final class CmId extends NativeResource {
             try {
                 Rdmacm.leave(id, group.encode(arena), () -> describe() + ", group " + name);
             } catch (RdmaException e) {
-                // librdmacm removes the group before it calls the kernel, which has already removed it with a device
-                // that is gone.
+                // librdmacm removes the group before it calls the kernel. If the device is gone, the kernel has
+                // already removed the group.
                 if (!Errno.isDeviceGone(e.errno())) {
                     throw e;
                 }

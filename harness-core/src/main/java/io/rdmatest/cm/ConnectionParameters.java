@@ -52,8 +52,8 @@ public final class ConnectionParameters {
     /**
      * Returns a copy of the private data; may be empty.
      *
-     * <p>In an event of an InfiniBand or RoCE device the length is that of the message's whole private data field,
-     * padded with zeros.
+     * <p>In an event of an InfiniBand or RoCE device the copy is as long as the message's whole private data field, padded with
+     * zeros.
      */
     public byte[] privateData() {
         return privateData.clone();

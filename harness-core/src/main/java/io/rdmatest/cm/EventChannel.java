@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EventChannel extends NativeResource {
 
-    /** The slice of a wait in poll(2): then it checks for interrupts and closing. */
+    /** The longest slice of a wait in poll(2). After each slice the wait checks for interrupts and closing. */
     private static final int SLICE_MILLIS = 100;
 
     /**
@@ -63,7 +63,7 @@ public final class EventChannel extends NativeResource {
         }
     }
 
-    /** An event that is described only on demand, which is rare. */
+    /** An event whose description is built only on demand, which is rare. */
     private record Arrival(
             Instant at, RawEvent event, @Nullable CmId id) {
         Seen seen() {

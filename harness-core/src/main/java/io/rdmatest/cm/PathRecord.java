@@ -9,14 +9,14 @@ import java.math.BigDecimal;
 import java.time.Duration;
 
 /**
- * A path of a connection, as the subnet manager of InfiniBand or the kernel of a RoCE host gave it (struct ibv_sa_path_rec,
+ * A path of a connection, as the subnet manager of InfiniBand or the kernel of a RoCE host returned it (struct ibv_sa_path_rec,
  * infiniband/sa.h; IBTA volume 1, section 15.2.5.16).
  *
- * @param sourceGid where packets come from
- * @param destinationGid where they go
- * @param sourceLid the LID that they come from, 0 to 65535; 0 on RoCE
- * @param destinationLid the LID that they go to, 0 to 65535; 0 on RoCE
- * @param pkey the P_Key, 0 to 65535; the highest bit tells full membership
+ * @param sourceGid the GID that packets come from
+ * @param destinationGid the GID that packets go to
+ * @param sourceLid the LID that packets come from, 0 to 65535; 0 on RoCE
+ * @param destinationLid the LID that packets go to, 0 to 65535; 0 on RoCE
+ * @param pkey the P_Key, 0 to 65535; the highest bit means full membership
  * @param serviceLevel 0 to 15
  * @param mtu the path's MTU
  * @param rate the path's rate, as enum ibv_rate
@@ -41,7 +41,7 @@ public record PathRecord(
         int packetLifeTime,
         boolean reversible) {
 
-    /** Gbit/s by enum ibv_rate, whose values are those of IBTA's table of rates. */
+    /** The rate in Gbit/s for each value of enum ibv_rate. The values are those of IBTA's table of rates. */
     private static final double[] GBPS = {
         0, 0, 2.5, 10, 30, 5, 20, 40, 60, 80, 120, 14, 56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600, 800, 1200
     };
@@ -49,7 +49,7 @@ public record PathRecord(
     /**
      * Reads a record of librdmacm.
      *
-     * @param hasLids whether the link layer has LIDs; the kernel leaves something else in their place on Ethernet
+     * @param hasLids whether the link layer has LIDs; on Ethernet the kernel leaves other data in their place
      */
     static PathRecord read(MemorySegment path, boolean hasLids) {
         return new PathRecord(
@@ -87,8 +87,8 @@ public record PathRecord(
      * Makes the address vector of this path.
      *
      * @param port the local port, from 1
-     * @param gidIndex the index of the source GID in the port's table; of no effect without a global route header
-     * @param lmc the port's LMC, 0 to 7: so many low bits of the source LID name a path
+     * @param gidIndex the index of the source GID in the port's table; it has no effect without a global route header
+     * @param lmc the port's LMC, 0 to 7: the number of low bits of the source LID that name a path
      * @return the address vector, with the path's LID, service level, static rate and path bits
      */
     public AddressHandleAttributes addressVector(int port, int gidIndex, int lmc) {

@@ -124,7 +124,7 @@ record RawEvent(
                 ibv_ah_attr.port_num(address) == 0 ? null : VerbsBridge.get().addressHandleAttributes(address));
     }
 
-    /** Returns the address of the event's id; for a connection request that of the listening id. */
+    /** Returns the address of the event's id; for a connection request, the address of the listening id. */
     long recipient() {
         return listenId == 0 ? id : listenId;
     }

@@ -48,7 +48,7 @@ final class Rdmacm {
     private static final Downcall GET_ADDRESS_INFO =
             Downcall.of("rdma_getaddrinfo", JAVA_INT, C_POINTER, C_POINTER, C_POINTER, C_POINTER);
     private static final Downcall FREE_ADDRESS_INFO = Downcall.ofVoid("rdma_freeaddrinfo", C_POINTER);
-    /** Of the C library: explains what getaddrinfo(3), and so rdma_getaddrinfo, returns. */
+    /** A function of the C library. It explains the result of getaddrinfo(3), and so of rdma_getaddrinfo. */
     private static final Downcall GAI_STRERROR = Downcall.of("gai_strerror", C_POINTER, JAVA_INT);
 
     // Added after RDMACM_1.0.
@@ -63,7 +63,7 @@ final class Rdmacm {
     /** A kernel-internal errno that reaches user space here. */
     private static final int ENOTSUPP = 524;
 
-    /** Of getaddrinfo(3): errno has the reason. */
+    /** A result of getaddrinfo(3): errno has the reason. */
     private static final int EAI_SYSTEM = -11;
 
     private Rdmacm() {}
@@ -98,7 +98,7 @@ final class Rdmacm {
         }
     }
 
-    /** Destroys an id. One that is gone with its device counts as destroyed. */
+    /** Destroys an id. An id that disappeared with its device counts as destroyed. */
     static void destroyId(MemorySegment id, Supplier<String> operands) {
         try {
             int result = (int) DESTROY_ID.handle().invokeExact(Native.errnoState(), id);
@@ -166,8 +166,8 @@ final class Rdmacm {
     }
 
     /**
-     * Destroys a queue pair by libibverbs, since rdma_destroy_qp does not return the result. A queue pair that is gone
-     * with its device counts as destroyed.
+     * Destroys a queue pair by libibverbs, since rdma_destroy_qp does not return the result. A queue pair that disappeared with
+     * its device counts as destroyed.
      */
     static void destroyQp(MemorySegment qp, Supplier<String> operands) {
         try {

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 
 /**
- * A native call that waits for the peer's device, on its own thread, so that the caller can give up. A call that lasts too long is
- * interrupted: a wait for a completion event then ends. An interrupt does not end what the kernel does to release memory. Such a call
+ * A native call that waits for the peer's device, on its own thread, so that the caller can give up. A call that lasts too long
+ * is interrupted: a wait for a completion event then ends. An interrupt does not end the kernel's release of memory. Such a call
  * gets more time.
  */
 final class DetachedCall {
@@ -39,9 +39,9 @@ final class DetachedCall {
     record Outcome(long result, int errno, End end) {}
 
     /**
-     * The interval of interrupts. An interrupt has no effect on a system call that is about to begin, so a few are tried. They are
-     * rare: after the first one the library asks its own thread and waits some microseconds for the answer, which an interrupt
-     * would lose.
+     * The interval of interrupts. An interrupt has no effect on a system call that is about to begin, so a few are tried. The
+     * interval is long, because after the first interrupt the library asks its own thread and waits some microseconds for the
+     * answer. An interrupt in that time would lose the answer.
      */
     private static final Duration AGAIN = Duration.ofMillis(500);
 
@@ -140,7 +140,7 @@ final class DetachedCall {
         }
     }
 
-    /** Never after the call's end, when the thread's id may be reused. */
+    /** Interrupts the call, but never after its end: the thread's id may be reused then. */
     private synchronized boolean interruptCall() {
         boolean done = !returned.isDone() && thread != 0 && BlockingCalls.interrupt(thread);
         interrupted |= done;

@@ -61,9 +61,9 @@ public final class RSocket extends NativeResource {
     private static final Duration CLOSING = Duration.ofSeconds(CLOSING_SECONDS);
 
     /**
-     * The longest wait for the kernel to release what an rclose that no interrupt ends has in use. With soft-RoCE the kernel waits
-     * up to 50 s for the last user of deregistered memory (__rxe_cleanup). This happens if a packet of the peer was in progress
-     * when the queue pair went to the error state. The responder holds the memory until the queue pair is destroyed, but rclose
+     * The longest wait for an rclose that no interrupt ends, while the kernel releases memory. With soft-RoCE the kernel waits up
+     * to 50 s for the last user of deregistered memory (__rxe_cleanup). This happens if a packet of the peer was in progress when
+     * the queue pair went to the error state. The responder holds the memory until the queue pair is destroyed, but rclose
      * deregisters the memory first. An adapter's firmware has a minute for a command, too.
      */
     private static final Duration RELEASING = Duration.ofSeconds(60);
@@ -118,7 +118,7 @@ public final class RSocket extends NativeResource {
     /** The rclose in progress, if {@link #close} was called. */
     private volatile @Nullable DetachedCall closing;
 
-    /** When that began, maybe on another thread than the one that ends the close. */
+    /** When that rclose began, maybe on another thread than the one that completes the close. */
     private volatile long closingSince;
 
     /** Whether an interrupt ended rclose. Set by the closing thread. */
@@ -590,8 +590,8 @@ public final class RSocket extends NativeResource {
      * @param timeout how long to wait
      * @param flags DONTWAIT to return 0 instead of waiting; PEEK to leave the bytes in the stream; WAITALL to fill the
      *     segment, which PEEK can't
-     * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown, close or death:
-     *     a killed process is disconnected by its kernel
+     * @return the number of bytes received; -1 at the end of the stream, that is, after the peer's shutdown, close or death: the
+     *     kernel disconnects a killed process
      * @throws RdmaTimeoutException if no byte arrived in time
      * @throws RdmaException EIO or ECONNRESET if the connection broke, ENOTCONN if there was none
      */
@@ -1106,10 +1106,10 @@ public final class RSocket extends NativeResource {
      * <p>rclose waits for ever if the device loses a completion event, and possibly if the peer is gone. The interrupt
      * ends that: rclose returns within 2 s, and this method throws.
      *
-     * <p>With soft-RoCE it can take a minute if the peer sends while the connection ends: the kernel then waits 50 s
-     * for the last user of the socket's memory (0.2 s before 2025). No interrupt ends that. rclose returns later than 2 s after the
-     * first one then, and this method only logs a warning. Whether the peer's device had acknowledged all data by the interrupt is
-     * not known: it mostly had, and if it had not, the rest is lost.
+     * <p>With soft-RoCE it can take a minute if the peer sends while the connection ends: the kernel then waits 50 s for the last
+     * user of the socket's memory (0.2 s before 2025). No interrupt ends that. rclose then returns more than 2 s after the first
+     * interrupt, and this method only logs a warning. It is not known whether the peer's device had acknowledged all data before
+     * the interrupt. Usually it had. If it had not, the rest is lost.
      *
      * @throws RdmaTimeoutException if rclose returned within 2 s after it was interrupted: the socket is closed, but unacknowledged
      *     data may be lost. If rclose does not return within a minute after that, the socket stays in the ledger and can't be used. It

@@ -7,13 +7,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The private data that each side sends when it connects: 24 bytes in network order, and 16 more in split mode.
  *
- * <p>Receive ring's address (8), its rkey (8), its size (4), receive credits (2), version (1), reserved (1). Split mode: a
- * mark (4), the send ring's size (4), its address (8); its rkey is that of the receive ring.
+ * <p>The 24 bytes are the receive ring's address (8), its rkey (8), its size (4), the receive credits (2), the version (1) and a
+ * reserved byte (1). Split mode adds a mark (4), the send ring's size (4) and its address (8). The send ring has the rkey of the
+ * receive ring.
  *
  * @param ringAddress the address of the receive ring
  * @param rkey the key to write to it
- * @param ringBytes its size in bytes
- * @param credits how many messages may be outstanding to it
+ * @param ringBytes the size of the receive ring in bytes
+ * @param credits how many messages to the receive ring may be outstanding
  * @param sendRing the ring that the peer reads in split mode; null in other modes
  */
 record ConnectionData(

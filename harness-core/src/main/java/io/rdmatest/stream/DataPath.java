@@ -136,13 +136,12 @@ final class DataPath {
     private final Pieces toBePulled;
     /** The pieces that the peer announced and this side has not read yet. */
     private final Pieces pulling;
-    /** The number of them with an outstanding read. */
+    /** The number of pieces in {@link #pulling} that have an outstanding read. */
     private int pullsPosted;
     /** The bytes that were read but not yet reported to the peer. */
     private int pulledBytes;
     /**
-     * The position of the next data. Data between the receive ring's produced bytes and this waits for an earlier
-     * piece.
+     * The position of the next data. Data between the receive ring's produced bytes and this position waits for an earlier piece.
      */
     private long landing;
     /** Whether a read is due. Set under the lock, also read without it. */
@@ -154,7 +153,7 @@ final class DataPath {
 
     /** The thread whose last check found no room to send; null if a later check found room. */
     private @Nullable Thread blockedSender;
-    /** Whether a completion since then may have made room. */
+    /** Whether a completion after that check may have made room. */
     private boolean roomFreed;
 
     private volatile boolean started;
@@ -231,7 +230,8 @@ final class DataPath {
     }
 
     /**
-     * Like the other method, but the counters begin after so many bytes in each direction, as they must at the peer.
+     * Does the same as the other method, but the counters begin after {@code passed} bytes in each direction. They must begin at
+     * the same number at the peer.
      */
     static DataPath open(
             DeviceContext context,
@@ -567,7 +567,7 @@ final class DataPath {
         }
     }
 
-    /** Posts the held bytes. Called by calls that don't announce more data. */
+    /** Posts the held bytes. Each call that does not announce more data does this. */
     void flush() {
         if (held == 0) {
             return;
@@ -731,8 +731,8 @@ final class DataPath {
             while (true) {
                 int offset;
                 int chunk;
-                // Once for each piece, and a last time without one. For small messages the lock is a large part of the
-                // cost.
+                // The lock is taken once for each piece, and a last time without one. For small messages it is a
+                // large part of the cost.
                 queueLock.lock();
                 try {
                     if (copied > 0) {
@@ -900,7 +900,7 @@ final class DataPath {
         sendRing.consumeTo(toBePulled.isEmpty() ? acknowledged : Math.min(acknowledged, toBePulled.start(0)));
     }
 
-    /** Reads complete in their order. */
+    /** Handles a completed read. Reads complete in their order. */
     private void pulled() {
         pulledBytes += pulling.remove();
         pullsPosted--;

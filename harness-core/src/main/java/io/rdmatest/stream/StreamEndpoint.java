@@ -642,7 +642,7 @@ public final class StreamEndpoint implements AutoCloseable {
 
     // ---- events ----
 
-    /** The event queue's lock is held. */
+    /** Handles an event of the connection manager. The caller holds the event queue's lock. */
     private void handle(CmEvent event) {
         switch (event.type()) {
             case ESTABLISHED -> established(event);

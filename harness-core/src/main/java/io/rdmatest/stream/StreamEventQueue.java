@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StreamEventQueue implements AutoCloseable {
 
-    /** The slice of a wait: then it checks for events of other threads, interrupts and closing. */
+    /** The longest slice of a wait. After each slice the wait checks for events of other threads, interrupts and closing. */
     static final int SLICE_MILLIS = 20;
 
     /** Takes the connection manager's events of an id. */

@@ -25,7 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class StreamListener implements AutoCloseable {
 
-    /** The begin of a reason in private data, by which the other side recognises it. */
+    /** The begin of each reject reason in private data. The other side recognises a reason by it. */
     static final String REFUSAL = "stream refused: ";
 
     private final StreamEventQueue queue;

@@ -7,8 +7,9 @@ import java.util.Set;
 /** What may be done to a memory region or through a queue pair (enum ibv_access_flags; ibv_reg_mr(3)). */
 public enum Access {
     /**
-     * The local device may write: needed for receives, reads and atomics, and for every remote write or atomic. On iWARP what is
-     * read into needs {@link #REMOTE_WRITE} as well: an answer to a read is a write there.
+     * The local device may write to the memory. Receives, RDMA READs and atomics need this, and so does every remote write or
+     * atomic. On iWARP, the memory that an RDMA READ fills needs {@link #REMOTE_WRITE} as well: there the response to a read is a
+     * write.
      */
     LOCAL_WRITE(1),
     /** The peer may RDMA WRITE. */
@@ -21,7 +22,7 @@ public enum Access {
     MEMORY_WINDOW_BIND(1 << 4),
     /** Pages are brought in on demand instead of being locked; only on devices with {@link DeviceCapability#ON_DEMAND_PAGING}. */
     ON_DEMAND(1 << 6),
-    /** Writes may arrive out of order; ignored where the device can't. */
+    /** Writes may arrive out of order. A device without relaxed ordering ignores this flag. */
     RELAXED_ORDERING(1 << 20);
 
     private final int bit;

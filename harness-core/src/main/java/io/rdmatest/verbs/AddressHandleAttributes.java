@@ -31,7 +31,7 @@ public record AddressHandleAttributes(
     /** IB_ROCE_UDP_ENCAP_VALID_PORT_MIN. */
     private static final int LOWEST_PORT = 0xc000;
 
-    /** The bits of a flow label that a port has; those above are folded into them. */
+    /** The number of low bits of a flow label that make up the port. The bits above are folded into them. */
     private static final int PORT_WIDTH = 14;
 
     private static final int PORT_BITS = (1 << PORT_WIDTH) - 1;
@@ -124,7 +124,7 @@ public record AddressHandleAttributes(
     }
 
     /**
-     * Returns a copy with another flow label. Without a global route header it is of no effect.
+     * Returns a copy with another flow label. The flow label has no effect without a global route header.
      *
      * @param value 20 bits
      */
@@ -146,7 +146,7 @@ public record AddressHandleAttributes(
     /**
      * Returns a copy with other path bits.
      *
-     * @param value the low bits of the source LID, 0 to 127; no more of them than the port's LMC
+     * @param value the low bits of the source LID, 0 to 127; no more bits than the port's LMC
      */
     public AddressHandleAttributes withPathBits(int value) {
         return new AddressHandleAttributes(
@@ -154,8 +154,9 @@ public record AddressHandleAttributes(
     }
 
     /**
-     * Returns the source port of UDP that packets with a flow label have on RoCE v2 (ibv_flow_label_to_udp_sport). Switches hash it to
-     * choose one of several paths. Devices that choose by themselves, for example soft-RoCE for datagrams, do not use it.
+     * Returns the UDP source port of RoCE v2 packets with a flow label (ibv_flow_label_to_udp_sport). Switches hash the port to
+     * choose one of several paths. Some devices choose the port by themselves and do not use the flow label, for example
+     * soft-RoCE for datagrams.
      *
      * @param flowLabel 20 bits
      * @return 49152 to 65535
@@ -166,10 +167,11 @@ public record AddressHandleAttributes(
     }
 
     /**
-     * Returns the flow label that the kernel computes for a connection that has none (rdma_calc_flow_label), for the source port of UDP.
+     * Returns the flow label that the kernel computes for a connection without one (rdma_calc_flow_label). The UDP source port
+     * follows from it.
      *
      * @param localQp the number of the queue pair on this side, 24 bits
-     * @param remoteQp that of the peer, 24 bits
+     * @param remoteQp the number of the peer's queue pair, 24 bits
      * @return 20 bits
      */
     public static int flowLabel(int localQp, int remoteQp) {
@@ -182,8 +184,8 @@ public record AddressHandleAttributes(
     }
 
     /**
-     * Returns a flow label whose packets have a source port of UDP, as {@link #udpSourcePort(int)} maps it. It is never 0, which devices
-     * take for no label.
+     * Returns a flow label that {@link #udpSourcePort(int)} maps to a given UDP source port. The label is never 0, because
+     * devices treat 0 as no label.
      *
      * @param port 49152 to 65535
      * @return 20 bits
@@ -197,7 +199,7 @@ public record AddressHandleAttributes(
     }
 
     /**
-     * Returns a copy whose packets come from a UDP port of choice, on RoCE v2.
+     * Returns a copy whose packets have a given UDP source port, on RoCE v2.
      *
      * @param port 49152 to 65535
      */

@@ -1,10 +1,10 @@
 package io.rdmatest.verbs;
 
 /**
- * An asynchronous event of a device (ibv_get_async_event(3)); it is acknowledged before it is handed out.
+ * An asynchronous event of a device (ibv_get_async_event(3)). It is acknowledged before the caller gets it.
  *
  * @param type what happened
- * @param typeCode the same as a number, also where {@code type} is unknown
+ * @param typeCode the type as a number, also where {@code type} is unknown
  * @param affected the affected object as its {@code describe()} names it, or {@code "port N"}, or the device's name
  * @param port the port of a port event; 0 for other events
  */

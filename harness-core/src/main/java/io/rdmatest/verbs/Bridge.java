@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The only way to the pointers of this package. */
+/** Gives other packages of the harness the native pointers of this package. There is no other way to them. */
 final class Bridge extends VerbsBridge {
 
     @Override

@@ -23,35 +23,38 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the events of completion queues (ibv_create_comp_channel(3), ibv_get_cq_event(3)).
+ * A completion channel: it delivers the events of completion queues (ibv_create_comp_channel(3), ibv_get_cq_event(3)).
  *
- * <p>Events are acknowledged in batches, as the man page advises, and at the latest before their queue is destroyed. Those of several
- * queues on one channel, awaited by several threads, each reach the thread that waits for its queue.
+ * <p>The channel acknowledges events in batches, as the man page advises, and at the latest before their queue is destroyed.
+ * Several threads may wait for events of different queues on one channel. Each event reaches the thread that waits for its queue.
  */
 public final class CompletionChannel extends VerbsObject {
 
-    /** How many events of a queue are acknowledged at a time: each time takes a mutex. */
+    /** How many events of a queue are acknowledged at a time. Each acknowledgement takes a mutex. */
     private static final int ACKNOWLEDGED_AT_ONCE = 16;
 
     private static final long SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(Verbs.SLICE_MILLIS);
 
     private final DeviceContext context;
     private final int fd;
-    /** By the number that the library has for each as its context; guarded by the lock. */
+    /** The queues, by the number that libibverbs stores as the context of each. Guarded by the lock. */
     private @Nullable CompletionQueue[] queues;
 
-    /** Which numbers have a queue, or one that is being created or destroyed. Guarded by the lock. */
+    /** The numbers in use: of queues, and of queues that are being created or destroyed. Guarded by the lock. */
     private final BitSet reserved;
 
-    /** Queues with events that nobody has taken, each once, among them some whose events were taken since. Guarded by the lock. */
+    /**
+     * The queues with events that nobody has taken, each listed once. The events of some may have been taken meanwhile. Guarded
+     * by the lock.
+     */
     private final ArrayDeque<CompletionQueue> ready;
 
-    /** Where ibv_get_cq_event(3) tells the queue, and its context. Guarded by the lock. */
+    /** The output pointers of ibv_get_cq_event(3): the queue, and its context. Guarded by the lock. */
     private final MemorySegment toldQueue;
 
     private final MemorySegment toldContext;
     private final ReentrantLock lock;
-    /** Is signalled when the thread that polls has come back. */
+    /** Signalled when the polling thread has returned from poll(2). */
     private final Condition polled;
     /** Whether a thread polls. Guarded by the lock. */
     private boolean polling;
@@ -93,16 +96,16 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /**
-     * Returns the file descriptor, which is readable while an event waits. It is non-blocking and belongs to the channel:
-     * it may be polled, not read or closed.
+     * Returns the file descriptor, which is readable while an event waits. The descriptor is non-blocking and belongs to the
+     * channel: callers may poll it, but not read or close it.
      */
     public int fileDescriptor() {
         return fd;
     }
 
     /**
-     * Returns a number for a queue that is going to be created. Events bring it: to look a queue up by its address would cost an
-     * object for each event.
+     * Reserves a number for a queue that is about to be created. Each event carries this number. A look-up by the queue's address
+     * would allocate an object for each event.
      */
     int reserve() {
         lock.lock();
@@ -118,7 +121,7 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** Gives back the number of a queue that could not be created, or is destroyed. */
+    /** Frees the number of a queue that could not be created, or that is destroyed. */
     void unreserve(int number) {
         lock.lock();
         try {
@@ -137,7 +140,10 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** Forgets a queue before it is destroyed, which waits until each event that was read is acknowledged. */
+    /**
+     * Removes a queue and acknowledges its events, before the queue is destroyed. ibv_destroy_cq(3) waits until every event that
+     * was read is acknowledged.
+     */
     void remove(CompletionQueue queue) {
         lock.lock();
         try {
@@ -168,10 +174,10 @@ public final class CompletionChannel extends VerbsObject {
      *
      * @param timeout the longest time to wait
      * @return the queue
-     * @throws RdmaTimeoutException if none came
+     * @throws RdmaTimeoutException if no event arrives in time
      */
     public CompletionQueue awaitEvent(Duration timeout) {
-        // Most often there is one already: then the clock is not read.
+        // Usually an event is already there. Then the clock is not read.
         CompletionQueue now = timeout.isNegative() ? null : takeNow();
         if (now != null) {
             return now;
@@ -221,7 +227,7 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** The lock is held. */
+    /** Takes an event that was already read. The caller holds the lock. */
     private @Nullable CompletionQueue takePending() {
         for (CompletionQueue queue = ready.poll(); queue != null; queue = ready.poll()) {
             queue.isReady = false;
@@ -236,8 +242,8 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /**
-     * Waits for one slice at most, and hands the next event to its queue. One thread polls, the others wait for it: an event that
-     * one thread reads for another is known to that one at once.
+     * Waits for at most one slice, and hands the next event to its queue. One thread polls the descriptor, and the others wait
+     * for that thread. So a thread learns at once of an event that another thread reads for it.
      *
      * @param queue the queue whose event is awaited; null for any
      * @param deadline what {@link Deadline#end} returned
@@ -248,7 +254,7 @@ public final class CompletionChannel extends VerbsObject {
         try {
             lock.lock();
             try {
-                // Under the lock: an event that is handed over from here on is signalled.
+                // Checked under the lock: an event that is handed over later signals the condition.
                 if (hasPending(queue)) {
                     return true;
                 }
@@ -306,12 +312,12 @@ public final class CompletionChannel extends VerbsObject {
         try {
             long ignored = left > 0 ? polled.awaitNanos(left) : 0;
         } catch (InterruptedException e) {
-            // Whoever waits looks at it after each slice.
+            // The waiting method checks the interrupt status after each slice.
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Reads one event, if there is one, and hands it to its queue. The lock is held. */
+    /** Reads one event, if there is one, and hands it to its queue. The caller holds the lock. */
     private boolean handOver() {
         try {
             int result =
@@ -324,7 +330,7 @@ public final class CompletionChannel extends VerbsObject {
             }
             CompletionQueue queue = queues[(int) toldContext.get(JAVA_LONG, 0)];
             if (queue == null) {
-                // It is about to be destroyed.
+                // The queue is about to be destroyed.
                 acknowledge(toldQueue.get(rdma_h.C_POINTER, 0), 1);
                 return true;
             }

@@ -27,14 +27,14 @@ public final class CompletionQueue extends VerbsObject {
 
     private static final int BATCH = 16;
 
-    /** What the waits of a thread poll into: they copy out of it before they return. */
+    /** The array that the waits of a thread poll into. They copy the completions out of it before they return. */
     private static final ThreadLocal<Completions> SCRATCH = ThreadLocal.withInitial(() -> new Completions(BATCH));
 
     private static final int SPINS = 256;
-    /** IBV_WC_RECV: the bit that all operations of receives have. */
+    /** IBV_WC_RECV: a bit that the opcodes of all receives have. */
     private static final int RECEIVED = 128;
 
-    /** What completions tell of LIDs, beside the service level. */
+    /** The flags that request LIDs in completions. The service level has a flag of its own. */
     private static final long OF_LIDS = rdma_h.IBV_WC_EX_WITH_SLID() | rdma_h.IBV_WC_EX_WITH_DLID_PATH_BITS();
 
     private final DeviceContext context;
@@ -48,19 +48,22 @@ public final class CompletionQueue extends VerbsObject {
     /** The number by which the channel knows the queue; 0 without a channel. */
     private final int numberInChannel;
 
-    /** Events that were read and are not acknowledged. Guarded by the lock of the channel. */
+    /** Events that were read but not acknowledged. Guarded by the lock of the channel. */
     int unacknowledged;
 
     /** Whether the channel lists the queue among those that have events. Guarded by the lock of the channel. */
     boolean isReady;
 
-    /** The queue pairs whose work completes here, by number with open addressing, among them some that are gone. */
+    /**
+     * The queue pairs whose work completes here: a hash table by number with open addressing. Some of them may be destroyed
+     * already.
+     */
     private volatile @Nullable QueuePair[] counted;
 
-    /** Places of the table that are taken, also by queue pairs that are gone. Guarded by this. */
+    /** The occupied slots of the table, including those of destroyed queue pairs. Guarded by this. */
     private int countedUsed;
 
-    /** Those of them whose completions are still counted. Guarded by this. */
+    /** The occupied slots whose queue pair still counts completions. Guarded by this. */
     private int countedLive;
 
     private CompletionQueue(
@@ -148,7 +151,7 @@ public final class CompletionQueue extends VerbsObject {
         }
     }
 
-    /** What the inline ibv_create_cq_ex(3) does. */
+    /** Does what the inline function ibv_create_cq_ex(3) does. */
     private static MemorySegment createExtended(
             DeviceContext context, CompletionQueueAttributes attributes, MemorySegment channel, int number)
             throws Throwable {
@@ -165,7 +168,7 @@ public final class CompletionQueue extends VerbsObject {
                     rdma_h.IBV_WC_STANDARD_FLAGS() | attributes.timestamps().flag();
             MemorySegment made = createExtended(function, context, init, flags);
             if (made.address() == 0 && (Native.errno() == rdma_h.EOPNOTSUPP() || Native.errno() == rdma_h.EINVAL())) {
-                // irdma, for one, has no LIDs to tell.
+                // Some providers do not report LIDs, for example irdma.
                 made = createExtended(function, context, init, flags & ~OF_LIDS);
             }
             return made;
@@ -207,12 +210,12 @@ public final class CompletionQueue extends VerbsObject {
         return context;
     }
 
-    /** Returns the channel that brings this queue's events; null if it is only polled. */
+    /** Returns the channel that delivers this queue's events; null if the queue is only polled. */
     public @Nullable CompletionChannel channel() {
         return channel;
     }
 
-    /** Returns the clock by which the completions are stamped: {@link Completions#timestamp} has the stamps. */
+    /** Returns the clock of the timestamps in completions. {@link Completions#timestamp} returns them. */
     public CompletionTimestamp timestamps() {
         return timestamps;
     }
@@ -235,7 +238,7 @@ public final class CompletionQueue extends VerbsObject {
     /**
      * Makes a native array for {@link #poll}.
      *
-     * @param capacity completions that one poll can bring, from 1
+     * @param capacity the most completions that one poll can return, from 1
      * @return the array
      */
     public Completions newCompletions(int capacity) {
@@ -364,14 +367,14 @@ public final class CompletionQueue extends VerbsObject {
         return there;
     }
 
-    /** Counts the completions of a queue pair for it from now on. */
+    /** Counts the completions of this queue pair from now on. */
     synchronized void count(QueuePair queuePair) {
         if ((countedUsed + 1) * 2 > counted.length) {
             rebuild(countedLive + 1);
         }
         @Nullable QueuePair[] table = counted;
         int at = place(table, queuePair.number());
-        // A number is used again at once after its queue pair is destroyed: the newest has it.
+        // The device may reuse the number of a destroyed queue pair at once: the newest queue pair gets the slot.
         QueuePair there = table[at];
         if (there == null) {
             countedUsed++;
@@ -380,24 +383,25 @@ public final class CompletionQueue extends VerbsObject {
         }
         countedLive++;
         table[at] = queuePair;
-        // The same array, but whoever reads it from now on sees what is in it.
+        // The array is the same. The volatile write publishes its new content to later readers.
         counted = table;
     }
 
-    /** Counts the completions of a queue pair, which says so itself by now, no more. */
+    /** Stops counting the completions of a queue pair. Its {@link QueuePair#isCounted()} is already false. */
     synchronized void countNoMore(QueuePair queuePair) {
         @Nullable QueuePair[] table = counted;
         if (table.length == 0 || table[place(table, queuePair.number())] != queuePair) {
             return;
         }
         countedLive--;
-        // It stays in its place, so that those behind it are found, until there are more of its kind than others.
+        // The queue pair keeps its slot, so that a search still finds those behind it. The table is rebuilt when most
+        // slots are dead.
         if (countedLive * 2 < countedUsed) {
             rebuild(countedLive);
         }
     }
 
-    /** Returns where a number is, or belongs. */
+    /** Returns the slot of a number: the one that it has, or the one that it would get. */
     private static int place(@Nullable QueuePair[] table, int number) {
         int mask = table.length - 1;
         int at = number & mask;
@@ -408,8 +412,8 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Makes a table with those that are still counted, and with place for as many more: so adding one costs the same, however
-     * many there are.
+     * Makes a table with the queue pairs that are still counted, and with room for as many more. So the cost of adding a queue
+     * pair does not depend on their number.
      */
     private void rebuild(int room) {
         @Nullable QueuePair[] table = new QueuePair[Integer.highestOneBit(room) * 8];
@@ -426,8 +430,8 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Returns how many events of this queue arrived that nobody waited for. A queue that is polled after {@link #requestNotify}
-     * may well have one.
+     * Returns how many events of this queue have arrived that no wait has taken. A queue that is polled after {@link
+     * #requestNotify} may have one.
      */
     public int eventsNotTaken() {
         return pendingEvents.get();
@@ -445,25 +449,25 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Polls until a number of completions came, of any status.
+     * Polls until a number of completions has arrived, of any status.
      *
      * @param count how many, from 1
      * @param timeout the longest time to wait for all of them
      * @return exactly that many, in order
-     * @throws RdmaTimeoutException if fewer came; the message lists those that did, and they are consumed
+     * @throws RdmaTimeoutException if fewer arrive in time; those that arrived are consumed, and the message lists them
      */
     public List<WorkCompletion> await(int count, Duration timeout) {
         return await(count, timeout, false);
     }
 
     /**
-     * Waits through the completion channel until a number of completions came, of any status: asks for an event, polls,
-     * waits, and asks again.
+     * Waits through the completion channel until a number of completions has arrived, of any status. It requests an event, polls,
+     * waits for the event, and repeats this.
      *
      * @param count how many, from 1
      * @param timeout the longest time to wait for all of them
      * @return exactly that many, in order
-     * @throws RdmaTimeoutException if fewer came; the message lists those that did, and they are consumed
+     * @throws RdmaTimeoutException if fewer arrive in time; those that arrived are consumed, and the message lists them
      * @throws IllegalStateException if the queue has no channel
      */
     public List<WorkCompletion> awaitEvent(int count, Duration timeout) {
@@ -474,12 +478,12 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Polls until one completion came and checks it.
+     * Polls until one completion has arrived, and checks it.
      *
      * @param timeout the longest time to wait
      * @return the completion; its status is success
      * @throws io.rdmatest.WorkCompletionException if its status is another
-     * @throws RdmaTimeoutException if none came
+     * @throws RdmaTimeoutException if none arrives in time
      */
     public WorkCompletion awaitSuccess(Duration timeout) {
         Completions one = SCRATCH.get();
@@ -488,13 +492,13 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Polls until at least one completion came, and checks all that did. Allocates nothing.
+     * Polls until at least one completion has arrived, and checks all that have. Allocates nothing.
      *
      * @param into the array to fill from its beginning
      * @param timeout the longest time to wait
      * @return how many there are, from 1 to the capacity of the array; the status of each is success
-     * @throws io.rdmatest.WorkCompletionException if the status of one is another; the array has them all
-     * @throws RdmaTimeoutException if none came
+     * @throws io.rdmatest.WorkCompletionException if the status of a completion is another; the array has all of them
+     * @throws RdmaTimeoutException if none arrives in time
      */
     public int awaitSuccess(Completions into, Duration timeout) {
         int came = await(into, into.capacity(), timeout);
@@ -507,7 +511,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private int await(Completions into, int most, Duration timeout) {
-        // Most often there is one already: then the clock is not read.
+        // Usually a completion is already there. Then the clock is not read.
         int polled = timeout.isNegative() ? 0 : poll(into, most);
         return polled > 0 ? polled : pollUntil(into, most, timeout);
     }
@@ -531,7 +535,7 @@ public final class CompletionQueue extends VerbsObject {
         List<WorkCompletion> came = new ArrayList<>(Math.min(count, 1024));
         Completions batch = SCRATCH.get();
         while (true) {
-            // No more than was asked for.
+            // Never takes more completions than the caller asked for.
             int polled = poll(batch, Math.min(BATCH, count - came.size()));
             for (int i = 0; i < polled; i++) {
                 came.add(batch.get(i));
@@ -545,7 +549,7 @@ public final class CompletionQueue extends VerbsObject {
         }
     }
 
-    /** What a wait does between polls that brought nothing. */
+    /** The state of a wait. {@link #turn} runs after each poll that returned nothing. */
     private final class Waiting {
         private final int count;
         private final Duration timeout;
@@ -568,21 +572,21 @@ public final class CompletionQueue extends VerbsObject {
                         timeout,
                         came.isEmpty() ? "none came" : came.size() + " came: " + summary(came));
             }
-            // A turn that waits for an event takes a slice of time, one that polls next to none.
+            // A turn that waits for an event takes up to a slice. A turn that polls takes almost no time.
             if (byEvent || (turn & 0xff) == 0) {
                 Verbs.failIfInterrupted("completions on " + describe());
             }
             if (byEvent) {
                 if (!armed) {
-                    // What came before this call gives no event: poll once more before waiting.
+                    // Completions that arrived before this call raise no event: poll once more before waiting.
                     requestNotify(false);
                     armed = true;
                 } else if (takeEvent() || readOwnEvent(deadline)) {
                     armed = false;
                 }
             } else if (turn >= SPINS) {
-                // Until then without PAUSE: a poll takes long enough by itself, and an emulated processor leaves its
-                // guest for each.
+                // The first turns do not execute PAUSE: a poll takes long enough by itself, and an emulated processor
+                // leaves its guest for each PAUSE.
                 Thread.yield();
             }
             turn++;
@@ -609,16 +613,16 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Asks for one event at the next completion (ibv_req_notify_cq(3)). Completions that are already there give none.
+     * Requests one event for the next completion (ibv_req_notify_cq(3)). Completions that are already in the queue raise none.
      *
-     * @param solicitedOnly whether only a solicited or failed completion gives an event
+     * @param solicitedOnly whether only a solicited or failed completion raises an event
      */
     public void requestNotify(boolean solicitedOnly) {
         int result;
         int flag = solicitedOnly ? 1 : 0;
         beginOften();
         try {
-            // Of irdma it takes the lock that a poll of an extended queue holds while it is in Java.
+            // On irdma this call takes the lock that a poll of an extended queue holds while it runs Java code.
             result = context.postsInUserSpace && extended == null
                     ? (int) Verbs.REQ_NOTIFY_IN_USER_SPACE.invokeExact(context.requestNotify, address, flag)
                     : (int) Verbs.REQ_NOTIFY.invokeExact(context.requestNotify, address, flag);

@@ -6,11 +6,12 @@ import org.jspecify.annotations.Nullable;
  * What a completion queue is created with (ibv_create_cq(3), ibv_create_cq_ex(3)).
  *
  * @param entries the least number of entries, from 1
- * @param channel the channel that brings the queue's events; null for a queue that is only polled
- * @param vector the completion vector, from 0 to {@link DeviceContext#completionVectors()} - 1: it decides which interrupt, and so
- *     which processor, the events of the queue use
- * @param extended whether it is an extended queue, which is polled field by field. It does what the other does, and has timestamps.
- * @param timestamps the clock by which its completions are stamped
+ * @param channel the channel that delivers the queue's events; null for a queue that is only polled
+ * @param vector the completion vector, from 0 to {@link DeviceContext#completionVectors()} - 1. It decides which interrupt, and
+ *     so which processor, handles the queue's events
+ * @param extended whether the queue is an extended one, which is polled field by field. An extended queue does what a plain one
+ *     does, and can have timestamps
+ * @param timestamps the clock of the timestamps in its completions
  */
 public record CompletionQueueAttributes(
         int entries,
@@ -22,7 +23,7 @@ public record CompletionQueueAttributes(
     /**
      * Checks the ranges.
      *
-     * @throws IllegalArgumentException if there are no entries, or the vector is negative, or there are to be timestamps and it is not
+     * @throws IllegalArgumentException if there are no entries, the vector is negative, or a queue with timestamps is not
      *     extended
      */
     public CompletionQueueAttributes {
@@ -65,16 +66,16 @@ public record CompletionQueueAttributes(
         return new CompletionQueueAttributes(entries, channel, value, extended, timestamps);
     }
 
-    /** Returns a copy for an extended queue (ibv_create_cq_ex(3)). Not every device has them. */
+    /** Returns a copy for an extended queue (ibv_create_cq_ex(3)). Not every device supports extended queues. */
     public CompletionQueueAttributes asExtended() {
         return new CompletionQueueAttributes(entries, channel, vector, true, timestamps);
     }
 
     /**
-     * Returns a copy for an extended queue whose completions are stamped. Devices with
-     * {@link DeviceCapability#COMPLETION_TIMESTAMPS} have them.
+     * Returns a copy for an extended queue with timestamps in its completions. Devices with
+     * {@link DeviceCapability#COMPLETION_TIMESTAMPS} support them.
      *
-     * @param clock by which clock
+     * @param clock the clock of the timestamps
      */
     public CompletionQueueAttributes withTimestamps(CompletionTimestamp clock) {
         return new CompletionQueueAttributes(entries, channel, vector, true, clock);

@@ -10,8 +10,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A native array of work completions that {@link CompletionQueue#poll} fills and that is read in place, without
- * allocation. For one thread at a time.
+ * A native array of work completions. {@link CompletionQueue#poll} fills it, and callers read it in place, without allocation.
+ * Only one thread may use it at a time.
  */
 public final class Completions {
 
@@ -41,7 +41,7 @@ public final class Completions {
     private final long address;
     private int count;
     private boolean timed;
-    /** Made by the first poll of a queue with timestamps. */
+    /** Null until the first poll of a queue with timestamps. */
     private long @Nullable [] timestamps;
 
     Completions(int capacity) {
@@ -49,12 +49,13 @@ public final class Completions {
             throw new IllegalArgumentException("the capacity must be at least 1, not " + capacity);
         }
         this.capacity = capacity;
-        // The device never writes here: ibv_poll_cq copies on the calling thread, so the collector may own it.
+        // The device never writes here, because ibv_poll_cq copies on the calling thread. So the garbage collector
+        // may free it.
         this.array = Arena.ofAuto().allocate(SIZE * capacity, 8);
         this.address = array.address();
     }
 
-    /** Returns where the array is, as long as this object is reachable. */
+    /** Returns the address of the array. It is valid as long as this object is reachable. */
     long address() {
         return address;
     }
@@ -70,8 +71,8 @@ public final class Completions {
     }
 
     /**
-     * Turns the kernel's IB_WC_WITH_INVALIDATE into IBV_WC_WITH_INV. In user space its bit is IBV_WC_IP_CSUM_OK, which is of raw
-     * packets, and soft-RoCE has none.
+     * Replaces the kernel's IB_WC_WITH_INVALIDATE by IBV_WC_WITH_INV. In user space the kernel's bit means IBV_WC_IP_CSUM_OK.
+     * That flag is for raw packets, which soft-RoCE does not have.
      */
     void mendFlags() {
         for (int i = 0; i < count; i++) {
@@ -83,7 +84,7 @@ public final class Completions {
         }
     }
 
-    /** Returns where timestamps are put. */
+    /** Returns the array that a poll stores timestamps in. */
     long[] timestamps() {
         long[] made = timestamps;
         if (made == null) {
@@ -99,7 +100,7 @@ public final class Completions {
     }
 
     /**
-     * Returns when the device completed the request, by the clock that the queue was created with.
+     * Returns when the device completed the request, by the clock of the queue.
      *
      * @param index from 0 to {@link #count()} - 1
      * @return ticks or nanoseconds, see {@link CompletionTimestamp}
@@ -249,7 +250,7 @@ public final class Completions {
     }
 
     /**
-     * Tells whether immediate data came with it.
+     * Tells whether immediate data came with the message.
      *
      * @param index from 0 to {@link #count()} - 1
      */

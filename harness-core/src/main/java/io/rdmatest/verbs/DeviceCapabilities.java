@@ -4,11 +4,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What a device says and shows of its abilities, read once with {@link DeviceContext#capabilities()}.
+ * What a device reports about its abilities, and what a probe found out. {@link DeviceContext#capabilities()} reads it once.
  *
- * @param attributes what ibv_query_device(3) says
- * @param extended what ibv_query_device_ex(3) says
- * @param services the types of which a queue pair could be made: no attribute tells
+ * @param attributes the result of ibv_query_device(3)
+ * @param extended the result of ibv_query_device_ex(3)
+ * @param services the types of queue pair that the device can create; no attribute lists them
  */
 public record DeviceCapabilities(DeviceAttributes attributes, ExtendedDeviceAttributes extended, Set<QpType> services) {
 
@@ -20,17 +20,17 @@ public record DeviceCapabilities(DeviceAttributes attributes, ExtendedDeviceAttr
     /**
      * Tells whether the device has a capability.
      *
-     * @param capability what is asked for
-     * @return whether it has it
+     * @param capability the capability
+     * @return whether the device has it
      */
     public boolean has(DeviceCapability capability) {
         return lack(capability).isEmpty();
     }
 
     /**
-     * Says how it was seen that the device lacks a capability.
+     * Explains why the device counts as lacking a capability.
      *
-     * @param capability what is asked for
+     * @param capability the capability
      * @return for example {@code "max_srq is 0"}; empty if the device has it
      */
     public Optional<String> lack(DeviceCapability capability) {

@@ -8,7 +8,7 @@ import java.util.function.ToLongFunction;
 
 /**
  * Something that not every RDMA device can do (IBTA volume 1, section 11.2.1.2; ibv_query_device(3),
- * ibv_query_device_ex(3)). {@link #toString()} is the name by which files and messages call it.
+ * ibv_query_device_ex(3)). {@link #toString()} is its name in fabric files and messages.
  */
 public enum DeviceCapability {
 

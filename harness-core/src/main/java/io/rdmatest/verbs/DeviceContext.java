@@ -48,12 +48,13 @@ public final class DeviceContext extends VerbsObject {
 
     private static final long CONTEXT_OFFSET = verbs_context.context$offset();
 
-    /** Of one answer of the kernel, which has a length of 16 bits (struct ib_uverbs_attr). */
+    /** The most entries of one answer of the kernel, whose length has 16 bits (struct ib_uverbs_attr). */
     private static final long MOST_GIDS = 0xffff / ibv_gid_entry.sizeof();
 
     /**
-     * Where struct ibv_port_attr has active_speed_ex, which is younger than the bindings (ibv_query_port(3)). active_speed has 8
-     * bits: the kernel puts NDR there for all that is faster. A library that does not know the field leaves it 0.
+     * The offset of active_speed_ex in struct ibv_port_attr (ibv_query_port(3)). The field is newer than the bindings.
+     * active_speed has only 8 bits: for any speed above NDR the kernel reports NDR there. A library that does not know
+     * active_speed_ex leaves it 0.
      */
     private static final long ACTIVE_SPEED_EX = 52;
 
@@ -64,7 +65,7 @@ public final class DeviceContext extends VerbsObject {
 
     private static final ValueLayout.OfShort BIG_ENDIAN_SHORT = ValueLayout.JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
 
-    /** The bits of a P_Key that name the partition, without the one that tells full membership. */
+    /** The bits of a P_Key that name the partition, without the bit for full membership. */
     private static final int PARTITION = 0x7fff;
 
     /** False if librdmacm opened the device and will close it. */
@@ -77,12 +78,12 @@ public final class DeviceContext extends VerbsObject {
     final MemorySegment postSrqReceive;
     final boolean postsInUserSpace;
     final boolean pollsInUserSpace;
-    /** Whether the kernel's number of a flag of completions reaches user space: see {@link Completions#mendFlags()}. */
+    /** Whether completions have a flag with the kernel's value: see {@link Completions#mendFlags()}. */
     final boolean hasFlagsOfKernel;
 
     private final Transport transport;
     private final int asyncFd;
-    /** Null until somebody has asked. */
+    /** Null until the first query. */
     private volatile @Nullable Boolean atomics;
 
     private DeviceContext(MemorySegment handle, String name, boolean owned, @Nullable NativeResource... parents) {
@@ -116,8 +117,8 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Tells whether librdmacm opened the device. Such a context is shared by all ids on the device and closed with the last of
-     * them: it belongs to nobody who asks an id for it.
+     * Tells whether librdmacm opened the device. All ids on the device share such a context, and librdmacm closes it with the
+     * last of them. So a caller that gets the context from an id does not own it.
      */
     public boolean isShared() {
         return !owned;
@@ -169,7 +170,7 @@ public final class DeviceContext extends VerbsObject {
     /**
      * Returns all access that the device can grant to memory and through queue pairs: {@link Access#LOCAL_WRITE},
      * {@link Access#REMOTE_WRITE} and {@link Access#REMOTE_READ}, and {@link Access#REMOTE_ATOMIC} if it has atomic operations.
-     * Devices without them refuse memory and queue pairs that are to grant them.
+     * Devices without atomic operations refuse memory and queue pairs that ask for {@link Access#REMOTE_ATOMIC}.
      *
      * @return the access; a new array each time
      */
@@ -179,7 +180,7 @@ public final class DeviceContext extends VerbsObject {
                 : new Access[] {Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ};
     }
 
-    /** Asks the device once: connections come by the thousand. */
+    /** Queries the device only once, because a test may open thousands of connections. */
     boolean hasAtomics() {
         Boolean known = atomics;
         if (known == null) {
@@ -190,7 +191,7 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Returns what the device can do beyond its first attributes (ibv_query_device_ex(3)).
+     * Returns the extended attributes of the device (ibv_query_device_ex(3)).
      *
      * @return the attributes; all 0 if the provider has no such call
      */
@@ -231,8 +232,7 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Explains the failure of a call that takes a capability: providers refuse with several errno values what the device does not have
-     * at all.
+     * Explains the failure of a call that needs a capability. Providers report a missing capability with different errno values.
      */
     RdmaException failure(String call, String operands, int errno, DeviceCapability needed) {
         if (!Errno.isDeviceGone(errno)) {
@@ -247,11 +247,11 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Reads all that is to be known of the device's abilities; what no attribute tells by making a queue pair of each type
-     * and destroying it.
+     * Reads all capabilities of the device. No attribute lists the services, so the method creates and destroys a queue pair of
+     * each type.
      *
-     * @return what was found; it does not change while the device is there
-     * @throws RdmaException if the device can't be asked, for example for want of a protection domain
+     * @return the capabilities; they do not change while the device exists
+     * @throws RdmaException if the device can't be queried, for example because it has no protection domain left
      */
     public DeviceCapabilities capabilities() {
         try (QueuePairProbe probe = new QueuePairProbe(this)) {
@@ -260,12 +260,12 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Finds the largest number of bytes that a send can carry inline, by making queue pairs with one work request of one
-     * segment; ibv_create_qp(3) alone tells. Takes some twenty calls.
+     * Finds the largest number of bytes that a send can carry inline. Only ibv_create_qp(3) tells it, so the method creates queue
+     * pairs with one work request of one segment. It makes about twenty calls.
      *
      * @param type the service
      * @return bytes; 0 if there is no inline data, or no such service
-     * @throws RdmaException if the device can't be asked, for example for want of a protection domain
+     * @throws RdmaException if the device can't be queried, for example because it has no protection domain left
      */
     public int probeMaxInline(QpType type) {
         try (QueuePairProbe probe = new QueuePairProbe(this)) {
@@ -318,7 +318,7 @@ public final class DeviceContext extends VerbsObject {
         }
     }
 
-    /** The exported symbol fills the struct of an older ABI, without the link layer. */
+    /** Returns the provider's query_port. The exported symbol fills the struct of an older ABI, which has no link layer. */
     private MemorySegment queryPort() {
         return extended(verbs_context::query_port)
                 .orElseThrow(() -> new RdmaException("the provider of " + deviceName()
@@ -326,8 +326,8 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Returns a function of the verbs_context around the ibv_context, which is there if abi_compat is all ones; empty if
-     * the provider has none.
+     * Returns a function of the verbs_context that surrounds the ibv_context; empty if the provider has none. A verbs_context
+     * exists if abi_compat is all ones.
      */
     Optional<MemorySegment> extended(UnaryOperator<MemorySegment> field) {
         if (!ContextLayout.isExtended(handle)) {
@@ -348,7 +348,8 @@ public final class DeviceContext extends VerbsObject {
      * @return the entries in order of their index; empty if the port has no address
      */
     public List<GidEntry> gidTable(int port) {
-        // The kernel lists all ports, and fails where there is no room for one of them: their tables differ in length.
+        // The kernel lists the entries of all ports, and fails if there is not enough room. The ports' tables differ
+        // in length.
         int ports = Math.max(port, attributes().physicalPorts());
         long max = 1;
         for (int each = 1; each <= ports; each++) {
@@ -385,8 +386,8 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Finds an entry again that was read earlier: the kernel moves a GID to another index when its address is removed and added
-     * again.
+     * Finds the present index of an entry that was read earlier. The kernel moves a GID to another index when its address is
+     * removed and added again.
      *
      * @param known the entry as it was
      * @return the entry as it is now, of the same port, GID, type and network interface
@@ -427,8 +428,8 @@ public final class DeviceContext extends VerbsObject {
      * Reads a port's P_Key table (ibv_query_pkey(3); IBTA volume 1, section 10.9.1).
      *
      * @param port from 1
-     * @return the P_Keys of 16 bits in order of their index, 0 where an entry is not in use; the highest bit tells full
-     *     membership. On Ethernet it is 0xffff alone.
+     * @return the P_Keys of 16 bits in order of their index, 0 where an entry is not in use; the highest bit means full
+     *     membership. On Ethernet the only entry is 0xffff.
      * @throws RdmaException if there is no such port, or the table can't be read
      */
     public List<Integer> pkeyTable(int port) {
@@ -455,11 +456,11 @@ public final class DeviceContext extends VerbsObject {
      * Finds the index of a partition in a port's P_Key table.
      *
      * @param port from 1
-     * @param pkey the P_Key of 16 bits. The entry with the same highest bit, which tells full membership, is preferred; else the
-     *     one of the same partition is taken.
+     * @param pkey the P_Key of 16 bits. An entry with the same highest bit, which means full membership, is preferred. Otherwise
+     *     an entry of the same partition is taken.
      * @return the index, for {@link QueuePairModification.Builder#pkeyIndex} and
      *     {@link RawConnection.Parameters#withPkeyIndex}
-     * @throws RdmaException if the port is not a member of the partition; the message lists those that it is a member of
+     * @throws RdmaException if the port is not a member of the partition; the message lists the port's partitions
      */
     public int pkeyIndex(int port, int pkey) {
         AddressHandleAttributes.range("pkey", pkey, 0xffff);
@@ -496,8 +497,8 @@ public final class DeviceContext extends VerbsObject {
      * Opens an XRC domain of this process's own (ibv_open_xrcd(3)).
      *
      * @return the domain
-     * @throws RdmaException if the device refuses; without {@link DeviceCapability#XRC} it {@linkplain RdmaException#isUnsupported()
-     *     says so}
+     * @throws RdmaException if the device refuses; the exception is {@linkplain RdmaException#isUnsupported() unsupported} if the
+     *     device lacks {@link DeviceCapability#XRC}
      */
     public XrcDomain openXrcDomain() {
         return XrcDomain.open(this);
@@ -535,16 +536,17 @@ public final class DeviceContext extends VerbsObject {
      * @param attributes entries, channel, completion vector and timestamps
      * @return the queue; it may have more entries
      * @throws IllegalArgumentException if the channel is of another device
-     * @throws RdmaException if the device refuses. Of a vector that it does not have the message says which ones there are. A device
-     *     without extended queues or timestamps {@linkplain RdmaException#isUnsupported() says so}.
+     * @throws RdmaException if the device refuses. If the device does not have the vector, the message says which vectors there
+     *     are. The exception is {@linkplain RdmaException#isUnsupported() unsupported} if the device has no extended queues or no
+     *     timestamps.
      */
     public CompletionQueue createCompletionQueue(CompletionQueueAttributes attributes) {
         return CompletionQueue.create(this, attributes);
     }
 
     /**
-     * Returns how many completion vectors the device has (ibv_create_cq(3), ibv_context.num_comp_vectors): interrupts that
-     * completion events are spread over. At least 1.
+     * Returns how many completion vectors the device has, at least 1 (ibv_create_cq(3), ibv_context.num_comp_vectors). The
+     * vectors spread completion events over interrupts.
      */
     public int completionVectors() {
         begin();
@@ -556,10 +558,12 @@ public final class DeviceContext extends VerbsObject {
     }
 
     /**
-     * Reads the device's clock (ibv_query_rt_values_ex(3)), by which {@link CompletionTimestamp#DEVICE_CLOCK} stamps completions.
+     * Reads the device's clock (ibv_query_rt_values_ex(3)). {@link CompletionTimestamp#DEVICE_CLOCK} timestamps are of the same
+     * clock.
      *
      * @return ticks; {@link ExtendedDeviceAttributes#coreClockKhz()} says how many there are in a millisecond
-     * @throws RdmaException if the device has no clock that can be read; it {@linkplain RdmaException#isUnsupported() says so}
+     * @throws RdmaException if the device has no readable clock; the exception is then {@linkplain RdmaException#isUnsupported()
+     *     unsupported}
      */
     public long deviceClock() {
         begin();
@@ -580,7 +584,7 @@ public final class DeviceContext extends VerbsObject {
         }
     }
 
-    /** The same for a caller that holds the context. */
+    /** Returns the number of completion vectors, for a caller that holds the context. */
     int vectors() {
         return ibv_context.num_comp_vectors(handle);
     }
@@ -600,7 +604,7 @@ public final class DeviceContext extends VerbsObject {
      *
      * @param timeout the longest time to wait
      * @return the event, acknowledged
-     * @throws RdmaTimeoutException if none came
+     * @throws RdmaTimeoutException if no event arrives in time
      */
     public AsyncEvent awaitAsyncEvent(Duration timeout) {
         long deadline = Deadline.end(timeout);
@@ -645,7 +649,7 @@ public final class DeviceContext extends VerbsObject {
                         byAddress(ibv_async_event.element.cq(element).address());
                 affected = object == null ? "an object of " + deviceName() + " that is closed" : object.describe();
             }
-            // Before anybody can destroy the object, which waits for this for ever.
+            // Before anybody can destroy the object: its destruction waits for this acknowledgement without a limit.
             rdma_h.ibv_ack_async_event(event);
             return Optional.of(new AsyncEvent(type, code, affected, port));
         } catch (Throwable e) {

@@ -5,10 +5,10 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * What differs by the kernel's driver ({@link RdmaDevice#driver()}) from what the specification says or what adapters do. Each
- * quirk has a name and a reason here, so that code that decides by one does not name a driver.
+ * How kernel drivers ({@link RdmaDevice#driver()}) differ from the specification or from adapters. Each quirk has a name and a
+ * reason here. Code that depends on a quirk uses that name and does not name a driver.
  *
- * <p>{@code Provider} of this package has what differs by the provider library.
+ * <p>The class {@code Provider} of this package has the differences between provider libraries.
  */
 public final class DriverQuirks {
 
@@ -19,24 +19,24 @@ public final class DriverQuirks {
     public static final String SOFT_IWARP = "siw";
 
     /**
-     * The largest retry count that ends on every device. IBTA volume 1, section 9.9.2.4.1, has counts from 0 to 7. Soft-RoCE takes
-     * 7 for without end: requests to a lost peer then never complete.
+     * The largest retry count that is finite on every device. IBTA volume 1, section 9.9.2.4.1, has counts from 0 to 7. Soft-RoCE
+     * retries without end if the count is 7: requests to a lost peer then never complete.
      */
     public static final int LARGEST_FINITE_RETRY_COUNT = 6;
 
-    /** They report an active rate that no wire has, and their packets are made by the processors of the host. */
+    /** Software drivers. Their ports report an active rate that no wire has, and the host's processors make their packets. */
     private static final Set<String> SOFTWARE = Set.of(SOFT_ROCE, SOFT_IWARP);
 
     /**
-     * A responder that gets no processor time lets the requester's timer run out. The requester repeats what is then a duplicate or
-     * out of sequence.
+     * Drivers that retransmit on a slow host. If the responder gets no processor time, the requester's timer expires. The
+     * requester then repeats packets that are duplicates or out of sequence.
      */
     private static final Set<String> REPEATS_ON_A_SLOW_HOST = Set.of(SOFT_ROCE);
 
     private DriverQuirks() {}
 
     /**
-     * Returns whether a driver is software. The active rate of its ports is not that of a wire.
+     * Returns whether a driver is software. The active rate of its ports is not the rate of a wire.
      *
      * @param driver the driver's name, for example {@code mlx5_core}
      */
@@ -54,8 +54,8 @@ public final class DriverQuirks {
     }
 
     /**
-     * Returns whether a receive has this status when the message is longer than its buffer. LOC_LEN_ERR is the status of IBTA volume
-     * 1, section 11.6.2. Soft-RoCE finds that it can't copy the message, and reports LOC_QP_OP_ERR.
+     * Returns whether a receive has this status when the message is longer than its buffer. IBTA volume 1, section 11.6.2, has
+     * LOC_LEN_ERR for this. Soft-RoCE finds that it can't copy the message, and reports LOC_QP_OP_ERR.
      *
      * @param status the status of a completed receive
      */
@@ -74,8 +74,8 @@ public final class DriverQuirks {
     }
 
     /**
-     * Returns whether a send has this status when the message is longer than the peer's buffer. REM_INV_REQ_ERR is the status of IBTA
-     * volume 1, section 11.6.2. A peer on soft-RoCE reports that its operation failed, which is REM_OP_ERR.
+     * Returns whether a send has this status when the message is longer than the peer's buffer. IBTA volume 1, section 11.6.2,
+     * has REM_INV_REQ_ERR for this. A peer on soft-RoCE reports that its operation failed, which is REM_OP_ERR.
      *
      * @param status the status of a completed send
      */

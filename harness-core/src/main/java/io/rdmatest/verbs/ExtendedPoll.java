@@ -19,12 +19,13 @@ import java.lang.invoke.MethodHandle;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Polls an extended completion queue: ibv_start_poll, ibv_next_poll, ibv_end_poll and the ibv_wc_read_… (ibv_create_cq_ex(3)).
+ * Polls an extended completion queue with ibv_start_poll, ibv_next_poll, ibv_end_poll and the ibv_wc_read_… functions
+ * (ibv_create_cq_ex(3)).
  *
- * <p>Between the first and the last of them the provider holds a spin lock, and the thread runs Java code, in which the JVM may stop it.
- * So no call on such a queue is critical: a thread that spins in one could not be stopped. Nor is a post to a queue pair that completes
- * there: mlx4 and mlx5 take the lock of the completion queue when they find the queue pair's own queue full. Threads of this JVM that
- * poll wait for each other by a lock of their own.
+ * <p>The provider holds a spin lock from ibv_start_poll to ibv_end_poll. Between these calls the thread runs Java code, in which
+ * the JVM may stop it. So no call on such a queue is critical: the JVM could not stop a thread that spins in a critical call. A
+ * post to a queue pair that completes on such a queue is not critical either. mlx4 and mlx5 take the lock of the completion queue
+ * when they find the queue pair's own queue full. Polling threads of this JVM wait for each other on a Java lock.
  */
 final class ExtendedPoll {
 
@@ -42,7 +43,7 @@ final class ExtendedPoll {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final long queue;
-    /** The provider only reads it, during a call: so the collector may own it. */
+    /** The provider only reads it, and only during a call. So the garbage collector may free it. */
     private final MemorySegment attributes = ibv_poll_cq_attr.allocate(Arena.ofAuto());
 
     private final MemorySegment start;
@@ -60,10 +61,10 @@ final class ExtendedPoll {
     private final MemorySegment pathBits;
     private final MemorySegment timestamp;
     private final boolean timed;
-    /** An error behind completions that were polled with it, as poll returns it; 0 if there is none. Guarded by the lock. */
+    /** An error that followed completions of the same poll. The next poll returns it. 0 if there is none. Guarded by the lock. */
     private int unreported;
 
-    /** Takes a queue that was created with the standard flags, maybe without those of LIDs. */
+    /** Takes a queue that was created with the standard flags, or with all of them except the flags for LIDs. */
     ExtendedPoll(MemorySegment queue, CompletionTimestamp timestamps) {
         this.queue = queue.address();
         this.start = function("start_poll");
@@ -93,10 +94,10 @@ final class ExtendedPoll {
     }
 
     /**
-     * Polls.
+     * Polls the queue.
      *
-     * @return how many completions there are in the array, from 0; if there is none but an error, its errno, negative, or what the
-     *     provider returned if that is negative by itself
+     * @return the number of completions in the array, from 0. If there is an error and no completion, the errno as a negative
+     *     number, or the provider's own negative number
      */
     int poll(Completions into, int most) throws Throwable {
         lock.lock();
@@ -125,7 +126,7 @@ final class ExtendedPoll {
                 }
             }
             into.count(polled, timed);
-            // ENOENT is the end. The -2 of mlx5 is an error and no errno.
+            // ENOENT means that the queue is empty. The -2 of mlx5 is an error, but not an errno.
             int error = result == rdma_h.ENOENT() ? 0 : -Math.abs(result);
             if (polled == 0) {
                 return error;
@@ -137,7 +138,9 @@ final class ExtendedPoll {
         }
     }
 
-    /** Of a failed request only the identifier, the status, the queue pair and the device's code are defined. */
+    /**
+     * Reads one completion. After a failure only the identifier, the status, the queue pair and the device's code are defined.
+     */
     private void read(long at) throws Throwable {
         int status = ALL.get(JAVA_INT, queue + STATUS);
         ALL.set(JAVA_LONG, at + Completions.WR_ID, ALL.get(JAVA_LONG, queue + WR_ID));
@@ -150,11 +153,11 @@ final class ExtendedPoll {
         ALL.set(JAVA_INT, at + Completions.FLAGS, bits);
         ALL.set(JAVA_INT, at + Completions.OPCODE, succeeded ? (int) READ_INT.invokeExact(opcode, queue) : 0);
         ALL.set(JAVA_INT, at + Completions.BYTE_LENGTH, succeeded ? (int) READ_INT.invokeExact(byteLength, queue) : 0);
-        // Whatever bit of whichever device says that there is one.
+        // Any other flag may mean that there is immediate data or a key: devices differ.
         boolean hasImmediate = (bits & ~NO_IMMEDIATE_OR_KEY) != 0;
         ALL.set(JAVA_INT, at + Completions.IMMEDIATE, hasImmediate ? (int) READ_INT.invokeExact(immediate, queue) : 0);
         ALL.set(JAVA_INT, at + Completions.SOURCE_QP, succeeded ? (int) READ_INT.invokeExact(sourceQp, queue) : 0);
-        // A queue without the flags of LIDs has not all of these functions.
+        // A queue without the flags for LIDs does not have all of these functions.
         int lid = succeeded && sourceLid.address() != 0 ? (int) READ_INT.invokeExact(sourceLid, queue) : 0;
         ALL.set(JAVA_SHORT, at + Completions.SOURCE_LID, (short) lid);
         byte level = succeeded && serviceLevel.address() != 0 ? (byte) READ_BYTE.invokeExact(serviceLevel, queue) : 0;

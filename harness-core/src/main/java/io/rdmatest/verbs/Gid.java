@@ -50,11 +50,11 @@ public final class Gid {
     }
 
     /**
-     * Makes the link-local GID that the kernel gives to each RoCE port: of the modified EUI-64 of its network interface's
-     * hardware address (RFC 4291, appendix A).
+     * Makes the link-local GID that the kernel gives to each RoCE port. It contains the modified EUI-64 of the network
+     * interface's hardware address (RFC 4291, appendix A).
      *
-     * @param hardwareAddress of the network interface; 6 bytes for Ethernet
-     * @return the GID; all zeros for a hardware address of another length, for which there is none
+     * @param hardwareAddress the hardware address of the network interface; 6 bytes for Ethernet
+     * @return the GID; all zeros if the hardware address has another length
      */
     public static Gid ofHardware(byte[] hardwareAddress) {
         byte[] bytes = new byte[LENGTH];
@@ -75,7 +75,7 @@ public final class Gid {
      *
      * @param text in the notation of IPv6 addresses, for example {@code fe80::1} or {@code ::ffff:192.0.2.1}
      * @return the GID
-     * @throws IllegalArgumentException if the text is no such address
+     * @throws IllegalArgumentException if the text is not such an address
      */
     public static Gid parse(String text) {
         if (text.indexOf(':') < 0 || text.indexOf('%') >= 0) {
@@ -115,10 +115,11 @@ public final class Gid {
     }
 
     /**
-     * Tells whether iWARP makes the GID of this hardware address: its bytes, then zeros. Such a GID is no IP address.
+     * Tells whether this is the GID that iWARP makes from a hardware address: the bytes of the address, then zeros. Such a GID is
+     * not an IP address.
      *
-     * @param hardwareAddress of a network interface, 6 bytes for Ethernet
-     * @return whether it does
+     * @param hardwareAddress the hardware address of a network interface, 6 bytes for Ethernet
+     * @return whether this is its GID
      */
     boolean isMadeOf(byte[] hardwareAddress) {
         return Arrays.equals(bytes, Arrays.copyOf(hardwareAddress, LENGTH));

@@ -14,12 +14,12 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * An RDMA object as the kernel lists it (rdma-resource(8)), of any process and of the kernel itself. The list is asked for
- * over netlink and needs no privilege; it takes some ten system calls for each device.
+ * An RDMA object as the kernel lists it (rdma-resource(8)), of any process and of the kernel itself. The list comes over netlink
+ * and needs no privilege. It takes about ten system calls for each device.
  *
  * @param kind what it is
  * @param device the name of its device; empty for an id that is not bound to one
- * @param number the kernel's number of it; for a queue pair the one by which the peer knows it
+ * @param number the kernel's number of the object; for a queue pair, the number that the peer uses
  * @param thread the thread that made it, as gettid(2) tells; 0 if that thread has ended, or if the kernel made the object
  * @param module the module of the kernel that made it; empty if a process did
  * @param parents what it is built on, as kind and number; empty if the kernel does not tell
@@ -72,7 +72,7 @@ public record KernelResource(
     /**
      * Lists all objects of some kinds.
      *
-     * @param kinds which; all if there is none. A kind that an older kernel can't list is passed over
+     * @param kinds the kinds to list; none means all. A kind that an older kernel can't list is skipped
      * @return the objects by device and kind; empty if there is none
      * @throws RdmaException if the kernel has no RDMA subsystem
      */
@@ -137,7 +137,7 @@ public record KernelResource(
                 Map.copyOf(parents));
     }
 
-    /** Tells whether a thread of this process made it that has not ended. */
+    /** Tells whether a living thread of this process made the object. */
     public boolean isOfThisProcess() {
         return thread != 0 && Files.exists(THREADS.resolve(Long.toString(thread)));
     }

@@ -2,7 +2,7 @@ package io.rdmatest.verbs;
 
 /** What carries the packets of a port (IBV_LINK_LAYER_*). */
 public enum LinkLayer {
-    /** Not told; older InfiniBand drivers leave it so. */
+    /** Not reported, as by older InfiniBand drivers. */
     UNSPECIFIED,
     /** InfiniBand. */
     INFINIBAND,

@@ -6,25 +6,25 @@ import java.util.OptionalInt;
 /**
  * Says where registered memory lies: on which boundary it begins, on which NUMA node its pages are, and how large they are.
  *
- * @param alignment the first byte's address is a multiple of it: a power of two from 1 to {@value #MAX_ALIGNMENT} bytes, or
- *     0 for the size of a page
- * @param numaNode the node that all pages are on (mbind(2), MPOL_BIND); empty for where the kernel puts them
- * @param hugePage the size of the huge pages that it lies on, in bytes (mmap(2), MAP_HUGETLB): a power of two of which the kernel has
- *     a pool, mostly 2 MiB and 1 GiB on x86-64; 0 for usual pages
+ * @param alignment the alignment of the first byte: a power of two from 1 to {@value #MAX_ALIGNMENT} bytes, or 0 for the size of
+ *     a page
+ * @param numaNode the node that all pages are on (mbind(2), MPOL_BIND); empty to let the kernel choose
+ * @param hugePage the size of the huge pages in bytes (mmap(2), MAP_HUGETLB): a power of two for which the kernel has a pool,
+ *     usually 2 MiB and 1 GiB on x86-64; 0 for normal pages
  */
 public record MemoryPlacement(long alignment, OptionalInt numaNode, long hugePage) {
 
     /** The largest alignment: 1 GiB, in bytes. */
     public static final long MAX_ALIGNMENT = 1L << 30;
 
-    /** On a page boundary, on whatever node, on usual pages. */
+    /** On a page boundary, on any node, on normal pages. */
     public static final MemoryPlacement ANYWHERE = new MemoryPlacement(0, OptionalInt.empty());
 
     /**
      * Checks the alignment and the size of the pages.
      *
-     * @throws IllegalArgumentException if the alignment or the huge page is no power of two or the alignment is too large, or the node
-     *     is negative
+     * @throws IllegalArgumentException if the alignment or the huge page is not a power of two, the alignment is too large, or
+     *     the node is negative
      */
     public MemoryPlacement {
         if (alignment < 0 || alignment > MAX_ALIGNMENT || Long.bitCount(alignment) > 1) {
@@ -78,10 +78,10 @@ public record MemoryPlacement(long alignment, OptionalInt numaNode, long hugePag
     }
 
     /**
-     * Checks that this machine can do it; registering does so too.
+     * Checks that this machine supports the placement. Registering memory checks it too.
      *
-     * @throws io.rdmatest.RdmaException if the NUMA node is not one of this machine's, or the kernel knows no NUMA, or it has no huge
-     *     pages of this size; says which there are
+     * @throws io.rdmatest.RdmaException if this machine does not have the NUMA node, the kernel does not know NUMA, or the kernel
+     *     has no huge pages of this size; the message says which there are
      */
     public void check() {
         if (numaNode.isPresent()) {

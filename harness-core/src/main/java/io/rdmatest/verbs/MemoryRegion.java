@@ -21,13 +21,13 @@ import java.util.function.Supplier;
 /**
  * Registered memory that the device reads and writes (ibv_reg_mr(3); IBTA volume 1, section 10.6).
  *
- * <p>The region owns its memory and frees it only after the device let go of it. Access through {@link #bytes()} is
- * checked by the JVM: outside of the region it throws, and so it does after the region is closed. Memory of the caller's own
- * ({@link ProtectionDomain#registerMemory(MemorySegment, Access...)}) is the caller's before and after.
+ * <p>The region owns its memory and frees it only after it is deregistered. The JVM checks access through {@link #bytes()}:
+ * access outside of the region throws, and so does access after the region is closed. Memory that the caller provides ({@link
+ * ProtectionDomain#registerMemory(MemorySegment, Access...)}) still belongs to the caller, and the region does not free it.
  *
- * <p>Queue pairs whose peer may use the region are to be closed before it. With soft-RoCE the close of the region else waits 50 s
- * where a packet was being worked on when the queue pair went to the error state: the responder keeps the region then until the
- * queue pair is destroyed or reset.
+ * <p>Close the queue pairs whose peer may use the region before the region. Otherwise, with soft-RoCE, closing the region can
+ * wait 50 s. This happens if a packet was being processed when the queue pair went to the error state: the responder then keeps
+ * the region until the queue pair is destroyed or reset.
  */
 public final class MemoryRegion extends VerbsObject {
 
@@ -201,7 +201,10 @@ public final class MemoryRegion extends VerbsObject {
         return handle;
     }
 
-    /** Memory that the device may still write to is better lost than given back. */
+    /**
+     * Deregisters the memory and frees it. If deregistering fails, the memory stays allocated, because the device may still write
+     * to it.
+     */
     private static void deregister(MemorySegment handle, RegionMemory memory, Supplier<String> operands) {
         try {
             Verbs.destroy(Verbs.DEREG_MR, operands, handle);
@@ -319,12 +322,14 @@ public final class MemoryRegion extends VerbsObject {
         return access;
     }
 
-    /** Tells whether a provider must not read the memory any more, as the caller has freed it. */
+    /** Tells whether the caller has freed the memory. A provider must not read it then. */
     boolean isLost() {
         return memory.isLost();
     }
 
-    /** Tells whether a provider can read the memory itself, as it does for inline data; that of a dma-buf it can't. */
+    /**
+     * Tells whether the processor can read the memory, as a provider does for inline data. It can't read the memory of a dma-buf.
+     */
     boolean isReadByCpu() {
         return memory.isReadByCpu();
     }
@@ -335,7 +340,8 @@ public final class MemoryRegion extends VerbsObject {
     }
 
     /**
-     * Returns the memory; access throws once the region is closed. Memory of the caller's own is the caller's segment.
+     * Returns the memory; access throws once the region is closed. If the caller provided the memory, this is the caller's
+     * segment.
      *
      * @throws UnsupportedOperationException if the region is of a dma-buf, or of the whole address space
      */
@@ -381,7 +387,7 @@ public final class MemoryRegion extends VerbsObject {
         try {
             memory.free();
         } catch (IllegalStateException e) {
-            // Somebody holds the memory in a native call of their own: better lost than torn away.
+            // Another native call still uses the memory: a leak is better than freeing it under that call.
             LOG.log(System.Logger.Level.WARNING, "the memory of " + describe() + " stays allocated: it is in use", e);
         }
     }

@@ -8,7 +8,7 @@ import io.rdmatest.internal.Native;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A window onto a part of a memory region, with a key of its own that comes and goes by a work request (ibv_alloc_mw(3),
+ * A window onto a part of a memory region, with a key of its own. Work requests bind and unbind it (ibv_alloc_mw(3),
  * ibv_bind_mw(3); IBTA volume 1, section 10.6.7).
  *
  * <p>{@link QueuePair#postBind} binds it. The region needs {@link Access#MEMORY_WINDOW_BIND}, and {@link Access#LOCAL_WRITE} if the
@@ -22,7 +22,7 @@ public final class MemoryWindow extends VerbsObject {
         TYPE_1(1),
         /**
          * Bound by a request on the send queue. {@link QueuePair#postInvalidate} or the peer's
-         * {@link QueuePair#postSendWithInvalidate} unbinds it, and must before it is bound anew.
+         * {@link QueuePair#postSendWithInvalidate} unbinds it. It must be unbound before it is bound again.
          */
         TYPE_2(2);
 
@@ -33,7 +33,7 @@ public final class MemoryWindow extends VerbsObject {
         }
     }
 
-    /** The bits of a key that whoever binds the window chooses. */
+    /** The bits of a key that the program chooses when it binds the window. */
     private static final int OWN_BITS = 0xff;
 
     private final ProtectionDomain protectionDomain;
@@ -105,7 +105,7 @@ public final class MemoryWindow extends VerbsObject {
         return type;
     }
 
-    /** Returns the key that a peer needs for remote access, of the last {@link QueuePair#postBind}. */
+    /** Returns the key that a peer needs for remote access, as the last {@link QueuePair#postBind} set it. */
     public int rkey() {
         return rkey;
     }
@@ -117,10 +117,10 @@ public final class MemoryWindow extends VerbsObject {
     }
 
     /**
-     * Takes the key that a request is about to give to a window of type 2: another thread may poll the completion before the post
-     * returns.
+     * Sets the key that a request is about to give to a window of type 2. It is set before the post, because another thread may
+     * poll the completion before the post returns.
      *
-     * @return the key that it had
+     * @return the key that the window had before
      */
     int bindTo(int key) {
         int former = rkey;
@@ -128,19 +128,19 @@ public final class MemoryWindow extends VerbsObject {
         return former;
     }
 
-    /** Takes back the key of a request that was not posted. */
+    /** Restores the former key after a request that was not posted. */
     void notBoundTo(int key, int former) {
         if (rkey == key) {
             rkey = former;
         }
     }
 
-    /** Tells the provider the key of a request that was posted: it looks there for the present one. */
+    /** Stores the key of a posted request in the C struct, where the provider looks for the present key. */
     void bound(int key) {
         ibv_mw.rkey(handle, key);
     }
 
-    /** Reads what ibv_bind_mw has made of the key. */
+    /** Reads the key that ibv_bind_mw(3) has set. */
     int readKey() {
         int key = ibv_mw.rkey(handle);
         rkey = key;

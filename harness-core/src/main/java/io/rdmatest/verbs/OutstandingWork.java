@@ -1,7 +1,7 @@
 package io.rdmatest.verbs;
 
 /**
- * How much work a queue was given, and how much of it has come back as completions that somebody polled.
+ * How many requests were posted to a queue, and how many of them have completed. Only completions that somebody polled count.
  *
  * <p>A send that is not signaled gives no completion unless it fails: it counts as posted only.
  *
@@ -9,8 +9,8 @@ package io.rdmatest.verbs;
  * @param sendsCompleted completions of sends
  * @param receivesPosted receives that the provider accepted; 0 with a shared receive queue, which counts its own
  * @param receivesCompleted completions of receives
- * @param undecided failed completions from a queue that takes those of sends and of receives: the specification leaves
- *     undefined which operation a failed one had
+ * @param undecided failed completions on a completion queue that sends and receives share: the specification leaves the operation
+ *     of a failed completion undefined
  */
 public record OutstandingWork(
         long sendsPosted, long sendsCompleted, long receivesPosted, long receivesCompleted, long undecided) {
@@ -25,7 +25,7 @@ public record OutstandingWork(
         return Math.max(0, receivesPosted - receivesCompleted);
     }
 
-    /** Returns both as a person would say it. */
+    /** Returns both counts in words. */
     @Override
     public String toString() {
         return "sends: " + sendsPosted + " posted, " + sendsCompleted + " completed; receives: " + receivesPosted

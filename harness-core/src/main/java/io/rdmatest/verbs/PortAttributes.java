@@ -8,14 +8,14 @@ package io.rdmatest.verbs;
  * @param activeMtu the MTU in use
  * @param linkLayer what carries the packets
  * @param gidTableLength entries of the GID table, used or not
- * @param maxMessageSize the largest message in bytes, 32 bits of the device's: on some 2^31 or 2^32 − 1
+ * @param maxMessageSize the largest message in bytes, an unsigned number of 32 bits; 2^31 or 2^32 − 1 on some devices
  * @param pkeyTableLength entries of the partition table
  * @param lid the local identifier; 0 on Ethernet
  * @param smLid the subnet manager's local identifier; 0 on Ethernet
  * @param lmc the LID mask count: 2^lmc LIDs lead here
  * @param activeWidth lanes in use; 0 if unknown
- * @param activeSpeed the speed of a lane as IBV reports it (1 SDR, 2 DDR, 4 QDR, 8 FDR10, 16 FDR, 32 EDR, 64 HDR,
- *     128 NDR, 256 XDR). The kernel tells more than NDR to rdma-core 49 and later; to older ones it tells 128
+ * @param activeSpeed the speed of a lane as IBV reports it (1 SDR, 2 DDR, 4 QDR, 8 FDR10, 16 FDR, 32 EDR, 64 HDR, 128 NDR, 256
+ *     XDR). The kernel reports speeds above NDR only to rdma-core 49 and later; to older releases it reports 128
  * @param rateGbps width times the nominal speed of a lane, in Gb/s; 0 if unknown
  * @param physicalState the physical state as IBV reports it (5 is LinkUp)
  * @param capabilityFlags IBV_PORT_* bits as the port reports them

@@ -25,7 +25,10 @@ public final class PostException extends RdmaException {
         this.badIndex = badIndex;
     }
 
-    /** Returns {@link Cause#DEFECT}: whoever posted more, or other requests, than the queue pair takes made a mistake. */
+    /**
+     * Returns {@link Cause#DEFECT}: to post more requests, or other requests, than the queue pair takes is a mistake of the
+     * caller.
+     */
     @Override
     public Cause rdmaCause() {
         return Cause.DEFECT;

@@ -8,7 +8,7 @@ import io.rdmatest.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** A protection domain: what is built on it works together (ibv_alloc_pd(3); IBTA volume 1, section 10.2.3). */
+/** A protection domain: the objects built on it can be used together (ibv_alloc_pd(3); IBTA volume 1, section 10.2.3). */
 public final class ProtectionDomain extends VerbsObject {
 
     private final DeviceContext context;
@@ -42,7 +42,7 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Allocates memory on page boundaries and registers it (ibv_reg_mr(3)). It is zeroed.
+     * Allocates zeroed memory on page boundaries and registers it (ibv_reg_mr(3)).
      *
      * @param size bytes, from 1
      * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
@@ -55,64 +55,67 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Allocates memory on a boundary or a NUMA node of choice and registers it (ibv_reg_mr(3), mbind(2)). It is zeroed.
+     * Allocates zeroed memory with a given placement and registers it (ibv_reg_mr(3), mbind(2)).
      *
      * @param size bytes, from 1
-     * @param placement where it lies
+     * @param placement the boundary, the NUMA node and the size of the pages
      * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
      * @return the memory region
-     * @throws io.rdmatest.RdmaException if the NUMA node is not there or may not be chosen, or the device or the limit of
-     *     locked memory refuses it
+     * @throws io.rdmatest.RdmaException if the NUMA node does not exist or is not allowed, or if the device or the limit of
+     *     locked memory refuses the memory
      */
     public MemoryRegion registerMemory(long size, MemoryPlacement placement, Access... access) {
         return MemoryRegion.register(this, size, placement, access);
     }
 
     /**
-     * Registers memory of the caller's own (ibv_reg_mr(3)): of an {@link Arena}, of a mapped file or of another library.
+     * Registers memory that the caller provides (ibv_reg_mr(3)): of an {@link Arena}, of a mapped file or of another library.
      *
-     * <p>The caller keeps the memory allocated until the region is closed: the device reads and writes it until then, and a close of its
-     * arena does not stop that. The region keeps the segment reachable, so memory of an automatic arena stays as long.
+     * <p>The caller must keep the memory allocated until the region is closed. Until then the device reads and writes it, even
+     * after its arena is closed. The region keeps the segment reachable, so memory of an automatic arena stays allocated.
      *
      * @param memory native memory, from 1 byte; it may begin anywhere in a page
-     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too. None for read-only memory,
-     *     which can be sent from.
+     * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too. Read-only memory must
+     *     have no access: it can only be sent from.
      * @return the memory region; its {@link MemoryRegion#bytes()} are this segment
-     * @throws IllegalArgumentException if it is on the Java heap or empty, or read-only and to be written
+     * @throws IllegalArgumentException if the memory is on the Java heap or empty, or if it is read-only and {@code access} is
+     *     not empty
      * @throws IllegalStateException if its arena is closed
-     * @throws io.rdmatest.RdmaException if the device or the limit of locked memory refuses it; of {@link Access#ON_DEMAND} on a
-     *     device without paging it {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     * @throws io.rdmatest.RdmaException if the device or the limit of locked memory refuses it; the exception is {@linkplain
+     *     io.rdmatest.RdmaException#isUnsupported() unsupported} for {@link Access#ON_DEMAND} on a device without paging
      */
     public MemoryRegion registerMemory(MemorySegment memory, Access... access) {
         return MemoryRegion.register(this, memory, access);
     }
 
     /**
-     * Registers the whole address space of this process at once, to be paged on demand: implicit ODP (ibv_reg_mr(3), address 0 and
-     * length SIZE_MAX). Addresses are offsets then: {@code postSend(id, region, segment.address(), length)}.
+     * Registers the whole address space of this process, paged on demand: implicit ODP (ibv_reg_mr(3), address 0 and length
+     * SIZE_MAX). The offset in such a region is an address: {@code postSend(id, region, segment.address(), length)}.
      *
-     * <p>The JVM's own memory is in it too. Whoever gets the key of a region with remote access reaches all of it.
+     * <p>The region includes the JVM's own memory. A peer that gets the key of a region with remote access reaches all of it.
      *
      * @param access what may be done to it; {@link Access#ON_DEMAND} is added
      * @return the memory region; it has no {@link MemoryRegion#bytes()}
-     * @throws io.rdmatest.RdmaException if the device refuses it; without {@link DeviceCapability#IMPLICIT_ON_DEMAND_PAGING} it
-     *     {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     * @throws io.rdmatest.RdmaException if the device refuses it; the exception is {@linkplain
+     *     io.rdmatest.RdmaException#isUnsupported() unsupported} if the device lacks {@link
+     *     DeviceCapability#IMPLICIT_ON_DEMAND_PAGING}
      */
     public MemoryRegion registerAddressSpace(Access... access) {
         return MemoryRegion.registerAddressSpace(this, access);
     }
 
     /**
-     * Registers memory that a dma-buf stands for, for example that of a graphics card (ibv_reg_dmabuf_mr(3)).
+     * Registers memory that a dma-buf stands for, for example the memory of a graphics card (ibv_reg_dmabuf_mr(3)).
      *
      * @param fd the descriptor of the dma-buf; it may be closed when the region is registered
      * @param offset where the memory begins in the dma-buf, in bytes from 0
      * @param size bytes, from 1
-     * @param address how peers and requests name the first byte; as far from the begin of a page as {@code offset} is
+     * @param address the address of the first byte in requests and for peers; its offset in a page must be that of {@code offset}
      * @param access what may be done to it; remote writes and atomics need {@link Access#LOCAL_WRITE} too
-     * @return the memory region; it has no {@link MemoryRegion#bytes()}, and is not sent from {@link SendFlag#INLINE}
-     * @throws io.rdmatest.RdmaException if it is no dma-buf, or the device refuses it; a device or kernel that can't do it at all
-     *     {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     * @return the memory region; it has no {@link MemoryRegion#bytes()}, and can't be sent from with {@link SendFlag#INLINE}
+     * @throws io.rdmatest.RdmaException if the descriptor is not a dma-buf, or the device refuses it; the exception is
+     *     {@linkplain io.rdmatest.RdmaException#isUnsupported() unsupported} if the device or the kernel does not support
+     *     dma-bufs
      */
     public MemoryRegion registerDmaBuf(int fd, long offset, long size, long address, Access... access) {
         return MemoryRegion.registerDmaBuf(this, fd, offset, size, address, access);
@@ -123,8 +126,9 @@ public final class ProtectionDomain extends VerbsObject {
      *
      * @param type how it is bound and unbound
      * @return the window, not bound
-     * @throws io.rdmatest.RdmaException if the device refuses it; without {@link DeviceCapability#MEMORY_WINDOWS} or
-     *     {@link DeviceCapability#MEMORY_WINDOWS_TYPE_2} it {@linkplain io.rdmatest.RdmaException#isUnsupported() says so}
+     * @throws io.rdmatest.RdmaException if the device refuses it; the exception is {@linkplain
+     *     io.rdmatest.RdmaException#isUnsupported() unsupported} if the device lacks {@link DeviceCapability#MEMORY_WINDOWS} or
+     *     {@link DeviceCapability#MEMORY_WINDOWS_TYPE_2}
      */
     public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
         return MemoryWindow.allocate(this, type);

@@ -6,51 +6,58 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * Tells from which library a function of a device comes (dladdr(3)), and whether calls of it may be critical.
+ * Tells which library a function of a device comes from (dladdr(3)), and whether calls of the function may be critical.
  *
- * <p>A critical call leaves out what the JVM does around a call that may take long. In return the JVM can't stop its threads, for
- * example to collect garbage, before the call is over. So only functions that neither block nor enter the kernel are called so.
- * The rule: ibv_post_send, ibv_post_recv, ibv_post_srq_recv and ibv_req_notify_cq of the providers in {@link #USER_SPACE} write to
- * memory and to a doorbell under a spin lock, and are called so. Those of rxe, siw and hfi1 make a system call, those of hns make
- * one when a queue pair is in the error state, those of bnxt_re wait while the doorbells of all programs are too many, and of other
- * providers nothing is known: these are called as usual, and so is any function that a library in between has replaced. ibv_poll_cq
- * is critical but for the providers in {@link #POLLS_IN_KERNEL}. No call on an extended completion queue is critical, and no
- * post to a queue pair that completes there: {@link ExtendedPoll} says why.
+ * <p>A critical call leaves out what the JVM does around a call that may take long. In return the JVM can't stop its threads
+ * before the call returns, for example to collect garbage. So only functions that neither block nor enter the kernel are called
+ * this way.
+ *
+ * <p>ibv_post_send, ibv_post_recv, ibv_post_srq_recv and ibv_req_notify_cq are critical for the providers in {@link #USER_SPACE}.
+ * Those write to memory and to a doorbell under a spin lock. The functions of other providers are called as usual. rxe, siw and
+ * hfi1 make a system call. hns makes one when a queue pair is in the error state. bnxt_re waits while the doorbells of all
+ * programs are too many. Nothing is known about the rest. A function that a library in between has replaced is called as usual,
+ * too.
+ *
+ * <p>ibv_poll_cq is critical except for the providers in {@link #POLLS_IN_KERNEL}. No call on an extended completion queue is
+ * critical, and no post to a queue pair that completes there: {@link ExtendedPoll} says why.
  */
 final class Provider {
 
     /**
-     * A device's functions that are in libibverbs itself make a system call. Those of the stand-in for it, which loops messages back,
-     * do not.
+     * The name of libibverbs itself. A device's functions in libibverbs make a system call. The functions of its stand-in, which
+     * loops messages back, do not.
      */
     private static final String VERBS = "ibverbs";
 
     private static final String OF_STANDIN = "loopback_set";
 
-    /** By the name of the library in rdma-core: libNAME-rdmavNN.so. */
+    /** Providers, by the name of their library in rdma-core: libNAME-rdmavNN.so. */
     private static final Set<String> USER_SPACE =
             Set.of("mlx5", "mlx4", "irdma", "efa", "erdma", "mana", "qedr", "ionic");
 
-    /** Some of them only with an old kernel, or for queue pairs in the error state. Those of bnxt_re wait, as its posts do. */
+    /**
+     * Providers whose polls enter the kernel, some only with an old kernel or for queue pairs in the error state. bnxt_re waits,
+     * as in its posts.
+     */
     private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns", "cxgb4", "bnxt_re");
 
     private Provider() {}
 
-    /** Tells whether posts and requests for events may be critical, by the device's function for the first of them. */
+    /** Tells whether posts and requests for events may be critical. The device's function for posting sends decides it. */
     static boolean postsInUserSpace(MemorySegment postSend) {
         String name = name(postSend);
         return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : USER_SPACE.contains(name);
     }
 
-    /** Tells whether polls may be critical, by the device's function for them. */
+    /** Tells whether polls may be critical. The device's function for polling decides it. */
     static boolean pollsInUserSpace(MemorySegment poll) {
         String name = name(poll);
         return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : !POLLS_IN_KERNEL.contains(name);
     }
 
     /**
-     * Tells whether completions that the device's function polls have the kernel's flags: rxe's kernel module writes them to the queue
-     * itself.
+     * Tells whether polled completions have the kernel's flags. The kernel module of rxe itself writes the completions to the
+     * queue.
      */
     static boolean hasFlagsOfKernel(MemorySegment poll) {
         return name(poll).equals("rxe");

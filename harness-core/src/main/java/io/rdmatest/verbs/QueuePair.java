@@ -41,7 +41,7 @@ public final class QueuePair extends VerbsObject {
 
     private static final int EINVAL = 22;
 
-    /** After this time without a completion none is thought to come any more, where nothing else tells. */
+    /** After this time without a completion, {@link #drain} assumes that none is left, where nothing else tells. */
     private static final long QUIET_NANOS = 100_000_000;
 
     private final ProtectionDomain protectionDomain;
@@ -49,7 +49,7 @@ public final class QueuePair extends VerbsObject {
     private final DeviceContext context;
     private final boolean datagram;
     private final boolean sharesQueue;
-    /** Whether posts may be critical: not where a provider takes the lock that a poll holds while it is in Java. */
+    /** Whether posts may be critical. They may not if the provider takes the lock that a poll holds while it runs Java code. */
     final boolean postsInUserSpace;
 
     private final Consumer<MemorySegment> destroy;
@@ -58,7 +58,7 @@ public final class QueuePair extends VerbsObject {
     private final int maxSendWr;
     private final int maxReceiveWr;
     private final int maxInline;
-    /** Groups that the queue pair is attached to: it can't be destroyed as a member. */
+    /** The multicast groups that the queue pair is attached to. A member of a group can't be destroyed. */
     private final Set<Group> groups;
 
     private final SendRequests singleSend;
@@ -120,7 +120,7 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    /** What the inline ibv_create_qp_ex(3) does when there is more than a protection domain in the attributes. */
+    /** Does what the inline ibv_create_qp_ex(3) does for attributes that have more than a protection domain. */
     private static MemorySegment createExtended(DeviceContext context, MemorySegment init, String operands) {
         MemorySegment function = context.extended(verbs_context::create_qp_ex)
                 .orElseThrow(() -> new RdmaException("ibv_create_qp_ex", operands, rdma_h.EOPNOTSUPP()));
@@ -174,7 +174,7 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    /** Tells its completion queues whether they are still to count for it. */
+    /** Tells whether the completion queues still count completions of this queue pair. */
     boolean isCounted() {
         return counted;
     }
@@ -230,8 +230,8 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Returns how much work the queue pair was given and how much of it has completed, as this harness has seen it. A
-     * queue pair that is reset begins at 0.
+     * Returns how many requests were posted to the queue pair and how many of them have completed, as this harness has seen it. A
+     * reset sets the counts to 0.
      */
     public OutstandingWork work() {
         return counts.get();
@@ -240,7 +240,8 @@ public final class QueuePair extends VerbsObject {
     /**
      * Counts completions that were polled; allocates nothing.
      *
-     * @param alone whether the calling thread is the one that polls the completion queue alone
+     * @param alone whether the calling thread is the user of the completion queue, see {@link
+     *     io.rdmatest.NativeResource#enterOften()}
      */
     void completed(boolean alone, int sends, int receives, int undecided) {
         counts.completed(alone, sends, receives, undecided);
@@ -265,8 +266,8 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Asks the device for all attributes that the service has (ibv_query_qp(3)): of UD the state, the P_Key index, the port, the
-     * Q_Key and the packet sequence number.
+     * Queries all attributes of the service (ibv_query_qp(3)). For UD they are the state, the P_Key index, the port, the Q_Key
+     * and the packet sequence number.
      */
     public QueuePairModification query() {
         return query(QueuePairModification.allOf(type()));
@@ -306,7 +307,7 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    /** Not left to the driver: soft-RoCE of Linux 6.1 takes any index, and query then returns it. */
+    /** Checks the P_Key index, because soft-RoCE of Linux 6.1 accepts any index, and a query then returns it. */
     private void requireKnownPkey(QueuePairModification modification) {
         if (!modification.setsPortAndPkey() || modification.pkeyIndex() == 0) {
             return;
@@ -325,11 +326,12 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Asks what the device offers for a connection, or what was agreed on (ibv_query_ece(3)). To be told to the peer before either side
-     * leaves INIT.
+     * Queries the ECE options that the device offers for a connection, or those that were agreed on (ibv_query_ece(3)). Send them
+     * to the peer before either side leaves INIT.
      *
-     * @return what it offers
-     * @throws RdmaException if the device has no ECE; it {@linkplain RdmaException#isUnsupported() says so}
+     * @return the options
+     * @throws RdmaException if the device has no ECE; the exception is then {@linkplain RdmaException#isUnsupported()
+     *     unsupported}
      */
     public Ece queryEce() {
         begin();
@@ -343,11 +345,11 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Says what is agreed on with the peer (ibv_set_ece(3)). To be called in INIT, before the queue pair goes to RTR.
+     * Sets the ECE options that both sides agreed on (ibv_set_ece(3)). Call it in INIT, before the queue pair goes to RTR.
      *
      * @param agreed what both sides offer
-     * @throws RdmaException EINVAL if the vendor is not the device's; if the device has no ECE, it
-     *     {@linkplain RdmaException#isUnsupported() says so}
+     * @throws RdmaException EINVAL if the vendor is not the device's; the exception is {@linkplain RdmaException#isUnsupported()
+     *     unsupported} if the device has no ECE
      */
     public void setEce(Ece agreed) {
         begin();
@@ -455,7 +457,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     private void postHeld(SendRequests requests, int from, int count, boolean alone) {
-        // Before the call: the completion can be polled before it returns.
+        // Counted before the call, because the completion can be polled before the call returns.
         counts.postSends(alone, count);
         int posted = 0;
         try {
@@ -516,7 +518,7 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    /** Holds the queue pair and its one request; the request is gone when the queue pair is closed. */
+    /** Holds the queue pair and locks its single request. The request is freed when the queue pair is closed. */
     private boolean beginSingle() {
         boolean alone = beginOften();
         singleSend.lock();
@@ -766,8 +768,8 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts a SEND that invalidates a key of the peer's memory, mostly that of a window of type 2: with the completion of its receive
-     * the key is of no use any more. {@link WorkCompletion#invalidatedKey()} tells the peer which one it was. RC only.
+     * Posts a SEND that invalidates a key of the peer's memory, usually the key of a window of type 2. The key is invalid as soon
+     * as the peer's receive completes. {@link WorkCompletion#invalidatedKey()} tells the peer which key it was. RC only.
      *
      * @param wrId comes back in the completion
      * @param region the memory with the data
@@ -787,7 +789,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts an invalidation of a key of this side's own, mostly that of a window of type 2 (IBV_WR_LOCAL_INV).
+     * Posts an invalidation of a key of this side, usually the key of a window of type 2 (IBV_WR_LOCAL_INV).
      *
      * @param wrId comes back in the completion
      * @param rkey the key
@@ -803,12 +805,12 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts a bind of a memory window (ibv_bind_mw(3), IBV_WR_BIND_MW). Requests that are posted later on this queue pair may count on
-     * it; a peer may be told the key once it has completed.
+     * Posts a bind of a memory window (ibv_bind_mw(3), IBV_WR_BIND_MW). Later requests on this queue pair may rely on the bind.
+     * The peer may get the key once the bind has completed.
      *
      * @param wrId comes back in the completion, {@link WorkCompletion.Opcode#BIND_MW}
      * @param window the window; of type 2 it must not be bound
-     * @param region the region that it is a part of, with {@link Access#MEMORY_WINDOW_BIND}
+     * @param region the region that contains the window, with {@link Access#MEMORY_WINDOW_BIND}
      * @param offset where it begins in the region
      * @param length bytes; 0 unbinds a window of type 1
      * @param access what the peer may do: REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC
@@ -816,7 +818,7 @@ public final class QueuePair extends VerbsObject {
      * @return the key that a peer needs; also {@link MemoryWindow#rkey()}
      * @throws IndexOutOfBoundsException outside of the region
      * @throws PostException if a bind of a window of type 2 is not posted
-     * @throws RdmaException if one of type 1 is not
+     * @throws RdmaException if a bind of a window of type 1 is not posted
      */
     public int postBind(
             long wrId,
@@ -839,7 +841,7 @@ public final class QueuePair extends VerbsObject {
         }
     }
 
-    /** What the inline ibv_bind_mw(3) does. The provider posts a request, and changes the key of the window. */
+    /** Does what the inline ibv_bind_mw(3) does. The provider posts a request, and changes the key of the window. */
     private int bindType1(
             long wrId,
             MemoryWindow window,
@@ -903,8 +905,8 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too. Closing leaves
-     * the group.
+     * Joins a multicast group (ibv_attach_mcast(3)); UD only. The port must be a member of the group too. Closing the queue pair
+     * leaves the group.
      *
      * @param group the group's GID
      * @param lid the group's LID; 0 on RoCE
@@ -928,7 +930,7 @@ public final class QueuePair extends VerbsObject {
         begin();
         try {
             multicastNow(group, lid, attach);
-            // Still in the call: closing must see what to leave, and must not leave it twice.
+            // Recorded before the call ends: closing must know which groups to leave, and must leave each only once.
             boolean ignored = attach ? groups.add(new Group(group, lid)) : groups.remove(new Group(group, lid));
         } finally {
             end();
@@ -951,12 +953,13 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Moves the queue pair to ERR and waits until all posted work is flushed. All completions that are met on its queues,
-     * also of other queue pairs, are taken off and returned. With a shared receive queue only the send queue is drained.
+     * Moves the queue pair to ERR and waits until all posted work is flushed. It takes all completions off its queues, also those
+     * of other queue pairs, and returns them. With a shared receive queue only the send queue is drained.
      *
-     * <p>What is posted last tells where the queue ends. Where that can't be, the completions are counted, and where the count
-     * says too little, nothing more may come for 100 ms: a receive queue that is full and shares its completion queue with the
-     * send queue, and datagrams, which can't be sent without a destination.
+     * <p>The method posts a marker to each queue. The marker's completion tells that the queue is drained. If a marker can't be
+     * posted, the method counts completions. If the count is not enough, it waits until no completion arrives for 100 ms. This
+     * concerns a full receive queue that shares its completion queue with the send queue, and datagrams, which can't be sent
+     * without a destination.
      *
      * @param timeout the longest time to wait
      * @return the completions; empty if none was outstanding
@@ -967,14 +970,14 @@ public final class QueuePair extends VerbsObject {
         long mark = System.identityHashCode(this) | 0xd7a1_0000_0000_0000L;
         List<WorkCompletion> taken = new ArrayList<>();
         boolean receiveDone = attributes.srq() != null;
-        // Before ERR: rxe does not look for receives that are posted later.
+        // Posted before ERR: rxe ignores receives that are posted later.
         boolean receiveMarked = !receiveDone && markReceive(mark, taken);
         toError();
         boolean sendDone = false;
         boolean sendMarked = false;
         long last = System.nanoTime();
         while (true) {
-            // A full queue has room again when its completions are taken, on some devices not before.
+            // On some devices a full queue has room again only after its completions are taken.
             sendMarked = sendMarked || type() != QpType.UD && markSend(mark);
             int before = taken.size();
             taken.addAll(sendQueue().take(16));
@@ -987,8 +990,7 @@ public final class QueuePair extends VerbsObject {
             }
             for (int i = taken.size() - 1; i >= before; i--) {
                 WorkCompletion completion = taken.get(i);
-                // The operation of a flushed request is undefined: two
-                // marks on one queue differ by their number.
+                // The operation of a flushed request is undefined. So the two marks differ by their identifier.
                 if (completion.qpNumber() == number && (completion.wrId() & ~1L) == (mark & ~1L)) {
                     taken.remove(i);
                     if ((completion.wrId() & 1L) == 0) {
@@ -1023,7 +1025,7 @@ public final class QueuePair extends VerbsObject {
     private boolean receivesAreFlushed(boolean quiet) {
         OutstandingWork work = counts.get();
         return work.receives() == 0
-                // Of both queues' flushed requests on one completion queue none tells which it is of.
+                // On a shared completion queue a flushed request does not tell which queue it was posted to.
                 || sendQueue() == receiveQueue() && work.receives() <= work.undecided() && quiet;
     }
 
@@ -1031,7 +1033,7 @@ public final class QueuePair extends VerbsObject {
         if (tryToMarkReceive(mark)) {
             return true;
         }
-        // Full: one more try, when what has completed is taken.
+        // The queue is full: take its completions and try once more.
         taken.addAll(receiveQueue().take(16));
         return tryToMarkReceive(mark);
     }

@@ -16,7 +16,8 @@ public final class QueuePairAttributes {
     }
 
     /**
-     * Begins with 16 work requests of 1 segment on each queue, no inline data, and completions only where asked for.
+     * Makes a builder. The defaults are 16 work requests of 1 segment on each queue, no inline data, and completions of sends
+     * only where they are asked for.
      *
      * @param type the service
      * @return a builder; it needs a completion queue
@@ -130,7 +131,7 @@ public final class QueuePairAttributes {
         }
 
         /**
-         * Sets the completion queue of sends; also that of receives unless another is set.
+         * Sets the completion queue of sends. Receives use it too, unless another one is set for them.
          *
          * @param queue the queue
          */
@@ -140,7 +141,7 @@ public final class QueuePairAttributes {
         }
 
         /**
-         * Sets the completion queue of receives; also that of sends unless another is set.
+         * Sets the completion queue of receives. Sends use it too, unless another one is set for them.
          *
          * @param queue the queue
          */
@@ -150,7 +151,7 @@ public final class QueuePairAttributes {
         }
 
         /**
-         * Sets one completion queue for both.
+         * Sets one completion queue for sends and receives.
          *
          * @param queue the queue
          */
@@ -161,9 +162,9 @@ public final class QueuePairAttributes {
         }
 
         /**
-         * Takes receives from a shared queue.
+         * Takes receives from a shared receive queue.
          *
-         * @param queue the queue; null for a receive queue of its own
+         * @param queue the queue; null if the queue pair has its own receive queue
          */
         public Builder srq(@Nullable SharedReceiveQueue queue) {
             srq = queue;
@@ -232,8 +233,8 @@ public final class QueuePairAttributes {
 
         /**
          * Sets whether the queue pair's own multicast datagrams are kept from the receivers on the same device
-         * (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB; mckey -l). Not every device can: creating the queue pair then fails with
-         * an {@link io.rdmatest.RdmaException} that {@link io.rdmatest.RdmaException#isUnsupported() says so}.
+         * (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB; mckey -l). Not every device supports this. On the others, creating the queue pair
+         * fails with an {@linkplain io.rdmatest.RdmaException#isUnsupported() unsupported} exception.
          *
          * @param value whether they are
          */
@@ -243,8 +244,8 @@ public final class QueuePairAttributes {
         }
 
         /**
-         * Sets whether the queue pair is the sending end of an extended reliable connection (IBV_QPT_XRC_SEND), of the type RC. It
-         * receives nothing. {@link SendRequests#sharedReceiveQueue} says where a message goes.
+         * Sets whether the queue pair is the sending end of an extended reliable connection (IBV_QPT_XRC_SEND). It must be of
+         * type RC, and receives nothing. {@link SendRequests#sharedReceiveQueue} sets where a message goes.
          *
          * @param value whether it is
          */
@@ -264,7 +265,7 @@ public final class QueuePairAttributes {
          * Builds the attributes.
          *
          * @throws IllegalStateException if no completion queue is set
-         * @throws IllegalArgumentException if it is to be an XRC initiator, and is not of type RC or has a shared receive queue
+         * @throws IllegalArgumentException if an XRC initiator is not of type RC, or has a shared receive queue
          */
         public QueuePairAttributes build() {
             CompletionQueue sends = sendQueue != null ? sendQueue : receiveQueue;

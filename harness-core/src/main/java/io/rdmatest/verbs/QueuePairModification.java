@@ -9,8 +9,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A change of a queue pair, or its present attributes (struct ibv_qp_attr; ibv_modify_qp(3); IBTA volume 1, section
- * 11.2.5.2). The attribute mask is that of the values set.
+ * A change of a queue pair, or its present attributes (struct ibv_qp_attr; ibv_modify_qp(3); IBTA volume 1, section 11.2.5.2).
+ * The attribute mask has the bits of all values that are set.
  */
 public final class QueuePairModification {
 
@@ -74,13 +74,13 @@ public final class QueuePairModification {
             | MAX_DESTINATION_READ_ATOMIC
             | DESTINATION_QP;
 
-    /** What a queue pair of datagrams has of it: efa refuses to query anything else. */
+    /** The attributes of a queue pair of datagrams: efa refuses to query any other attribute. */
     private static final int ALL_OF_DATAGRAMS = STATE | PKEY_INDEX | PORT | QKEY | SEND_PSN;
 
     private final MemorySegment attr;
     private final int mask;
 
-    /** Returns what ibv_query_qp is asked for. */
+    /** Returns the attribute mask for ibv_query_qp(3). */
     static int allOf(QpType type) {
         return type == QpType.UD ? ALL_OF_DATAGRAMS : ALL;
     }
@@ -280,7 +280,7 @@ public final class QueuePairModification {
         }
 
         /**
-         * Sets the state that the transition starts from, where the device may have left the last one by itself.
+         * Sets the state that the transition starts from. Use it where the device may have changed the state by itself.
          *
          * @param state the state
          */
@@ -335,7 +335,7 @@ public final class QueuePairModification {
         /**
          * Sets the queue key; UD only.
          *
-         * @param qkey the key; a set top bit takes privilege
+         * @param qkey the key; a key with the top bit set needs privilege
          */
         public Builder qkey(int qkey) {
             ibv_qp_attr.qkey(attr, qkey);
@@ -408,7 +408,7 @@ public final class QueuePairModification {
         /**
          * Sets how often a request without answer is repeated.
          *
-         * @param count 0 to 7; soft-RoCE takes 7 for without end
+         * @param count 0 to 7; soft-RoCE retries without end if it is 7
          */
         public Builder retryCount(int count) {
             ibv_qp_attr.retry_cnt(attr, (byte) range("retryCount", count, 7));

@@ -4,10 +4,10 @@ import io.rdmatest.RdmaException;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** Finds out by making queue pairs what no attribute of a device tells. */
+/** Finds out what no attribute of a device tells, by creating queue pairs. */
 final class QueuePairProbe implements AutoCloseable {
 
-    /** More is not inline any more on any device: work queue entries are smaller. */
+    /** The upper bound of inline data on any device: work queue entries are smaller. */
     private static final int MOST_INLINE = 1 << 16;
 
     private final ProtectionDomain domain;
@@ -37,7 +37,7 @@ final class QueuePairProbe implements AutoCloseable {
         int accepted = granted(type, 0);
         int refused = MOST_INLINE + 1;
         while (accepted >= 0 && refused - accepted > 1) {
-            // Powers of two first: what is granted is as a rule a few hundred bytes.
+            // Powers of two first: devices usually grant a few hundred bytes.
             int next = accepted < 32 ? 64 : Math.min(accepted * 2, (accepted + refused) / 2);
             next = next >= refused ? (accepted + refused) / 2 : next;
             int granted = granted(type, next);
@@ -50,7 +50,7 @@ final class QueuePairProbe implements AutoCloseable {
         return Math.max(accepted, 0);
     }
 
-    /** Returns how many bytes of inline data a queue pair got that asked for some; -1 if it was refused. */
+    /** Creates a queue pair with inline data and returns how many bytes it got; -1 if the device refused the queue pair. */
     private int granted(QpType type, int inline) {
         QueuePairAttributes attributes = QueuePairAttributes.builder(type)
                 .completionQueue(queue)
@@ -61,7 +61,7 @@ final class QueuePairProbe implements AutoCloseable {
         try (QueuePair pair = domain.createQueuePair(attributes)) {
             return pair.maxInline();
         } catch (RdmaException e) {
-            // Drivers disagree on how to say that they can't; what is short for others than this pair is no answer.
+            // Drivers refuse with different errno values. A lack of other resources than inline data is not a refusal.
             boolean refused = e.isUnsupported()
                     || e.errnoName().equals("EINVAL")
                     || inline > 0 && e.errnoName().equals("ENOMEM");

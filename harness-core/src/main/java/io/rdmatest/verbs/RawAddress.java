@@ -1,7 +1,7 @@
 package io.rdmatest.verbs;
 
 /**
- * What one side has to tell the other to connect two queue pairs without a connection manager.
+ * What each side must know about the other to connect two queue pairs without a connection manager.
  *
  * @param gid the GID of the local port at {@code gidIndex}
  * @param gidIndex its index in the table

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Connects queue pairs of type RC and UC through addresses that the sides exchanged by themselves, with an explicit GID index and
  * without a connection manager (IBTA volume 1, section 10.3.1 for the transitions).
  *
- * <p>UC has no acknowledgements. Timeouts, repetitions, reads and atomics of the parameters are of no effect there.
+ * <p>UC has no acknowledgements. So the parameters for timeouts, retries, reads and atomics have no effect on it.
  */
 public final class RawConnection {
 
@@ -18,7 +18,7 @@ public final class RawConnection {
     /**
      * A path within an InfiniBand subnet.
      *
-     * @param pathBits the low bits of this side's LID that packets come from, 0 to 127; no more of them than the port's LMC
+     * @param pathBits the low bits of this side's LID that packets come from, 0 to 127; no more bits than the port's LMC
      * @param staticRate the largest rate, as enum ibv_rate, 0 to 255; 0 for the port's own
      */
     public record LidPath(int pathBits, int staticRate) {
@@ -34,11 +34,11 @@ public final class RawConnection {
     }
 
     /**
-     * How a raw connection behaves. Both sides may differ.
+     * How a raw connection behaves. The two sides may use different values.
      *
      * @param mtu the path MTU; UNKNOWN takes the smaller of both ports'
      * @param timeout the local ACK timeout: 4.096 us times 2^timeout, 1 to 31, 0 is for ever
-     * @param retryCount repetitions of a request without answer, 0 to 7; soft-RoCE takes 7 for without end
+     * @param retryCount repetitions of a request without answer, 0 to 7; soft-RoCE retries without end if it is 7
      * @param rnrRetry repetitions after receiver-not-ready, 0 to 6, 7 is for ever
      * @param minRnrTimer how long the peer waits after receiver-not-ready, a code of 0 to 31
      * @param maxReadAtomic reads and atomics outstanding as the initiator, 0 to 255
@@ -46,13 +46,13 @@ public final class RawConnection {
      * @param hopLimit 0 to 255
      * @param trafficClass 0 to 255
      * @param serviceLevel 0 to 15
-     * @param access what the peer may do; {@link Access#REMOTE_ATOMIC} is granted only where the device has atomic operations, and
-     *     neither it nor {@link Access#REMOTE_READ} on UC
-     * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; of one partition it may differ
-     *     between the sides
-     * @param lidPath how the peer's LID is reached without a global route header, on an InfiniBand subnet; null for packets with
-     *     one, which RoCE needs and routers of InfiniBand as well
-     * @param flowLabel 20 bits; 0 leaves the source port of UDP to the device, on RoCE v2
+     * @param access what the peer may do. {@link Access#REMOTE_ATOMIC} is granted only if the device has atomic operations. On UC
+     *     neither it nor {@link Access#REMOTE_READ} is granted
+     * @param pkeyIndex the index of the partition in the local port's P_Key table, 0 to 65535; the two sides may have one
+     *     partition at different indexes
+     * @param lidPath the path to the peer's LID without a global route header, on an InfiniBand subnet; null for packets with a
+     *     global route header, which RoCE and routers of InfiniBand need
+     * @param flowLabel 20 bits; on RoCE v2, 0 lets the device choose the UDP source port
      */
     public record Parameters(
             Mtu mtu,
@@ -264,10 +264,10 @@ public final class RawConnection {
         }
 
         /**
-         * Returns a copy whose packets go to the peer's LID without a global route header: hop limit, traffic class and GID are
-         * of no effect then.
+         * Returns a copy whose packets go to the peer's LID without a global route header. Hop limit, traffic class and GID then
+         * have no effect.
          *
-         * @param path which of the LIDs that the port answers to, and how fast
+         * @param path which of the port's LIDs packets come from, and their rate
          */
         public Parameters withLidPath(LidPath path) {
             return new Parameters(
@@ -288,8 +288,9 @@ public final class RawConnection {
         }
 
         /**
-         * Returns a copy with another flow label. On RoCE v2 it chooses the source port of UDP, and with it the path that switches take
-         * among several: see {@link AddressHandleAttributes#udpSourcePort(int)}. Without a global route header it is of no effect.
+         * Returns a copy with another flow label. On RoCE v2 the label chooses the UDP source port. Switches use that port to
+         * choose one of several paths: see {@link AddressHandleAttributes#udpSourcePort(int)}. The label has no effect without a
+         * global route header.
          *
          * @param label 20 bits; 0 leaves the choice to the device
          */
@@ -312,7 +313,7 @@ public final class RawConnection {
         }
 
         /**
-         * Returns a copy whose packets come from a UDP port of choice, on RoCE v2.
+         * Returns a copy whose packets have a given UDP source port, on RoCE v2.
          *
          * @param port 49152 to 65535
          */
@@ -322,7 +323,7 @@ public final class RawConnection {
     }
 
     /**
-     * Brings a queue pair from RESET to INIT: receives may be posted before the peer can send.
+     * Brings a queue pair from RESET to INIT, so that receives may be posted before the peer can send.
      *
      * @param queuePair the queue pair
      * @param local its own address
@@ -363,7 +364,8 @@ public final class RawConnection {
      * @param local its own address, as it was given to the peer
      * @param remote the peer's address
      * @param parameters how the connection behaves
-     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none, or if the queue pair is of type UD
+     * @throws IllegalArgumentException if the parameters have a {@code lidPath} and the peer's port has no LID, or if the queue
+     *     pair is of type UD
      */
     public static void establish(QueuePair queuePair, RawAddress local, RawAddress remote, Parameters parameters) {
         requireConnected(queuePair);
@@ -400,14 +402,14 @@ public final class RawConnection {
     }
 
     /**
-     * Brings the receiving end of an extended reliable connection from RESET to RTS. The peer's
-     * {@linkplain QueuePairAttributes.Builder#xrcInitiator initiator} is connected as any queue pair.
+     * Brings the receiving end of an extended reliable connection from RESET to RTS. The peer connects its
+     * {@linkplain QueuePairAttributes.Builder#xrcInitiator initiator} like any queue pair.
      *
      * @param target the receiving end
      * @param local its own address, as it was given to the peer
      * @param remote the address of the peer's initiator
-     * @param parameters how the connection behaves; repetitions and the reads of an initiator are of no effect here
-     * @throws IllegalArgumentException if it is to go to a LID and the peer's port has none
+     * @param parameters how the connection behaves; retry counts and {@code maxReadAtomic} have no effect here
+     * @throws IllegalArgumentException if the parameters have a {@code lidPath} and the peer's port has no LID
      */
     public static void connect(XrcTarget target, RawAddress local, RawAddress remote, Parameters parameters) {
         target.modify(initialized(local, parameters, granted(target.domain().context(), parameters)));

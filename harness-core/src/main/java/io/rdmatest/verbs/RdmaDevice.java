@@ -28,7 +28,7 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** An RDMA device of this host (ibv_get_device_list(3)). Holds no native object: it can be kept. */
+/** An RDMA device of this host (ibv_get_device_list(3)). It holds no native object, so it can be kept. */
 public final class RdmaDevice {
 
     private static final Path SYSFS = Path.of("/sys/class/infiniband");
@@ -47,7 +47,7 @@ public final class RdmaDevice {
     private final long nodeGuid;
     private final NodeType nodeType;
     private final Transport transport;
-    /** Whether libibverbs has found it in sysfs. */
+    /** Whether libibverbs found the device in sysfs. */
     private final boolean ofKernel;
 
     private RdmaDevice(MemorySegment device) {
@@ -74,7 +74,7 @@ public final class RdmaDevice {
      *
      * @param name its name, for example {@code mlx5_0} or {@code rxe0}
      * @return the device
-     * @throws RdmaException if there is none of this name; the message lists those that are there
+     * @throws RdmaException if there is no device of this name; the message lists the devices of this host
      */
     public static RdmaDevice byName(String name) {
         List<RdmaDevice> devices = list();
@@ -86,7 +86,7 @@ public final class RdmaDevice {
     }
 
     /**
-     * Names the devices that the kernel has and {@link #list} leaves out, as libibverbs does without a word.
+     * Names the devices that the kernel has but {@link #list} omits. libibverbs omits them without a message.
      *
      * @return why each can't be used and what to do, by the name of the device; empty if there is none
      */
@@ -123,7 +123,7 @@ public final class RdmaDevice {
                         : "this host has " + present.stream().collect(Collectors.joining(", "))));
     }
 
-    /** libibverbs tells ENOENT for a file that the user may not open. */
+    /** Checks the permissions, because libibverbs reports ENOENT for a file that the user may not open. */
     private void requireAccess() {
         fileOf(name)
                 .filter(file -> Files.exists(file) && !(Files.isReadable(file) && Files.isWritable(file)))
@@ -149,7 +149,7 @@ public final class RdmaDevice {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
             MemorySegment list = (MemorySegment) Verbs.GET_DEVICE_LIST.handle().invokeExact(Native.errnoState(), count);
             if (list.address() == 0) {
-                // Without the kernel's ib_uverbs there are no devices, which is an answer and no failure.
+                // Without the kernel's ib_uverbs there are no devices. This is a result, not a failure.
                 int errno = Native.errno();
                 if (errno == 0
                         || Errno.name(errno).equals("ENOSYS")
@@ -193,9 +193,9 @@ public final class RdmaDevice {
     }
 
     /**
-     * Returns the kernel driver, for example {@code mlx5_core} or {@code rdma_rxe}; {@code "unknown"} if sysfs does not
-     * tell. Of a device that libibverbs lists and the kernel does not have it is {@code "stand-in"}: another library is in the
-     * place of libibverbs, and what its device does is no evidence for a fabric.
+     * Returns the kernel driver, for example {@code mlx5_core} or {@code rdma_rxe}; {@code "unknown"} if sysfs does not tell. It
+     * is {@code "stand-in"} if libibverbs lists the device but the kernel does not have it. Then another library replaces
+     * libibverbs, and what its device does is no evidence for a fabric.
      */
     public String driver() {
         if (!ofKernel) {
@@ -209,7 +209,7 @@ public final class RdmaDevice {
         } catch (IOException e) {
             return "unknown";
         }
-        // The software devices hang on no bus; soft-RoCE alone names the network interface that it runs on.
+        // Software devices are on no bus. Of these only soft-RoCE names the network interface that it runs on.
         if (Files.exists(SYSFS.resolve(name).resolve("parent"))) {
             return DriverQuirks.SOFT_ROCE;
         }
@@ -217,8 +217,8 @@ public final class RdmaDevice {
     }
 
     /**
-     * Names the network interfaces that a port belongs to: of RoCE those of its GIDs, of InfiniBand those of IPoIB, of
-     * iWARP those with the hardware address that its GID is made of, among them VLANs.
+     * Names the network interfaces that a port belongs to. On RoCE they are those of the port's GIDs, on InfiniBand those of
+     * IPoIB. On iWARP they are those whose hardware address is in the port's GID, VLANs included.
      *
      * @param port from 1
      * @param gids the port's GID table
@@ -247,7 +247,7 @@ public final class RdmaDevice {
         }
     }
 
-    /** Java takes a network namespace in which no interface has an address for a failure, and says so in words only. */
+    /** Java throws if no interface of a network namespace has an address, and only the message tells this from a failure. */
     private static List<NetworkInterface> interfacesWithAddresses() {
         try {
             return NetworkInterface.networkInterfaces()
@@ -258,7 +258,7 @@ public final class RdmaDevice {
         }
     }
 
-    /** Those that sysfs shows with the adapter. */
+    /** Returns the interfaces that sysfs lists under the adapter. */
     private List<String> interfacesOfAdapter(int port) {
         List<String> names = new ArrayList<>();
         String[] entries = SYSFS.resolve(name).resolve("device/net").toFile().list();
@@ -274,7 +274,7 @@ public final class RdmaDevice {
         return names;
     }
 
-    /** Reads an attribute of the device; empty where there is none, or nothing in it. */
+    /** Reads an attribute of the device; empty if it does not exist or has no text. */
     private Optional<String> read(String attribute) {
         return text(SYSFS.resolve(name).resolve(attribute));
     }
@@ -293,9 +293,9 @@ public final class RdmaDevice {
     }
 
     /**
-     * Reads the provider's counters of a port, and those of the device where it has them (rdma-statistic(8)): what was
-     * sent, received, repeated and refused. Their names are the provider's. All processes on the device move them. The
-     * kernel is asked over netlink, which brings them up to date where sysfs may be some milliseconds behind.
+     * Reads the provider's counters of a port, and of the device if it has some (rdma-statistic(8)). They count what was sent,
+     * received, retransmitted and refused. The provider chooses their names. The traffic of all processes on the device counts.
+     * The method asks the kernel over netlink, which brings the counters up to date. sysfs may be some milliseconds behind.
      *
      * @param port from 1
      * @return the counters by name; empty if the device counts nothing
@@ -317,7 +317,7 @@ public final class RdmaDevice {
                 }
             }
         } catch (RdmaException e) {
-            // An older kernel or driver: what sysfs has.
+            // An older kernel or driver does not answer: use the counters in sysfs.
             counters.putAll(
                     readCounters(SYSFS.resolve(name).resolve("ports/" + port).resolve("hw_counters")));
         }
@@ -336,8 +336,8 @@ public final class RdmaDevice {
     }
 
     /**
-     * Reads the counters of a port that all providers have (InfiniBand's PortCounters, IBTA volume 1, section 16.1), as
-     * far as this one counts them.
+     * Reads the counters of a port that all providers have (InfiniBand's PortCounters, IBTA volume 1, section 16.1), as far as
+     * this provider counts them.
      *
      * @param port from 1
      * @return the counters by name; empty if there are none

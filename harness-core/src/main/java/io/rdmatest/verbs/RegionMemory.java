@@ -6,13 +6,14 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of a region, and the view of it that the JVM checks.
+ * The memory of a region, and the view of it whose accesses the JVM checks.
  *
- * <p>To close the arena of a view stops every thread of the JVM for a moment. So small memory is of the C library, and has an arena
- * only from the first look at its bytes on: a region that no Java code looks at is closed without one. Large memory, where that
- * moment counts for nothing beside registering it, is of an arena from the start, and within -XX:MaxDirectMemorySize.
+ * <p>Closing the arena of a view stops every thread of the JVM for a moment. So small memory comes from the C library, and gets
+ * an arena only at the first access to its bytes. A region that no Java code accesses is closed without an arena. Large memory
+ * comes from an arena from the start, because that moment is short compared with its registration. Large memory counts towards
+ * -XX:MaxDirectMemorySize.
  *
- * <p>Memory of the caller's own is never freed here. Memory of another device, and the whole address space, have no view.
+ * <p>Memory that the caller provides is never freed here. Memory of another device, and the whole address space, have no view.
  */
 final class RegionMemory {
 
@@ -28,7 +29,7 @@ final class RegionMemory {
 
     private final MemorySegment whole;
     private final Kind kind;
-    /** Null before the first look at memory of the C library. Guarded by this. */
+    /** Null for memory of the C library before the first access to its bytes. Guarded by this. */
     private @Nullable Arena arena;
 
     private volatile @Nullable MemorySegment bytes;
@@ -66,7 +67,7 @@ final class RegionMemory {
         return new RegionMemory(MemorySegment.NULL.reinterpret(Long.MAX_VALUE), Kind.ADDRESS_SPACE, null);
     }
 
-    /** Tells whether the addresses are those of the process. */
+    /** Tells whether the addresses are of this process, so that the processor can read them. */
     boolean isReadByCpu() {
         return kind != Kind.OF_DEVICE;
     }
@@ -79,7 +80,7 @@ final class RegionMemory {
         return whole.byteSize();
     }
 
-    /** Returns the memory for the C library, and for calls that hold the region. */
+    /** Returns the memory, for the C library and for callers that hold the region. */
     MemorySegment whole() {
         requireView();
         return whole;
@@ -97,7 +98,7 @@ final class RegionMemory {
         }
     }
 
-    /** Returns the memory for everybody: access throws once it is freed. */
+    /** Returns the memory for any caller. Access throws once the memory is freed. */
     MemorySegment bytes() {
         MemorySegment made = bytes;
         return made == null ? look() : made;
@@ -110,7 +111,7 @@ final class RegionMemory {
             Arena checked = Arena.ofShared();
             made = whole.reinterpret(checked, null);
             if (freed) {
-                // Before anybody else sees it: access to it throws from the start.
+                // Closed before any other thread sees the view: access to it throws from the start.
                 checked.close();
             } else {
                 arena = checked;
@@ -123,7 +124,7 @@ final class RegionMemory {
     /**
      * Frees the memory.
      *
-     * @throws IllegalStateException if somebody holds it in a native call of their own; it is not freed then
+     * @throws IllegalStateException if another native call uses the memory; the memory is then not freed
      */
     synchronized void free() {
         if (arena != null) {

@@ -6,9 +6,9 @@ public enum SendFlag {
     FENCE(1),
     /** Completes with a work completion also on success. */
     SIGNALED(1 << 1),
-    /** Sets the solicited event bit: wakes a peer that waits for solicited completions only. */
+    /** Sets the solicited event bit, which wakes a peer that waits for solicited completions only. */
     SOLICITED(1 << 2),
-    /** Copies the data when it is posted; the memory may be used again at once. Not for reads and atomics. */
+    /** Copies the data when the request is posted, so the memory may be reused at once. Not for reads and atomics. */
     INLINE(1 << 3);
 
     private final int bit;
@@ -22,7 +22,7 @@ public enum SendFlag {
     }
 
     static int mask(SendFlag... flags) {
-        // Without a loop the compiler sees that the array of a call with one flag is not needed.
+        // Without a loop the compiler sees that a call with one flag does not need its array.
         if (flags.length == 1) {
             return flags[0].bit;
         }

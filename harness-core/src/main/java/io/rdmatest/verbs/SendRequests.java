@@ -58,7 +58,9 @@ public final class SendRequests extends WorkRequests {
     private static final int BIND_MEMORY_WINDOW = 8;
     private static final int SEND_WITH_INVALIDATE = 9;
 
-    /** What a request may have to be held for, beside the regions of its segments: a destination, a window and its region. */
+    /**
+     * How many objects a request may hold besides the regions of its segments: a destination, a window and the window's region.
+     */
     private static final int NO_SEGMENTS = 3;
 
     private final @Nullable AddressHandle[] addressHandles;
@@ -67,7 +69,7 @@ public final class SendRequests extends WorkRequests {
     private @Nullable MemoryWindow @Nullable [] windows;
 
     private @Nullable MemoryRegion @Nullable [] bound;
-    /** The keys that the windows had before the post that is going on. */
+    /** The keys that the windows had before the current post. */
     private int @Nullable [] formerKeys;
     /** How many requests have a destination, how many are inline, and how many bind a window. */
     private int destinations;
@@ -135,7 +137,7 @@ public final class SendRequests extends WorkRequests {
             long offset,
             int length,
             SendFlag... flags) {
-        // Before anything is written: a request that was refused must not look like one that is set.
+        // Computed before anything is written: a refused request must not look like one that is set.
         int mask = SendFlag.mask(flags);
         begin(index, wrId, region, offset, length);
         if (addressHandles[index] != null) {
@@ -471,8 +473,8 @@ public final class SendRequests extends WorkRequests {
     }
 
     /**
-     * Sets a SEND that invalidates a key of the peer's memory, mostly that of a window of type 2: with the completion of its receive
-     * the key is of no use any more (IBTA volume 1, section 10.7.4). RC only.
+     * Sets a SEND that invalidates a key of the peer's memory, usually the key of a window of type 2. The key is invalid as soon
+     * as the peer's receive completes (IBTA volume 1, section 10.7.4). RC only.
      *
      * @param index from 0
      * @param wrId comes back in the completion
@@ -497,7 +499,7 @@ public final class SendRequests extends WorkRequests {
     }
 
     /**
-     * Sets an invalidation of a key of this side's own, mostly that of a window of type 2 (IBV_WR_LOCAL_INV).
+     * Sets an invalidation of a key of this side, usually the key of a window of type 2 (IBV_WR_LOCAL_INV).
      *
      * @param index from 0
      * @param wrId comes back in the completion
@@ -524,8 +526,8 @@ public final class SendRequests extends WorkRequests {
      * @param index from 0
      * @param wrId comes back in the completion
      * @param window the window, not bound
-     * @param rkey the key that it gets: the window's own, with other lowest 8 bits
-     * @param region the region that it is a part of
+     * @param rkey the new key: the window's present key with other lowest 8 bits
+     * @param region the region that contains the window
      * @param offset where it begins in the region
      * @param length bytes, from 1
      * @param access what the peer may do: REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC
@@ -637,7 +639,8 @@ public final class SendRequests extends WorkRequests {
     }
 
     /**
-     * Says to which shared receive queue a request of an XRC initiator goes, without allocation. Reads and atomics need it as well.
+     * Sets the shared receive queue that a request of an XRC initiator goes to, without allocation. Reads and atomics need it as
+     * well.
      *
      * @param index the request
      * @param number the {@link SharedReceiveQueue#xrcNumber()} of the peer's queue
@@ -711,7 +714,8 @@ public final class SendRequests extends WorkRequests {
 
     /**
      * Posts requests to a queue pair that the caller holds. The provider reads address handles, windows and inline data while it
-     * posts: they are held open meanwhile. A request of the wrong service would make it follow a pointer that is none: that is refused here.
+     * posts, so they are held open during the call. The method refuses a request of the wrong service, because the provider would
+     * follow an invalid pointer.
      */
     void post(QueuePair queuePair, DeviceContext context, int from, int count) {
         lock();
@@ -793,7 +797,10 @@ public final class SendRequests extends WorkRequests {
         }
     }
 
-    /** Takes back the keys of requests that were not posted, the last one first, and tells the provider the others. */
+    /**
+     * Restores the keys of requests that were not posted, the last one first. Stores the keys of the posted requests for the
+     * provider.
+     */
     private void keepKeys(int from, int posted, int given) {
         @Nullable MemoryWindow[] itsWindows = windows;
         int[] former = formerKeys;
@@ -818,7 +825,7 @@ public final class SendRequests extends WorkRequests {
         return ALL.get(JAVA_INT, requests + index * SIZE + BIND_KEY);
     }
 
-    /** Holds all that the provider looks at while it posts a request, or nothing of it. */
+    /** Holds all objects that the provider reads while it posts a request, or none of them. */
     private void hold(int index) {
         int places = places(index);
         int held = 0;
@@ -829,7 +836,7 @@ public final class SendRequests extends WorkRequests {
                     throw new IllegalStateException(
                             "request " + index + " uses " + region.describe() + ", whose memory its owner has freed");
                 }
-                // The region of a bind is not read.
+                // The provider does not read the region of a bind.
                 if (held >= NO_SEGMENTS && object instanceof MemoryRegion region && !region.isReadByCpu()) {
                     throw new IllegalArgumentException("request " + index + " sends inline from " + region.describe()
                             + ", which is of a dma-buf: send it without INLINE");

@@ -23,7 +23,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      *
      * @param maxWr outstanding receives
      * @param maxSge scatter elements of a receive
-     * @param limit below how many receives an event comes; 0 if none is asked for
+     * @param limit an event is raised when fewer receives than this are left; 0 if no event is asked for
      */
     public record Attributes(int maxWr, int maxSge, int limit) {}
 
@@ -144,8 +144,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Returns the number by which senders of extended reliable connections name the queue (ibv_get_srq_num(3)); empty for a queue of
-     * another kind.
+     * Returns the number that senders of extended reliable connections use for the queue (ibv_get_srq_num(3)); empty if the queue
+     * is not for such connections.
      */
     public OptionalInt xrcNumber() {
         return xrcNumber;
@@ -178,7 +178,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     /**
      * Posts a list of receives with one downcall (ibv_post_srq_recv(3)).
      *
-     * @param requests all of its requests, each of them set
+     * @param requests the list; each of its requests must be set
      * @throws PostException if not all were posted
      */
     public void post(ReceiveRequests requests) {
@@ -216,20 +216,21 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Returns how many receives were posted and how many of them completed, as this harness has seen it. Those of extended reliable
-     * connections are not seen to complete.
+     * Returns how many receives were posted and how many of them have completed, as this harness has seen it. It does not see the
+     * completions of extended reliable connections.
      */
     public OutstandingWork work() {
         return counts.get();
     }
 
     void completed(int receives) {
-        // Queue pairs with completion queues of their own may share it.
+        // Counts atomically, because queue pairs with different completion queues may share this queue.
         counts.completed(false, 0, receives, 0);
     }
 
     /**
-     * Asks for one {@link AsyncEvent.Type#SRQ_LIMIT_REACHED} when fewer receives are left (ibv_modify_srq(3)).
+     * Requests one {@link AsyncEvent.Type#SRQ_LIMIT_REACHED} for the moment when fewer receives than the limit are left
+     * (ibv_modify_srq(3)).
      *
      * @param limit from 1 to the capacity
      */

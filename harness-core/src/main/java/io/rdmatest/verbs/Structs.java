@@ -78,8 +78,8 @@ final class Structs {
     }
 
     /**
-     * Fills the extended attributes. They begin with the plain ones, field by field, which the tests of the bindings compare
-     * with the C compiler's layout.
+     * Fills the extended attributes. They begin with the fields of the plain ones. The tests of the bindings compare this layout
+     * with the C compiler's.
      */
     static void queuePairEx(MemorySegment init, MemorySegment protectionDomain, QueuePairAttributes value) {
         queuePair(init, value);

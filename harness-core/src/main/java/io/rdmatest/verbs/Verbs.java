@@ -25,9 +25,9 @@ import java.nio.ByteOrder;
 import java.util.function.Supplier;
 
 /**
- * The downcalls of this package. To be touched only after {@link Native#requireLibraries()}.
+ * The downcalls of this package. Use the class only after {@link Native#requireLibraries()}.
  *
- * <p>Verbs that return an int return the errno itself, some of them -1 with errno set; {@link #check} takes both.
+ * <p>A verb that returns an int returns the errno itself. Some return -1 and set errno. {@link #check} handles both.
  */
 final class Verbs {
 
@@ -48,7 +48,7 @@ final class Verbs {
     static final Downcall DEALLOC_PD = Downcall.of("ibv_dealloc_pd", JAVA_INT, C_POINTER);
     static final Downcall REG_MR =
             Downcall.of("ibv_reg_mr_iova2", C_POINTER, C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_INT);
-    /** Of rdma-core 34 and newer. */
+    /** Exists in rdma-core 34 and newer. */
     static final Downcall REG_DMABUF_MR =
             Downcall.of("ibv_reg_dmabuf_mr", C_POINTER, C_POINTER, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
 
@@ -92,16 +92,16 @@ final class Verbs {
     static final MethodHandle POST =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
 
-    /** The same for providers that neither block nor enter the kernel: {@link Provider} has the rule. */
+    /** The same as {@link #POST}, for providers that neither block nor enter the kernel: {@link Provider} has the rule. */
     static final MethodHandle POST_IN_USER_SPACE = Linker.nativeLinker()
             .downcallHandle(
                     FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), Linker.Option.critical(false));
 
-    /** ibv_poll_cq of a provider that enters the kernel for it. */
+    /** ibv_poll_cq of a provider that enters the kernel to poll. */
     static final MethodHandle POLL_CQ =
             Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));
 
-    /** ibv_poll_cq of all others. */
+    /** ibv_poll_cq of all other providers. */
     static final MethodHandle POLL_CQ_IN_USER_SPACE = Linker.nativeLinker()
             .downcallHandle(
                     FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
@@ -117,14 +117,14 @@ final class Verbs {
     /** Waits are cut into slices, so that a close on another thread is noticed. */
     static final int SLICE_MILLIS = 20;
 
-    /** What a wait for a completion event calls, which is a data path: a constant for the JIT compiler. */
+    /** The call of a wait for a completion event. It is on the data path, so it is a constant for the JIT compiler. */
     static final class Waiting {
         static final MethodHandle GET_CQ_EVENT = Verbs.GET_CQ_EVENT.handle();
 
         private Waiting() {}
     }
 
-    /** Of the thread that waits; the kernel writes here only during the call, so the collector may own it. */
+    /** The pollfd of a waiting thread. The kernel writes to it only during the call, so the garbage collector may free it. */
     private static final ThreadLocal<MemorySegment> ENTRY = ThreadLocal.withInitial(() -> {
         MemorySegment entry = pollfd.allocate(Arena.ofAuto());
         pollfd.events(entry, (short) rdma_h.POLLIN());
@@ -162,7 +162,7 @@ final class Verbs {
         return made;
     }
 
-    /** The same with operands that only a failure needs: to put them together costs as much as some verbs. */
+    /** Does the same with operands that are built only for a failure. To build them costs as much as some verbs. */
     static MemorySegment create(Downcall verb, Supplier<String> operands, MemorySegment a, MemorySegment b) {
         MemorySegment made;
         try {
@@ -190,8 +190,8 @@ final class Verbs {
     }
 
     /**
-     * Calls a verb of one pointer that destroys what it points to. An object that is gone with its device counts as destroyed: the
-     * provider's own memory of it is lost.
+     * Calls a verb of one pointer that destroys what it points to. An object that disappeared with its device counts as
+     * destroyed. The provider's memory for the object is then lost.
      */
     static void destroy(Downcall verb, Supplier<String> operands, MemorySegment a) {
         int result;
@@ -227,7 +227,7 @@ final class Verbs {
         check(result, verb.function(), operands);
     }
 
-    /** Calls a verb of two pointers and a short, and returns what it returned. */
+    /** Calls a verb of two pointers and a short, and returns the verb's result. */
     static int call(Downcall verb, MemorySegment a, MemorySegment b, short c) {
         try {
             return (int) verb.handle().invokeExact(Native.errnoState(), a, b, c);
@@ -250,8 +250,8 @@ final class Verbs {
     }
 
     /**
-     * Tells whether what a function of the provider's returned is an errno, as it is or negative. -1 and -2 are not: the functions
-     * on the data path do not set errno, and several providers return these two for errors of any kind.
+     * Tells whether the result of a provider's function is an errno, positive or negative. -1 and -2 are not. The functions on
+     * the data path do not set errno, and several providers return these two numbers for errors of any kind.
      */
     static boolean isErrno(int result) {
         return result > 0 || result < -2;
@@ -294,7 +294,7 @@ final class Verbs {
         }
     }
 
-    /** Returns the limit of locked memory as a person would set it. */
+    /** Returns the limit of locked memory for a message, in KiB. */
     static String memlockLimit() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment limit = rlimit.allocate(arena);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** A native object of libibverbs: the pointer, and the context that it belongs to. */
 abstract class VerbsObject extends NativeResource {
 
-    /** Completion queues, queue pairs and shared receive queues by address: asynchronous events name them so. */
+    /** Completion queues, queue pairs and shared receive queues by their address, which asynchronous events contain. */
     private static final ConcurrentMap<Long, VerbsObject> BY_ADDRESS = new ConcurrentHashMap<>();
 
     final MemorySegment handle;
@@ -34,7 +34,10 @@ abstract class VerbsObject extends NativeResource {
         exit();
     }
 
-    /** The same for a call on the data path; tells whether the calling thread is the one that makes them alone. */
+    /**
+     * Does the same as {@link #begin()} for a call on the data path. Returns whether the calling thread is the user of the
+     * object.
+     */
     final boolean beginOften() {
         return enterOften();
     }
@@ -60,7 +63,7 @@ abstract class VerbsObject extends NativeResource {
         BY_ADDRESS.put(address, this);
     }
 
-    /** Must come before the object is destroyed: its address may be used again at once. */
+    /** Call it before the object is destroyed: its address may be reused at once. */
     final void reportEventsNoMore() {
         BY_ADDRESS.remove(address, this);
     }

@@ -11,12 +11,12 @@ import io.rdmatest.WorkCompletionException;
  * @param status how it ended
  * @param opcode which operation completed
  * @param vendorError the device's own error code; 0 if it has none
- * @param byteLength bytes transferred; for a receive, and for UD including the 40 bytes before the payload
+ * @param byteLength bytes transferred; for a receive. On UD they include the 40 bytes before the payload
  * @param immediate immediate data, host order; 0 unless {@code hasImmediate}
  * @param qpNumber the local queue pair
  * @param sourceQp the remote queue pair; UD only
  * @param hasGrh whether the first 40 bytes of the buffer hold a global route header; UD only
- * @param hasImmediate whether immediate data came with it
+ * @param hasImmediate whether immediate data came with the message
  * @param statusCode the status as a number, also where {@code status} is unknown
  * @param opcodeCode the operation as a number, also where {@code opcode} is unknown
  * @param flags IBV_WC_* bits

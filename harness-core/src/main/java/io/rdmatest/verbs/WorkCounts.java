@@ -6,8 +6,8 @@ import java.lang.invoke.VarHandle;
 /**
  * Counts posted and completed work without allocation; for any number of threads.
  *
- * <p>The thread that a queue is used by alone, as {@link io.rdmatest.NativeResource#enterOften()} tells, counts without a locked
- * instruction. All others count atomically, and apart from it.
+ * <p>The user of a queue, as {@link io.rdmatest.NativeResource#enterOften()} tells it, counts without a locked instruction. All
+ * other threads count atomically, in a separate counter.
  */
 final class WorkCounts {
 
@@ -24,7 +24,9 @@ final class WorkCounts {
         }
     }
 
-    /** Has one writer at a time that counts alone: of posts the user of the queue, of completions that of the completion queue. */
+    /**
+     * {@code alone} has one writer at a time: for posts the user of the queue, for completions the user of the completion queue.
+     */
     private static final class Counter {
         private long alone;
 
@@ -49,7 +51,7 @@ final class WorkCounts {
             return sum() - start;
         }
 
-        /** The counts go on: their one writer does not look whether somebody else writes. */
+        /** Moves the start instead of clearing the counts: the one writer does not check whether another thread writes. */
         void reset() {
             start = sum();
         }

@@ -16,15 +16,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A chained native array of work requests with their scatter/gather elements.
  *
- * <p>Everything is done under the lock of the list: a request that one thread posts is not changed by another meanwhile, so
- * what was checked is what the provider sees. A list that only one thread uses pays nothing for that.
+ * <p>Every operation holds the lock of the list. So no other thread changes a request while one thread posts it, and the provider
+ * sees exactly what was checked. The lock costs nothing for a list that only one thread uses.
  */
 abstract class WorkRequests implements AutoCloseable {
 
     /** More than any queue holds; the arrays of a larger list could not be made. */
     private static final int MOST_SEGMENTS = 1 << 24;
 
-    /** A JVM that wants to stop its threads waits for such a call: some microseconds at most. */
+    /** The most requests of one critical call. The JVM can't stop its threads before it returns: some microseconds at most. */
     private static final int MOST_IN_ONE_CRITICAL_CALL = 64;
 
     private static final long SGE = ibv_sge.sizeof();
@@ -38,11 +38,11 @@ abstract class WorkRequests implements AutoCloseable {
     final @Nullable MemoryRegion[] regions;
     final boolean[] set;
 
-    /** Everything native below, in one piece. Touched under the lock of this list only, and not after it is closed. */
+    /** All native memory of the list, in one piece. Accessed only under the lock of this list, and not after it is closed. */
     private final MemorySegment memory;
 
     private final BiasedLock lock = new BiasedLock();
-    /** Where the requests, their segments, and the one that a provider calls bad are. */
+    /** The addresses of the requests, of their segments, and of the pointer that a provider sets to the bad request. */
     final long requests;
 
     private final long segments;
@@ -58,7 +58,7 @@ abstract class WorkRequests implements AutoCloseable {
     private @Nullable MemoryRegion region;
 
     private boolean severalRegions;
-    /** The queue that has this list for requests one by one, and closes it; null for a list of its own. */
+    /** The queue that uses this list for single requests, and closes it; null for a list of a caller. */
     private @Nullable VerbsObject owner;
 
     WorkRequests(
@@ -129,7 +129,7 @@ abstract class WorkRequests implements AutoCloseable {
         return maxSegments;
     }
 
-    /** Nothing would be sent or received in silence, where memory was meant. */
+    /** Refuses a null region: the request would silently send or receive nothing. */
     static MemoryRegion requireMemory(MemoryRegion region) {
         return Objects.requireNonNull(region, "region");
     }
@@ -150,7 +150,9 @@ abstract class WorkRequests implements AutoCloseable {
         return index;
     }
 
-    /** Makes the one segment of a request; of length 0 the request has none, as devices read 0 as 2^31. */
+    /**
+     * Sets the one segment of a request. With length 0 the request has no segment, because devices read a length of 0 as 2^31.
+     */
     final void begin(int index, long wrId, @Nullable MemoryRegion region, long offset, int length) {
         check(index);
         if (region != null) {
@@ -235,7 +237,7 @@ abstract class WorkRequests implements AutoCloseable {
         }
     }
 
-    /** Checks that requests are set, and that their memory is open. */
+    /** Checks that the requests are set, and that their memory is open. */
     final void checkRequests(int from, int count) {
         MemoryRegion only = region;
         if (setCount == capacity && !severalRegions && (only == null || !only.isClosed())) {
@@ -257,7 +259,7 @@ abstract class WorkRequests implements AutoCloseable {
     }
 
     /**
-     * Posts requests; all that they point to is checked and held by the caller, and so is the queue.
+     * Posts requests. The caller has checked and holds all objects that they point to, and it holds the queue.
      *
      * @param inUserSpace whether the provider posts without the kernel
      */
@@ -314,7 +316,10 @@ abstract class WorkRequests implements AutoCloseable {
         }
     }
 
-    /** The same without the lock, for the queue that has the list: it is destroyed by now, and every call on it has ended. */
+    /**
+     * Frees the native array without the lock, for the queue that owns the list. The queue is destroyed by now, and every call on
+     * it has ended.
+     */
     final void free() {
         if (!closed) {
             closed = true;

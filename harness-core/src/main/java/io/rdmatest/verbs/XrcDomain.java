@@ -10,18 +10,18 @@ import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
 /**
- * An XRC domain: what joins the receiving ends of extended reliable connections with the shared receive queues that their messages go to
+ * An XRC domain: it joins the receiving ends of extended reliable connections with the shared receive queues for their messages
  * (ibv_open_xrcd(3); IBTA volume 1, annex A14).
  *
- * <p>A queue pair that {@linkplain QueuePairAttributes.Builder#xrcInitiator sends} names the shared receive queue in each request. So
- * one connection to a host serves all receivers there. {@link ProtectionDomain#createSharedReceiveQueue(XrcDomain, CompletionQueue, int,
- * int)} makes such a queue, {@link #createTarget()} the receiving end.
+ * <p>A queue pair that {@linkplain QueuePairAttributes.Builder#xrcInitiator sends} names the shared receive queue in each
+ * request. So one connection to a host serves all receivers there. {@link ProtectionDomain#createSharedReceiveQueue(XrcDomain,
+ * CompletionQueue, int, int)} makes such a queue, {@link #createTarget()} the receiving end.
  */
 public final class XrcDomain extends VerbsObject {
 
     private static final int COMP_MASK = 3;
     private static final int NO_FILE = -1;
-    /** Of fcntl.h: a domain that no file stands for is new. */
+    /** From fcntl.h. A domain without a file is always new. */
     private static final int O_CREAT = 0x40;
 
     private final DeviceContext context;

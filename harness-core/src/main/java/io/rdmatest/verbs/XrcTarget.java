@@ -14,8 +14,8 @@ import java.lang.foreign.MemorySegment;
 /**
  * The receiving end of an extended reliable connection (IBV_QPT_XRC_RECV; IBTA volume 1, annex A14).
  *
- * <p>Nothing is posted to it. A message goes to the shared receive queue of the domain that its sender names, and completes on that
- * queue's completion queue.
+ * <p>Nothing is posted to it. The sender names a shared receive queue of the domain. The message goes to that queue, and
+ * completes on its completion queue.
  */
 public final class XrcTarget extends VerbsObject {
 
