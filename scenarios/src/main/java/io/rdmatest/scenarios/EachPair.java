@@ -1,6 +1,5 @@
 package io.rdmatest.scenarios;
 
-import io.rdmatest.junit.engine.TestExtension;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -27,5 +26,5 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Documented
 @TestTemplate
 @Execution(ExecutionMode.SAME_THREAD)
-@ExtendWith({TestExtension.class, EachPairProvider.class})
+@ExtendWith(EachPairProvider.class)
 public @interface EachPair {}

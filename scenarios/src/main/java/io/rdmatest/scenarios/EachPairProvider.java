@@ -1,9 +1,11 @@
 package io.rdmatest.scenarios;
 
+import io.rdmatest.junit.RdmaExtension;
 import io.rdmatest.scenarios.pairs.Tournament;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.Extension;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
@@ -38,6 +40,12 @@ final class EachPairProvider implements TestTemplateInvocationContextProvider {
         @Override
         public String getDisplayName(int invocationIndex) {
             return Stage.describe(server, client);
+        }
+
+        /** The extension of {@code @RdmaTest}, for a class that does not have it. */
+        @Override
+        public List<Extension> getAdditionalExtensions() {
+            return List.of(RdmaExtension.builder().build());
         }
 
         @Override
