@@ -236,14 +236,14 @@ public final class FabricCheck {
     }
 
     /**
-     * Tries some nodes of a fabric.
+     * Checks some nodes of a fabric.
      *
      * @param fabric the fabric
      * @param nodes nodes of it, at least one
-     * @param timeout how long each launched node has for its answer
-     * @param cancelled tells whether to give up
+     * @param timeout the limit for each launched node's answer
+     * @param cancelled returns whether to cancel
      * @return one result per node, in the order of {@code nodes}
-     * @throws CancellationException if {@code cancelled} said so
+     * @throws CancellationException if {@code cancelled} returned true
      * @throws InterruptedException if the thread was interrupted
      */
     public static List<Result> run(Fabric fabric, List<Node> nodes, Duration timeout, BooleanSupplier cancelled)
@@ -256,7 +256,7 @@ public final class FabricCheck {
     }
 
     /**
-     * Asks some nodes of a fabric for their devices and settings. Does not try whether their addresses are reached.
+     * Asks some nodes of a fabric for their devices and settings. Does not check whether their addresses can be reached.
      *
      * @param fabric the fabric
      * @param nodes nodes of it, at least one
@@ -423,7 +423,8 @@ public final class FabricCheck {
             Place from = place(local, rail.getKey());
             Place found = place(result, rail.getKey());
             InetAddress to = found != null ? found.address() : rail.getValue().address();
-            // An address that was not found on its own host is not looked for from another; an unreachable host is.
+            // If an address was not found on its own host, this host does not look for it. If the host did not answer,
+            // this host does.
             boolean known =
                     found != null || result.problems().stream().anyMatch(problem -> problem.kind() == Kind.UNREACHABLE);
             if (from != null && to != null && known && !to.isLinkLocalAddress() && !cancelled.getAsBoolean()) {

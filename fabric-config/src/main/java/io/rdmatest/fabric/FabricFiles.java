@@ -141,7 +141,7 @@ final class FabricFiles {
         try (Stream<Path> files = Files.list(folder)) {
             return files.filter(file -> file.toString().endsWith(SUFFIX)).toList();
         } catch (IOException e) {
-            // No names from a folder that can't be listed. Reading one of its files reports the reason.
+            // A folder that can't be listed supplies no names. The reason is reported when one of its files is read.
             return List.of();
         }
     }

@@ -23,8 +23,8 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
- * Which leaf switch each port of a fabric is cabled to, from what other programs know of it: the output of {@code ibnetdiscover}, of
- * {@code lldpctl -f json} or {@code -f keyvalue} on each node, or Slurm's {@code topology.conf} or {@code scontrol show topology}.
+ * Finds the leaf switch that each port of a fabric is cabled to, from the output of other programs: {@code ibnetdiscover}, {@code
+ * lldpctl -f json} or {@code -f keyvalue} on each node, or Slurm's {@code topology.conf} or {@code scontrol show topology}.
  */
 public final class FabricLeaves {
 
@@ -32,9 +32,9 @@ public final class FabricLeaves {
     public enum Format {
         /** {@code ibnetdiscover}, of one subnet. */
         IBNETDISCOVER("ibnetdiscover"),
-        /** {@code lldpctl -f json} of one node, whose name is that of the file. */
+        /** {@code lldpctl -f json} of one node. The file has the name of the node. */
         LLDP_JSON("lldpctl -f json"),
-        /** {@code lldpctl -f keyvalue} of one node, whose name is that of the file. */
+        /** {@code lldpctl -f keyvalue} of one node. The file has the name of the node. */
         LLDP_KEYVALUE("lldpctl -f keyvalue"),
         /** {@code topology.conf} or {@code scontrol show topology}. */
         SLURM("Slurm's topology");
@@ -51,7 +51,7 @@ public final class FabricLeaves {
         }
     }
 
-    /** A port and its leaf. What is not known is empty. */
+    /** A port and its leaf. Unknown components are empty, or 0. */
     private record Port(String host, String device, int number, String networkInterface, String leaf) {}
 
     /**
@@ -60,8 +60,8 @@ public final class FabricLeaves {
      * @param node the name of its node
      * @param rail its rail; empty for a node without rails
      * @param leaf the leaf; null if it was not found
-     * @param before what the fabric file says; null if it says nothing
-     * @param why why it was not found, with the cure; empty if it was
+     * @param before the leaf in the fabric file; null if it has none
+     * @param why the reason why the leaf was not found, with the cure; empty if it was found
      */
     public record Found(
             String node,
@@ -89,10 +89,10 @@ public final class FabricLeaves {
     private FabricLeaves() {}
 
     /**
-     * Reads files. What each of them is shows by its content.
+     * Reads files. The content of a file decides its format.
      *
      * @param files at least one
-     * @throws FabricException if one can't be read or is none of the formats; the message names it and says what is understood
+     * @throws FabricException if a file can't be read or has none of the formats; the message names the file and the formats
      */
     public static FabricLeaves read(List<Path> files) {
         FabricLeaves leaves = new FabricLeaves();
@@ -166,7 +166,8 @@ public final class FabricLeaves {
             } else if (words != null && cable.matches()) {
                 String guid = cable.group(2);
                 String description = descriptions.getOrDefault(guid, "");
-                // Switches without a name of their own are called by their model.
+                // The description of a switch without a name of its own is its model, so several switches may have the
+                // same one.
                 boolean unique = !description.isEmpty()
                         && descriptions.values().stream()
                                         .filter(description::equals)
@@ -182,7 +183,7 @@ public final class FabricLeaves {
         }
     }
 
-    /** Returns the name in the description of a switch, such as {@code MF0;leaf1:MQM8700/U1}. */
+    /** Returns the name of a switch from its description, such as {@code MF0;leaf1:MQM8700/U1}. */
     private static String named(String description) {
         int begin = description.indexOf(';') + 1;
         int end = description.indexOf(':', begin);
@@ -195,7 +196,7 @@ public final class FabricLeaves {
         return plain.length() > 253 ? plain.substring(0, 253) : plain;
     }
 
-    /** The host of a file: nothing in it says whose neighbours these are. */
+    /** Returns the host of a file by the file's name, because the content does not name the host. */
     private static String host(Path file) {
         Path name = file.getFileName();
         return name == null ? "" : name.toString().replaceFirst("\\.(json|txt|keyvalue|kv|lldp)$", "");
@@ -247,7 +248,7 @@ public final class FabricLeaves {
         }
     }
 
-    /** Returns what a chassis is called: its name is the key of what is known of it; without one it has an id only. */
+    /** Returns the name of a chassis, which is the key of its members; for a chassis without a name, its id. */
     private static @Nullable String chassis(@Nullable Object chassis) {
         if (!(chassis instanceof Map<?, ?> map) || map.isEmpty()) {
             return null;
@@ -272,7 +273,7 @@ public final class FabricLeaves {
                 keys.put(key.group(1).toLowerCase(Locale.ROOT), key.group(2));
             }
             String name = keys.getOrDefault("switchname", keys.getOrDefault("blockname", ""));
-            // A switch above others lists their nodes as well.
+            // A switch above other switches also lists the nodes of those.
             if (name.isEmpty() || keys.containsKey("switches") || !keys.containsKey("nodes")) {
                 continue;
             }
@@ -326,17 +327,17 @@ public final class FabricLeaves {
         }
     }
 
-    /** Returns what each file was taken for. */
+    /** Returns the detected format of each file. */
     public Map<Path, Format> formats() {
         return new LinkedHashMap<>(formats);
     }
 
     /**
-     * Finds the leaves of a fabric's ports. A node's name is held against hosts, with or without domain.
+     * Finds the leaves of a fabric's ports. A node matches the host with its name, with or without the domain.
      *
      * @param fabric the fabric
-     * @param interfaces the network interface of a rail, by the rail; of nodes without rails, by the empty name. Only LLDP needs it,
-     *     where a node's interfaces have different neighbours.
+     * @param interfaces the network interface of each rail, by the rail's name; for nodes without rails the name is empty. Only
+     *     LLDP needs it, if a node's interfaces have different neighbours
      * @return one entry for each node and rail, in the file's order
      */
     public List<Found> of(Fabric fabric, Map<String, String> interfaces) {
@@ -354,7 +355,7 @@ public final class FabricLeaves {
         return found;
     }
 
-    /** Returns whether the devices have the fabric file's names: some hosts describe theirs as HCA-1, for example. */
+    /** Returns whether any device has a name of the fabric file. Some hosts describe their devices as HCA-1, for example. */
     private boolean namesDevices(Fabric fabric) {
         Set<String> devices = ports.stream().map(Port::device).collect(Collectors.toSet());
         return fabric.nodes().stream()
@@ -436,7 +437,7 @@ public final class FabricLeaves {
                                 : "name its device and port in the fabric file"));
     }
 
-    /** Keeps what fits. Where nothing does, keeps that of which the source does not know it. */
+    /** Returns the ports that fit. If none fits, returns the ports of which the source does not know the property. */
     private static List<Port> narrow(List<Port> ports, Predicate<Port> fits, Predicate<Port> isUnknown) {
         List<Port> some = ports.stream().filter(fits).toList();
         return some.isEmpty() ? ports.stream().filter(isUnknown).toList() : some;
@@ -450,12 +451,12 @@ public final class FabricLeaves {
 
     private static String shortName(String host) {
         int dot = host.indexOf('.');
-        // The dots of an address are no domain.
+        // The dots of an IP address do not separate a domain.
         return dot < 0 || host.matches("[0-9.]+") ? host : host.substring(0, dot);
     }
 
     /**
-     * Writes a fabric file that has these leaves. Ports whose leaf was not found keep what the file says.
+     * Writes a fabric file that has these leaves. Ports whose leaf was not found keep the leaf of the file.
      *
      * @param fabric the fabric
      * @param found what {@link #of} returned for it

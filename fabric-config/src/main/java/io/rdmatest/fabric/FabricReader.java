@@ -184,7 +184,7 @@ final class FabricReader extends CheckedYaml {
                 case "environment" -> environment = environment(value);
                 case "rails" -> rails = rails(value, promises, leafOf(keys));
                 default -> {
-                    // A key of the device, which is read below, or promises, which are read already.
+                    // The keys of the device are read below. The promises are read already.
                 }
             }
         }
@@ -261,7 +261,7 @@ final class FabricReader extends CheckedYaml {
                 case "gid" -> gid = gid(value);
                 case "address" -> address = address(value);
                 default -> {
-                    // A key that says nothing of the device.
+                    // A key that does not describe the device.
                 }
             }
         }

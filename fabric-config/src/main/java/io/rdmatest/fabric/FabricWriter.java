@@ -17,13 +17,13 @@ import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 
-/** Writes a fabric as a file that promises what most of its nodes have. */
+/** Writes a fabric file that promises the values of most nodes. */
 final class FabricWriter {
 
-    /** What a promise can express, as the comparison calls it. */
+    /** The properties that a promise can express, by their names in the comparison. */
     private static final Set<String> PROMISED = Set.of("rate", "MTU", "GID type");
 
-    /** The digits behind the point that the reader takes. */
+    /** The digits after the decimal point that the reader accepts. */
     private static final int DIGITS = 9;
 
     private final Fabric fabric;
@@ -40,7 +40,7 @@ final class FabricWriter {
         StringBuilder text = new StringBuilder();
         comments()
                 .forEach(line -> text.append("# ")
-                        // A comment is no place for what YAML does not allow anywhere.
+                        // YAML does not allow other characters, not even in a comment.
                         .append(line.replaceAll("\\P{Print}", "?"))
                         .append('\n'));
         return text.append(dumped()).toString();
@@ -55,9 +55,9 @@ final class FabricWriter {
     }
 
     /**
-     * Returns the text of a file that promises what the fabric does, and has other leaves.
+     * Returns the text of a file with the promises of the fabric and with other leaves.
      *
-     * @param known returns the leaf of a node on a rail; null where it stays what it is
+     * @param known returns the new leaf of a node on a rail; null to keep the old one
      */
     String withLeaves(BiFunction<Node, String, @Nullable String> known) {
         leaves = known;
@@ -105,7 +105,7 @@ final class FabricWriter {
                         : node.rails().keySet().stream().map(rail -> promises(node.onRail(rail), rail)))
                 .distinct()
                 .toList();
-        // What all promise stands once.
+        // Promises that are equal for all nodes are written once.
         boolean alike = all.size() == 1;
         if (alike) {
             putPromises(keys, all.getFirst());
@@ -169,11 +169,11 @@ final class FabricWriter {
         }
     }
 
-    /** What most nodes of the node's kind have, in the place of what the file promises. */
+    /** Returns the values of most nodes of the node's kind, or the promises of the file where there is no majority. */
     private Promises promises(Node on, String rail) {
         Promises old = on.promises();
         Map<String, List<String>> kinds = comparison.nodesOfKinds(rail);
-        // A node that was not seen promises what the others of its rail do, if they are of one kind.
+        // A node without an answer gets the promises of the other nodes on its rail, if those are of one kind.
         Optional<String> kind = kinds.size() == 1
                 ? kinds.keySet().stream().findFirst()
                 : kinds.entrySet().stream()
@@ -219,7 +219,7 @@ final class FabricWriter {
                     "capabilities",
                     promises.capabilities().stream().map(Object::toString).toList());
         }
-        // The reader takes promises that promise nothing for a mistake.
+        // The reader rejects a key promises without any promise.
         if (!its.isEmpty()) {
             keys.put("promises", its);
         }

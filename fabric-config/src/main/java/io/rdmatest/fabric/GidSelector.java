@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says which entry of a port's GID table a node uses: by index, or the first usable one of a type and an address family.
+ * Selects the entry of a port's GID table that a node uses: by index, or the first usable one of a type and an address family.
  *
  * @param index the index, 0 … 255, or empty; with an index, type and family are null
  * @param type the type wanted; null for any, where RoCEv2 is preferred to RoCEv1
@@ -54,7 +54,7 @@ public record GidSelector(
         }
     }
 
-    /** Checks that an index stands alone. */
+    /** Checks that an index has neither type nor family beside it. */
     public GidSelector {
         Objects.requireNonNull(index, "index");
         if (index.isPresent() && (type != null || family != null)) {

@@ -32,7 +32,7 @@ final class NodeComparison {
 
     /** The nodes among which a value is compared. */
     private enum Among {
-        /** All nodes of a rail; such as differ in it can't talk to each other. */
+        /** All nodes of a rail. Nodes with different values can't talk to each other. */
         ALL_OR_SEPARATED,
         /** All nodes of a rail. */
         ALL,
@@ -41,17 +41,17 @@ final class NodeComparison {
     }
 
     /**
-     * Something of a device that is compared.
+     * A property of a device that is compared.
      *
-     * @param what how the messages call it
+     * @param what its name in messages
      * @param among the nodes among which it is compared
      * @param value its text; empty if it is not known
      * @param show the command that shows it, with places in braces that {@link #fill} knows
-     * @param cure what to do where it differs, with such places
+     * @param cure what to do on a node with another value, with the same places in braces
      */
     private record OfDevice(String what, Among among, Function<Place, String> value, String show, String cure) {}
 
-    /** The same of a host; the value is that of a key. */
+    /** A property of a host that is compared. Its value is that of a key. */
     private record OfHost(String what, String key, String show, String cure) {}
 
     private static final String DEVICE = "/sys/class/infiniband/{device}/";
@@ -190,7 +190,7 @@ final class NodeComparison {
     private static final Pattern NUMBER = Pattern.compile("^\\d{1,6}(\\.\\d{1,3})?");
     private static final Pattern BLANK = Pattern.compile("\\{(\\w+)}");
 
-    /** A node's value of something. */
+    /** A node's value of a property. */
     private record Found(
             String node, String value, @Nullable Place place) {}
 
@@ -204,10 +204,10 @@ final class NodeComparison {
 
     private final List<Difference> differences = new ArrayList<>();
 
-    /** What nodes do not report, by the rail and these nodes. */
+    /** The properties that some nodes do not report, by the rail and these nodes. */
     private final Map<String, Map<List<String>, List<String>>> silent = new LinkedHashMap<>();
 
-    /** What most nodes have, by rail, kind and name; without a majority there is nothing. */
+    /** The values of most nodes, by rail, kind and property. Properties without a majority are missing. */
     private final Map<String, Map<String, Map<String, String>>> majorities = new LinkedHashMap<>();
 
     NodeComparison(List<Result> results) {
@@ -269,7 +269,8 @@ final class NodeComparison {
         Map<String, String> kinds = new LinkedHashMap<>();
         places.forEach((node, place) -> {
             String board = place.settings().getOrDefault("board", "");
-            // A card that does not report its board counts as one like the others of its driver, if those are alike.
+            // A card that does not report its board counts as the board of the other cards with its driver, if those
+            // are alike.
             Set<String> boards = places.values().stream()
                     .filter(other -> other.driver().equals(place.driver()))
                     .map(other -> other.settings().getOrDefault("board", ""))
@@ -297,7 +298,7 @@ final class NodeComparison {
         return withoutUnknown(hosts);
     }
 
-    /** What nobody knows the kind of is of the only kind that there is. */
+    /** Gives nodes of unknown kind the only known kind, if there is exactly one. */
     private static Map<String, String> withoutUnknown(Map<String, String> kinds) {
         Set<String> known = new LinkedHashSet<>(kinds.values());
         known.remove("");
@@ -307,7 +308,7 @@ final class NodeComparison {
         return kinds;
     }
 
-    /** The name of a kind where there are several; where there is one it needs none. */
+    /** Returns the name of a kind if there are several kinds; otherwise an empty name. */
     private static String only(Map<String, String> kindOf, String kind) {
         return kindOf.values().stream().distinct().count() > 1 ? kind : "";
     }
@@ -333,13 +334,13 @@ final class NodeComparison {
         return List.copyOf(unknown);
     }
 
-    /** Returns what most nodes of a kind have on a rail, by the name of what it is; ties are left out. */
+    /** Returns the values of most nodes of a kind on a rail, by property. Properties with a tie are left out. */
     Map<String, String> majority(String rail, String kind) {
         return Collections.unmodifiableMap(
                 majorities.getOrDefault(rail, Map.of()).getOrDefault(kind, Map.of()));
     }
 
-    /** Returns what most of the hosts have that are of the kind of some nodes, by the name of what it is. */
+    /** Returns the values of most hosts of a kind, by property. */
     Map<String, String> majorityOfHosts(String kind) {
         Map<String, String> most = new LinkedHashMap<>();
         for (OfHost each : OF_HOSTS) {
@@ -377,7 +378,10 @@ final class NodeComparison {
         return Collections.unmodifiableSet(kinds.keySet());
     }
 
-    /** The nodes of each value, that of most nodes first. Of two that equally many have, the one of the first node is first. */
+    /**
+     * Returns the nodes with each value, the most frequent value first. If two values are equally frequent, the value of the
+     * earlier node is first.
+     */
     private static Map<String, List<String>> values(List<Found> found) {
         Map<String, List<String>> values = new LinkedHashMap<>();
         found.stream()
@@ -428,7 +432,7 @@ final class NodeComparison {
                 fill(cure, odd.place(), majority ? most : "")));
     }
 
-    /** Notes which nodes of one kind do not report what others report. */
+    /** Notes the nodes that do not report a property that others of their kind report. */
     private void noteSilent(String what, String rail, List<Found> found) {
         List<String> missing = found.stream()
                 .filter(each -> each.value().isEmpty())
@@ -455,7 +459,7 @@ final class NodeComparison {
                 + others.collect(Collectors.joining(", and "));
     }
 
-    /** Fills in what a command needs; what is not known stays a word in capitals, as man pages have it. */
+    /** Fills the places in a command. The place of an unknown value becomes a word in capitals, as in man pages. */
     private static String fill(String text, @Nullable Place place, String value) {
         return BLANK.matcher(text).replaceAll(match -> {
             String name = match.group(1);
@@ -483,7 +487,7 @@ final class NodeComparison {
         return width.isEmpty() ? "" : "x" + width;
     }
 
-    /** Says in what the PCIe link of a device is slower or narrower than the device can. */
+    /** Returns a sentence for each property in which the PCIe link of a device is below the device's capability. */
     static List<String> belowCapability(Place place) {
         List<String> below = new ArrayList<>();
         below(place, "speed", "pcieSpeed", "pcieMaxSpeed", "", below);
@@ -513,7 +517,7 @@ final class NodeComparison {
         return number.find() ? OptionalDouble.of(Double.parseDouble(number.group())) : OptionalDouble.empty();
     }
 
-    /** Returns the limit of locked memory of this process as ulimit(1) tells it, in KiB; empty if it is not known. */
+    /** Returns the limit of locked memory of this process in KiB, as ulimit(1) reports it; empty if unknown. */
     static String memlockHere() {
         try (Stream<String> lines = Files.lines(Path.of("/proc/self/limits"))) {
             return lines.map(MEMLOCK::matcher)

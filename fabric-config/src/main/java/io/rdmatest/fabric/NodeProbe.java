@@ -31,24 +31,26 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Asks a launched node what it has, by the script {@code probe.sh}, and judges the answer. */
+/** Asks a launched node for its properties by the script {@code probe.sh}, and judges the answer. */
 final class NodeProbe {
 
     private static final String LINE = "rdmatest-probe ";
     private static final Pattern VERSION = Pattern.compile("version \"(\\d+)[^\"]*\"");
     private static final int LAST_LINES = 3;
 
-    /** rdma-core has no call that tells its release; the last two numbers of the library's whole name are it. */
+    /**
+     * rdma-core has no call that returns its release. The last two numbers of the library's full name are the release.
+     */
     private static final Pattern RDMA_CORE = Pattern.compile("librdmacm\\.so\\.\\d+\\.\\d+\\.(\\d+\\.\\d+)");
 
-    /** What the kernel grants by default since 5.16; with the 64 KiB of before, hardly a queue can be made. */
+    /** The kernel's default limit since 5.16. The earlier limit of 64 KiB is too small for almost any queue. */
     private static final long LEAST_MEMLOCK_KIB = 8192;
 
-    /** What launch commands say, and what to do about it; ssh(1) for the most part. */
+    /** The cures for error messages of launch commands, mostly those of ssh(1). */
     private static final Map<Pattern, String> CURES = new LinkedHashMap<>();
 
     static {
-        // First: it repeats what the system says.
+        // This pattern comes first, because the message also repeats the system's error text.
         cure("was it started with --nodes", "start the machines by in-vm --nodes N");
         cure(
                 "Permission denied \\(|Permission denied, please try again|Too many authentication failures",
@@ -102,7 +104,9 @@ final class NodeProbe {
         return probe;
     }
 
-    /** Asks this host for what libibverbs does not report of its devices. Nothing is known if it has no shell. */
+    /**
+     * Asks this host for properties of its devices that libibverbs does not report. Without a shell, they stay unknown.
+     */
     static NodeProbe askHere(Node node, Duration timeout, BooleanSupplier cancelled) throws InterruptedException {
         NodeProbe probe = new NodeProbe(node);
         try {
@@ -141,17 +145,17 @@ final class NodeProbe {
         }
     }
 
-    /** Returns whether the node's shell came to the end of the script. */
+    /** Returns whether the node's shell reached the end of the script. */
     boolean answered() {
         return answered;
     }
 
-    /** Returns what is wrong with the way to the node and with its host. */
+    /** Returns the problems of the connection to the node and of its host. */
     List<Problem> problems() {
         return problems;
     }
 
-    /** Returns what the host says of itself. */
+    /** Returns the properties of the host, as it reported them. */
     Map<String, String> host() {
         return host;
     }
@@ -159,7 +163,7 @@ final class NodeProbe {
     private static List<String> lines(LaunchedCommand.Answer answer) {
         return answer.out()
                 .lines()
-                // The shell may have begun the line with words of its own.
+                // The shell may have written other text at the beginning of the line.
                 .filter(line -> line.contains(LINE))
                 .map(line -> line.substring(line.indexOf(LINE) + LINE.length()))
                 .toList();
@@ -186,7 +190,7 @@ final class NodeProbe {
         }
     }
 
-    /** Root has CAP_IPC_LOCK as a rule, and no limit then. */
+    /** Root usually has CAP_IPC_LOCK, and then no limit applies. */
     private void judgeMemlock(List<String> lines) {
         String memlock = value(lines, "memlock ");
         if (!value(lines, "user ").equals("0")
@@ -202,7 +206,7 @@ final class NodeProbe {
         problems.add(new Problem(Kind.NOT_READY, text));
     }
 
-    /** Says why there is no answer. */
+    /** Returns the reason why there is no answer. */
     private String silence(LaunchedCommand.Answer answer, boolean begun, Duration timeout) {
         String command = "its launch command '" + String.join(" ", node.launch()) + "'";
         String program = node.launch().getFirst();
@@ -246,7 +250,7 @@ final class NodeProbe {
         };
     }
 
-    /** The JDK tells the errno of exec(3) in its message only, in one form or the other. */
+    /** The JDK reports the errno of exec(3) only in its message, in one of two forms. */
     private static boolean errno(LaunchedCommand.Answer answer, int errno) {
         return Pattern.compile("error[=:] ?" + errno + "\\b")
                 .matcher(answer.err())
@@ -363,7 +367,7 @@ final class NodeProbe {
         }
     }
 
-    /** What a driver does not tell is empty. */
+    /** Returns a number; empty if the driver does not report it. */
     private static Optional<Double> number(String text) {
         return text.matches("\\d{1,9}(\\.\\d{1,9})?") ? Optional.of(Double.valueOf(text)) : Optional.empty();
     }
@@ -421,7 +425,7 @@ final class NodeProbe {
                 + ", which is not there; seen: " + String.join(", ", links.keySet()));
     }
 
-    /** Without ip(8) nobody knows. */
+    /** Returns whether the host may have an address. Without ip(8) that is unknown, and the result is true. */
     private boolean mayHave(InetAddress address) {
         return addresses.isEmpty()
                 || addresses.values().stream().anyMatch(ofInterface -> ofInterface.contains(address));
@@ -483,7 +487,10 @@ final class NodeProbe {
                         choice.gid().index()));
     }
 
-    /** Returns how a device, and the network interface of one of its GIDs, are set up; only what the host reports. */
+    /**
+     * Returns the settings of a device and of the network interface of one of its GIDs, as far as the host reports
+     * them.
+     */
     Map<String, String> settings(String device, int port, int gidIndex) {
         String name = device + "/" + port;
         String ofGid = gids.getOrDefault(name, List.of()).stream()

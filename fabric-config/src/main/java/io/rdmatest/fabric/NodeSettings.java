@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How the devices and network interfaces of a host are set up, as {@code probe.sh} reports it. */
+/** The settings of the devices and network interfaces of a host, as {@code probe.sh} reports them. */
 final class NodeSettings {
 
     /** Bit 4 of Device Control in the PCI Express capability. */
@@ -19,12 +19,12 @@ final class NodeSettings {
     private static final int PRIORITIES = 8;
     private static final int DSCPS = 64;
 
-    /** What a register reads as whose device does not answer. */
+    /** The value of a register whose device does not answer. */
     private static final int NO_ANSWER = 0xffff;
 
     private static final Pattern REGISTER = Pattern.compile("[0-9a-f]{4}");
 
-    /** The kernel says "Unknown", width 0 or 255, and NUMA node -1 for what it does not know. */
+    /** For unknown values the kernel reports "Unknown", width 0 or 255, or NUMA node -1. */
     private static final Pattern NOT_KNOWN = Pattern.compile("-\\d+|Unknown.*|(?i:n/a)");
 
     private static final Pattern TRUST = Pattern.compile("Priority trust state: *(\\w+)");
@@ -38,7 +38,7 @@ final class NodeSettings {
     private final Map<String, TreeMap<Integer, String>> mapsOfMlnxQos = new HashMap<>();
     private final Map<String, TreeMap<Integer, String>> mapsOfDcb = new HashMap<>();
 
-    /** Reads a line of the probe; one that is about something else, or is garbled, says nothing. */
+    /** Reads a line of the probe. Ignores garbled lines and lines about other things. */
     void read(String line) {
         String[] words = line.split(" ", 3);
         if (words.length < 3) {
@@ -130,7 +130,7 @@ final class NodeSettings {
         }
     }
 
-    /** Returns what is known of a device and of a network interface; an empty name stands for no interface. */
+    /** Returns the known settings of a device and of a network interface; an empty name stands for no interface. */
     Map<String, String> of(String device, String name) {
         Map<String, String> known = new LinkedHashMap<>(ofDevices.getOrDefault(device, Map.of()));
         if (name.isEmpty()) {
@@ -143,7 +143,7 @@ final class NodeSettings {
         if (notifies != null && reacts != null) {
             known.put("ecn", "np " + notifies + " rp " + reacts);
         }
-        // dcb(8) shows the entries that somebody made, mlnx_qos the whole map: they can't be compared.
+        // dcb(8) shows only the configured entries, and mlnx_qos the whole map. So the two can't be compared.
         if (mapsOfMlnxQos.containsKey(name)) {
             known.put("dscpMap", text(mapsOfMlnxQos.get(name)));
         } else if (mapsOfDcb.containsKey(name)) {
@@ -152,7 +152,7 @@ final class NodeSettings {
         return known;
     }
 
-    /** Such as 0-7:0 8-15:1. */
+    /** Returns the map as text, such as 0-7:0 8-15:1. */
     private static String text(TreeMap<Integer, String> priorities) {
         Map<Integer, Integer> runs = new TreeMap<>();
         int first = -1;

@@ -19,13 +19,13 @@ import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 
-/** Chooses the port and GID of a node among those that its host has, wherever the host was looked at from. */
+/** Chooses the port and GID of a node among those of its host. The host may be this one or another one. */
 final class PortSelector {
 
-    /** What to do where there is a device without its driver. */
+    /** The cure for a device without its driver. */
     static final String LOAD_DRIVER = "load the driver of the adapter and bring its link up";
 
-    /** What to do where there is no device. */
+    /** The cure for a host without a device. */
     static final String MAKE_DEVICE =
             "make a soft-RoCE device ('modprobe rdma_rxe', 'rdma link add rxe0 type rxe netdev" + " eth0', as root)";
 
@@ -39,7 +39,10 @@ final class PortSelector {
             LinkLayer linkLayer,
             List<GidEntry> gids) {
 
-        /** RoCE makes its GIDs of the interface's IP addresses; those of InfiniBand and iWARP are made of its hardware's. */
+        /**
+         * Returns whether the GIDs are IP addresses of the interface, as for RoCE. For InfiniBand and iWARP they are made of the
+         * hardware's addresses.
+         */
         boolean hasAddressesAsGids() {
             return linkLayer != LinkLayer.INFINIBAND && transport != Transport.IWARP;
         }
@@ -54,19 +57,19 @@ final class PortSelector {
         }
     }
 
-    /** What was chosen. */
+    /** The chosen port, GID and address. */
     record Choice(Port port, GidEntry gid, InetAddress address) {}
 
     /**
-     * What a host has.
+     * The devices and network interfaces of a host.
      *
-     * @param where the host, as the messages call it
+     * @param where the name of the host in messages
      * @param cure what to do where it has no active device
      * @param ports its ports
      * @param seen its ports and the devices that can't be used, for the messages
-     * @param interfaceAddress finds the IP address of a port whose GIDs are none, by its network interface
+     * @param interfaceAddress finds the IP address of a port by its network interface, if its GIDs are no IP addresses
      * @param presence tells whether a GID of RoCE is an address in the host's network namespace
-     * @param interfaceIndex finds the index of the network interface that a scope names; 0 if that can't be told; throws a
+     * @param interfaceIndex finds the index of the network interface that a scope names; 0 if the index is unknown; throws a
      *     {@link FabricException} if there is no such interface
      */
     record Host(
@@ -78,16 +81,16 @@ final class PortSelector {
             BiFunction<Port, GidEntry, Presence> presence,
             ToIntFunction<String> interfaceIndex) {}
 
-    /** What a GID of RoCE is to the network namespace that the device is used from. */
+    /** How a GID of RoCE relates to the network namespace that the device is used from. */
     enum Presence {
-        /** A network interface has it as its address. */
+        /** The GID is an address of a network interface. */
         ADDRESS,
         /**
-         * It is none of the addresses, but its network interface is there. The kernel makes such a link-local GID of the
-         * interface's hardware address for each port.
+         * The GID is no address of an interface, but its network interface is in this namespace. For each port, the kernel makes
+         * such a link-local GID from the interface's hardware address.
          */
         INTERFACE,
-        /** Its network interface is in another namespace: nobody here can bind to it. */
+        /** The GID's network interface is in another namespace, so no process here can bind to it. */
         ELSEWHERE
     }
 
@@ -107,7 +110,7 @@ final class PortSelector {
     /**
      * Chooses.
      *
-     * @throws FabricException if nothing fits; says what was seen and what to do
+     * @throws FabricException if nothing fits; the message names what was seen and what to do
      */
     static Choice select(Node node, Host host) {
         return new PortSelector(node, host).select();
@@ -153,7 +156,10 @@ final class PortSelector {
         return best(usable);
     }
 
-    /** The first with an address that peers reach; where there is none, the first with one that is its own at least. */
+    /**
+     * Returns the first port with an address that peers can reach. If there is none, returns the first port whose GID is at least
+     * an address of its own interface, or else the first port.
+     */
     private Choice best(List<Port> eligible) {
         List<Choice> choices = new ArrayList<>();
         List<String> reasons = new ArrayList<>();
@@ -243,7 +249,7 @@ final class PortSelector {
         };
     }
 
-    /** IPv4 before IPv6, and last what reaches one link only: 169.254.0.0/16 (RFC 3927) and fe80::/10. */
+    /** Ranks IPv4 before IPv6, and link-local addresses last: 169.254.0.0/16 (RFC 3927) and fe80::/10. */
     static int familyRank(Gid gid) {
         return (gid.isIpv4Mapped() ? 0 : 1) + (isLinkLocal(gid) ? 2 : 0);
     }

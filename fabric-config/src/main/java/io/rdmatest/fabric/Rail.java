@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param port the port of the device, 1 … 255, or 0 for the first active one
  * @param gid which GID of the port is used
  * @param address the IP address that peers reach the node at on this rail; null for the address of the selected GID
- * @param scope the network interface on the node that a link-local address is on, by name or index; empty if it is not said
- * @param promises what the device has to be able to do
+ * @param scope the network interface on the node that a link-local address is on, by name or index; empty if the file does not
+ *     name it
+ * @param promises the promised properties of the device
  * @param leaf the switch that the device's port is cabled to; null if the file does not name it
  */
 public record Rail(

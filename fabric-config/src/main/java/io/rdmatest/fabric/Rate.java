@@ -47,7 +47,7 @@ public record Rate(double bitsPerSecond) implements Comparable<Rate> {
      * Reads a rate with its unit: {@code b/s}, {@code kb/s}, {@code Mb/s}, {@code Gb/s} or {@code Tb/s}, such as {@code 90 Gb/s}.
      *
      * @param text the number, at most one space, and the unit in exactly these letters
-     * @return empty if the text is nothing of that kind
+     * @return the rate; empty if the text is no such rate
      */
     public static Optional<Rate> parse(String text) {
         Matcher matcher = TEXT.matcher(text);

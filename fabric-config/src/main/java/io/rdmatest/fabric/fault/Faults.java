@@ -107,8 +107,8 @@ public final class Faults {
      * Removes a node's soft-RoCE device, as {@code rdma link delete} does, and creates it again when the fault ends.
      *
      * <p>The kernel notifies the programs that have the device open, and removes it when the last one has closed it.
-     * librdmacm may keep it open until its process ends. So a role's agent has to end, and a fault of this host's own
-     * device may wait for this process for ever.
+     * librdmacm may keep it open until its process ends. So a role's agent has to end first. A fault of this host's own
+     * device may wait forever for this process.
      *
      * @param node a node of the fabric
      * @param most the longest time, 1 second … 1 hour, in whole seconds; closing the fault ends it earlier
@@ -124,8 +124,8 @@ public final class Faults {
      * Removes an address of the interface of a node's device, as {@code ip address delete} does, and adds it again when
      * the fault ends. Addresses and routes are then restored, possibly in another order.
      *
-     * <p>This also removes the GIDs of the address: their connections can't send any more, and new connections from and
-     * to the address fail. If the connection to the node uses the address, see {@link #linkDown}.
+     * <p>This also removes the GIDs of the address. Connections that use these GIDs can't send any more, and new
+     * connections from and to the address fail. If the connection to the node uses the address, see {@link #linkDown}.
      *
      * @param node a node of the fabric
      * @param address an address of that interface without a limited lifetime
@@ -135,7 +135,7 @@ public final class Faults {
      * @throws IllegalArgumentException if the node does not belong to this fabric
      */
     public ActiveFault addressRemoved(Node node, InetAddress address, Duration most) {
-        // Without the scope of a link-local address, which names an interface of this host.
+        // The scope of a link-local address is dropped, because it names an interface of this host.
         return start(node, "address", address.getHostAddress().replaceFirst("%.*", ""), most);
     }
 

@@ -31,8 +31,8 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 /**
  * Reads and checks one YAML file of the project.
  *
- * <p>Works on the composed nodes instead of loaded maps, because those still know their line and column. Collects every
- * problem of the file before it gives up. For the project's own modules; no API for others.
+ * <p>It works on composed nodes instead of loaded maps, because composed nodes know their line and column. It collects all
+ * problems of the file before it fails. Only the project's own modules may use it.
  */
 public abstract class CheckedYaml {
 
@@ -46,7 +46,7 @@ public abstract class CheckedYaml {
     private final List<Problem> problems = new ArrayList<>();
 
     /**
-     * Begins with a file.
+     * Creates the reader of a file.
      *
      * @param source where the text is from, for messages
      */
@@ -55,13 +55,13 @@ public abstract class CheckedYaml {
     }
 
     /**
-     * Makes the exception of a file that is wrong.
+     * Creates the exception for a wrong file.
      *
      * @param problems one line each, {@code source:line:column: …}, in the file's order
      */
     protected abstract RuntimeException failure(List<String> problems);
 
-    /** Throws what {@link #failure} makes if there was a problem. */
+    /** Throws the exception from {@link #failure} if there was a problem. */
     protected void failOnProblems() {
         if (!problems.isEmpty()) {
             throw failure(problems.stream()
@@ -85,7 +85,7 @@ public abstract class CheckedYaml {
     protected Node compose(String text, String empty) {
         LoadSettings settings = LoadSettings.builder().setLabel(source).build();
         try {
-            // What its class Compose does, in a package that snakeyaml-engine's module does not export.
+            // This does the same as snakeyaml-engine's class Compose, whose package the module does not export.
             Optional<Node> root = new Composer(settings, new ShallowParser(settings, new StreamReader(settings, text)))
                     .getSingleNode();
             Node top = root.orElseThrow(() -> failure(List.of(source + ":1:1: the file is empty; " + empty)));
@@ -100,7 +100,10 @@ public abstract class CheckedYaml {
         }
     }
 
-    /** Puts the keys of what {@code <<} names into each mapping that has it: its own keys come first, as YAML 1.1 says. */
+    /**
+     * Adds the keys of the mappings that {@code <<} names to each mapping with such a key. The mapping's own keys take
+     * precedence, as in YAML 1.1.
+     */
     private void merge(Node node, Set<Node> done, List<Node> within) {
         if (within.stream().anyMatch(outer -> outer == node)) {
             problem(node, "an alias stands within what it names");
@@ -143,7 +146,7 @@ public abstract class CheckedYaml {
         return entries;
     }
 
-    /** Ends at a depth that no file of the project has: the composer calls itself for each level, until its stack is full. */
+    /** Limits the depth of a file. The composer calls itself for each level, and would overflow its stack otherwise. */
     private final class ShallowParser extends ParserImpl {
 
         private static final int DEEPEST = 64;
@@ -161,7 +164,7 @@ public abstract class CheckedYaml {
                 case SequenceStart, MappingStart -> depth++;
                 case SequenceEnd, MappingEnd -> depth--;
                 default -> {
-                    // has no level of its own
+                    // adds no level
                 }
             }
             if (depth > DEEPEST) {
@@ -195,7 +198,7 @@ public abstract class CheckedYaml {
                 text));
     }
 
-    /** Checks a mapping and its keys; null, and a problem noted, for what is none. */
+    /** Checks a mapping and its keys. Notes a problem and returns null if the node is no mapping. */
     protected @Nullable Map<String, Node> mapping(Node node, String what, List<String> allowed, List<String> required) {
         if (!(node instanceof MappingNode mapping)) {
             problem(node, what + " must be a mapping with the keys " + list(allowed) + ", not " + shown(node));
@@ -222,7 +225,7 @@ public abstract class CheckedYaml {
         return keys;
     }
 
-    /** Finds the one of the choices that the value names by its {@code toString}; null, and a problem noted, else. */
+    /** Returns the choice whose {@code toString} is the value. Notes a problem and returns null if there is none. */
     protected <T> @Nullable T choice(@Nullable Node value, String what, T[] choices) {
         if (value == null) {
             return null;
@@ -240,7 +243,7 @@ public abstract class CheckedYaml {
         return null;
     }
 
-    /** Reads a whole number in a range; {@code from}, and a problem noted, for anything else. */
+    /** Reads a whole number in a range. Notes a problem and returns {@code from} for anything else. */
     protected int integer(Node value, String what, int from, int to, String or) {
         if (value.getTag().equals(Tag.INT)) {
             try {
@@ -256,7 +259,7 @@ public abstract class CheckedYaml {
         return from;
     }
 
-    /** Reads true or false; false, and a problem noted, for anything else. */
+    /** Reads true or false. Notes a problem and returns false for anything else. */
     protected boolean flag(Node value, String what) {
         if (value.getTag().equals(Tag.BOOL)) {
             return Boolean.parseBoolean(text(value));
@@ -270,7 +273,7 @@ public abstract class CheckedYaml {
         return node.getStartMark().map(mark -> mark.getLine() + 1).orElse(1);
     }
 
-    /** Returns a scalar's text; empty for null and for everything that is not a scalar, which no check accepts. */
+    /** Returns a scalar's text. For null and for every other node it is empty, which no check accepts. */
     protected static String text(Node value) {
         return value instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.NULL) ? scalar.getValue() : "";
     }
@@ -291,7 +294,7 @@ public abstract class CheckedYaml {
         return String.join(", ", words);
     }
 
-    /** Says which of the allowed words was meant, the nearest one; empty if none is near. */
+    /** Suggests the nearest of the allowed words; empty if none is near. */
     protected static String didYouMean(String word, List<String> allowed) {
         String lower = word.toLowerCase(Locale.ROOT);
         return allowed.stream()

@@ -8,17 +8,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds the files that settings name. For the project's own modules; no API for others.
+ * Finds the files that settings name. Only the project's own modules may use it.
  *
- * <p>Maven runs each module's tests in the module's folder, and a path was typed in the project's. So a relative path is
- * looked for upwards, but not above the root of the project: what lies there belongs to somebody else.
+ * <p>Maven runs each module's tests in the module's folder, but users type paths relative to the project's folder. So a relative
+ * path is looked up in the parent folders, too, up to the root of the project. Files above the root belong to others.
  */
 public final class YamlFiles {
 
     /** The nearest folder with one of these is the root of a project. */
     private static final List<String> ROOTS = List.of(".git", ".mvn", "settings.gradle", "settings.gradle.kts");
 
-    /** A folder with one of these may be a module: the project goes on as long as its parent has one, too. */
+    /** A folder with one of these may be a module. The project continues upwards as long as the parent folder has one, too. */
     private static final List<String> BUILDS = List.of("pom.xml", "build.gradle", "build.gradle.kts");
 
     private static final int OTHERS_MAY_WRITE = 0002;
@@ -29,7 +29,7 @@ public final class YamlFiles {
     /**
      * Finds a file in the working directory, or in one of the folders above it, up to the root of the project.
      *
-     * @param text what the setting says
+     * @param text the value of the setting
      * @return the file; the path as it was given if there is none
      * @throws InvalidPathException if it is not a path
      * @throws IllegalArgumentException if the file is above the working directory and may be somebody else's; the message is
@@ -59,8 +59,8 @@ public final class YamlFiles {
      * {@code settings.gradle}; without any, as long as the parent has a {@code pom.xml} or {@code build.gradle}, too. A folder
      * that every user may write to, or that another user owns, is not part of a project.
      *
-     * @param from where to begin
-     * @return the folders, the nearest first; at least the one to begin with
+     * @param from the folder to begin with
+     * @return the folders, the nearest first; at least {@code from}
      */
     public static List<Path> upwards(Path from) {
         List<Path> own = new ArrayList<>(List.of(from));
@@ -92,8 +92,8 @@ public final class YamlFiles {
     }
 
     /**
-     * Requires that nobody else could have written a file: neither the file nor its folder may be writable to all users, and
-     * both have to be owned by this user, by root, or by the owner of the folder that the search began in.
+     * Requires that no other user could have written a file. Neither the file nor its folder may be writable by all users. Both
+     * must be owned by this user, by root, or by the owner of the folder that the search began in.
      *
      * @param file the file
      * @param from where the search began
@@ -119,7 +119,7 @@ public final class YamlFiles {
         }
     }
 
-    /** Says why a file or folder may be somebody else's; empty if it may not. */
+    /** Returns why a file or folder may belong to another user; empty if it does not. */
     static String refusal(Path path, int owner, int mode, List<Integer> trusted) {
         if (!trusted.contains(owner)) {
             return path + " is owned by another user, with the number " + owner;

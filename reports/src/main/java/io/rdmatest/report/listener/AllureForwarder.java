@@ -137,7 +137,7 @@ public final class AllureForwarder implements TestLifecycleListener {
             String label = entry.get(ReportKeys.LABEL);
             if (label != null && RunReader.isFree(label)) {
                 lifecycle.updateTestCase(open.uuid, result -> {
-                    // Allure names the suite after the class; the test knows better.
+                    // Allure names the suite after the class. The test's own label replaces that.
                     result.getLabels().removeIf(old -> old.getName().equals(label));
                     result.getLabels()
                             .add(new Label().setName(label).setValue(entry.getOrDefault(ReportKeys.VALUE, "")));
@@ -187,7 +187,7 @@ public final class AllureForwarder implements TestLifecycleListener {
         }
     }
 
-    /** Returns the histogram of an entry; null if there is none that can be read, of which the measurements warn. */
+    /** Returns the histogram of an entry; null if it can't be read, in which case the measurements warn. */
     private static @Nullable Histogram readable(Map<String, String> entry) {
         try {
             return Measurements.histogram(entry);

@@ -26,7 +26,7 @@ final class Charts {
     private static final int PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
     private static final int BUCKETS = 72;
 
-    /** Labels of an axis that are closer would run into each other. */
+    /** The smallest distance between the labels of an axis. Closer labels would overlap. */
     private static final int LABEL_WIDTH = 62;
 
     private static final String[] COLOURS = {"#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#666666"};
@@ -131,9 +131,9 @@ final class Charts {
     /**
      * The logarithmic axis to the right.
      *
-     * @param all what is on it
+     * @param all the values on it
      * @param least its left end
-     * @param span the logarithm of how many times as much its right end is
+     * @param span the logarithm of its right end divided by its left end
      */
     private record WorkAxis(TreeSet<Long> all, double least, double span) {
 
@@ -164,8 +164,8 @@ final class Charts {
     /**
      * Adds a line for each series with its dots and its name.
      *
-     * @param height how far up a value is, from 0 to 1; not a number for one that has no place
-     * @param words what is shown of a dot that is pointed at
+     * @param height the height of a value, from 0 to 1; NaN for a value without a place
+     * @param words the text that is shown when the user points at a dot
      */
     private static void lines(
             StringBuilder svg,

@@ -37,8 +37,8 @@ import org.junit.platform.launcher.TestPlan;
 /**
  * Writes the journal of a run and forwards what tests publish to Allure.
  *
- * <p>Found by every JUnit Platform launcher that has this artifact on its class path. Whatever goes wrong in here never
- * changes the outcome of a test: the first trouble is logged once, and reporting goes on as far as it can.
+ * <p>Every JUnit Platform launcher with this artifact on its class path finds it. Its own failures never change the
+ * outcome of a test. The first failure is logged, and reporting continues as far as it can.
  */
 public final class RdmaReportListener implements TestExecutionListener {
 
@@ -68,7 +68,9 @@ public final class RdmaReportListener implements TestExecutionListener {
     private @Nullable Journal journal;
     private @Nullable TestPlan plan;
 
-    /** Whether anything of the plan has started: what fails outside of it afterwards is the clean-up. */
+    /**
+     * Whether anything of the plan has started. A failure outside of the plan after that is a failure of the clean-up.
+     */
     private volatile boolean begun;
 
     /** Creates a listener with the configuration of {@link ReportConfiguration}. */
@@ -143,7 +145,7 @@ public final class RdmaReportListener implements TestExecutionListener {
                                 failure.map(RdmaReportListener::trace).orElse(null))
                         .withCause(cause));
             } else if (result.getStatus() != TestExecutionResult.Status.SUCCESSFUL) {
-                // The engine itself: it fails when what lives as long as the run can't be released.
+                // This is the engine itself. It fails if a resource of the whole run can't be released.
                 write(event(Kind.FINISHED, identifier)
                         .withOutcome(
                                 Verdict.of(result, cause),
@@ -154,7 +156,9 @@ public final class RdmaReportListener implements TestExecutionListener {
         });
     }
 
-    /** What a test has published about its failure comes first: it knows what an exception does not carry. */
+    /**
+     * The cause that a test published takes precedence, because an exception does not carry all that the test knows.
+     */
     private static @Nullable Cause cause(@Nullable String published, TestExecutionResult result) {
         if (result.getStatus() != TestExecutionResult.Status.FAILED) {
             return null;
@@ -207,7 +211,7 @@ public final class RdmaReportListener implements TestExecutionListener {
         guarded(() -> AllureForwarder.published(identifier.getUniqueId(), file));
     }
 
-    /** Makes a text one that any JSON reader takes: without halves of surrogate pairs, and no longer than it may be. */
+    /** Returns a text that any JSON reader accepts: without halves of surrogate pairs, and not longer than allowed. */
     public static String clean(String text, int most) {
         String whole = new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
         return whole.length() <= most
@@ -216,7 +220,7 @@ public final class RdmaReportListener implements TestExecutionListener {
     }
 
     private void skipped(TestIdentifier identifier, String said) throws IOException {
-        // JUnit's own conditions put what they looked at before the reason that the annotation gives.
+        // JUnit's own conditions put the element that they evaluated before the annotation's reason.
         int arrow = said.lastIndexOf(" ==> ");
         String reason = arrow < 0 ? said : said.substring(arrow + " ==> ".length());
         if (isTemplate(identifier)) {
@@ -281,7 +285,10 @@ public final class RdmaReportListener implements TestExecutionListener {
         return message == null || message.isBlank() ? failure.getClass().getName() : message;
     }
 
-    /** The engine's own message says only where it was; what went wrong is in the causes. */
+    /**
+     * Returns the messages of a failure with its causes. The engine's own message has only the place; the causes have
+     * the reason.
+     */
     private static String messages(Throwable failure) {
         String message = message(failure);
         Throwable cause = failure.getCause();

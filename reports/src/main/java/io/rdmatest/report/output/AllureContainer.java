@@ -10,14 +10,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
 
-/** What belongs to several results at once: Allure shows its attachment at the end of each of them. */
+/** Writes an attachment that belongs to several results. Allure shows it at the end of each of them. */
 final class AllureContainer {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private AllureContainer() {}
 
-    /** Returns the id that Allure knows something by. */
+    /** Returns the id that Allure uses for a name. */
     static String uuid(String name) {
         return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)).toString();
     }
@@ -26,7 +26,7 @@ final class AllureContainer {
      * Writes a page for several results.
      *
      * @param results the directory of Allure results
-     * @param name what the results are together
+     * @param name the name of the results as a group
      * @param children the ids of the results
      * @param page the name of the page
      * @param html the page

@@ -40,7 +40,7 @@ public final class AllureReport {
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
 
-    /** How objects of the harness show themselves: by class and hash, as a record, or as device, port and GID. */
+    /** The text forms of objects of the harness: class and hash, a record, or device, port and GID. */
     private static final Pattern INJECTED =
             Pattern.compile("^[a-z]\\w*(\\.\\w+)+@[0-9a-f]+$|^[A-Z]\\w*\\[.*]$|^\\S+/\\d+ GID \\d+ ");
 
@@ -72,7 +72,8 @@ public final class AllureReport {
         writeExecutor(run);
         dropResults();
         Set<String> named = nameResults(run);
-        // As many results as the summary has scenarios: Allure has none of a test that did not start, or did not end.
+        // The report gets as many results as the summary has scenarios. Allure itself has no result of a test that did
+        // not start or did not end.
         for (Run.Scenario scenario : run.scenarios()) {
             if (scenario.isUnfinished() || scenario.notRun || !named.contains(scenario.id)) {
                 writeSyntheticResult(scenario);
@@ -82,7 +83,8 @@ public final class AllureReport {
         writeEnvironment(run, changes);
         Path history = output.resolve("allure-history");
         copyDirectory(history, results.resolve("history"));
-        // The single file keeps its data to itself, so the history for the next run's trend comes from a second form.
+        // The data in the single file can't be read back. So the history for the next run's trend comes from a second
+        // form of the report.
         Path scratch = Files.createTempDirectory("rdmatest-allure");
         try {
             generate(scratch, false);
@@ -94,8 +96,9 @@ public final class AllureReport {
     }
 
     /**
-     * Deletes what Allure has written about tests that were left out, because they were not asked for or an earlier JVM of the run had begun them, and what
-     * it could not write as a whole, because of what the test had published for example. The journal has these tests as well.
+     * Deletes two kinds of Allure's results. The first are results of tests that were left out, because they were not selected or
+     * because an earlier JVM of the run had begun them. The second are results that Allure could not write completely, for
+     * example because of an entry that the test published. The journal has the latter tests as well.
      */
     private void dropResults() throws IOException {
         for (Path file : resultFiles()) {
@@ -124,8 +127,8 @@ public final class AllureReport {
     }
 
     /**
-     * Gives Allure's results the scenarios' names: JUnit's own name a method by the types of its parameters. What Allure has
-     * written about a class instead of its tests is deleted where the run has the tests.
+     * Gives Allure's results the names of the scenarios, because JUnit's own names contain the types of a method's parameters. A
+     * result that Allure has written for a class instead of its tests is deleted if the run has the tests.
      *
      * @return the ids of the scenarios that have a result
      */
@@ -145,8 +148,8 @@ public final class AllureReport {
                 }
                 if (name != null && result instanceof ObjectNode written) {
                     named.add(id);
-                    // What the extension injects is no parameter of the
-                    // scenario, and neither is what only repeats its name.
+                    // An object that the extension injects is no parameter of the scenario. Neither is a value that
+                    // only repeats its name.
                     for (Iterator<JsonNode> it = written.withArray("parameters").elements(); it.hasNext(); ) {
                         String value = it.next().path("value").asText();
                         if (INJECTED.matcher(value).find() || value.equals(name)) {
@@ -257,7 +260,7 @@ public final class AllureReport {
         MAPPER.writeValue(results.resolve(uuid + "-result.json").toFile(), result);
     }
 
-    /** Attaches each matrix to all of its tests: Allure shows what belongs to many under their tear-down. */
+    /** Attaches each matrix to all of its tests. Allure shows an attachment of several tests under their tear-down. */
     private void writeMatrices(Run run) throws IOException {
         for (Matrix matrix : Matrix.of(run)) {
             AllureContainer.write(
@@ -308,7 +311,7 @@ public final class AllureReport {
         try {
             ProcessBuilder builder =
                     new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
-            // Without it, the finished page calls home when it is opened.
+            // Without this variable, the finished page contacts its vendor when it is opened.
             builder.environment().put("ALLURE_NO_ANALYTICS", "true");
             builder.environment().put("APP_HOME", home.toString());
             Process process = builder.start();

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /** The earlier runs that a run is compared with. What changed becomes files beside the run's summary. */
 public final class Baseline {
 
-    /** More lines of culprits nobody looks at. */
+    /** The largest number of charts of culprits. */
     private static final int MOST_CULPRITS = 24;
 
     private final String files;
@@ -36,7 +36,7 @@ public final class Baseline {
     private final double tolerance;
     private final boolean partial;
 
-    /** Added by one thread, and read by another where a signal ends the run. */
+    /** One thread adds repetitions. Another thread reads them if a signal ends the run. */
     private final List<Qualification> again = new CopyOnWriteArrayList<>();
 
     private @Nullable QualificationComparison compared;
@@ -57,9 +57,9 @@ public final class Baseline {
      * @param files the summaries of earlier runs, the latest last, or folders of such, see {@link Qualification#readAll}
      * @param last how many of the latest ones say what is usual, see {@link QualificationComparison#last}
      * @param percent by how much a measurement may be worse or better, see {@link QualificationComparison#tolerance}
-     * @param partial whether only some scenarios are asked for now, and the others are not missed
+     * @param partial whether only some scenarios are selected now, so that the others do not count as missing
      * @param out takes a line if there is nothing to compare with yet, and one for each summary that is left out
-     * @return null if there is nothing yet: the folders are empty
+     * @return the baseline; null if there are no runs yet, because the folders are empty
      * @throws IOException if a file can't be read or is no such summary; the message names it
      * @throws IllegalArgumentException if a number is out of range
      */
@@ -86,11 +86,12 @@ public final class Baseline {
     }
 
     /**
-     * Compares a run, and writes what changed beside its summary. Trouble with that costs the run nothing else.
+     * Compares a run, and writes the changes beside its summary. A failure here affects nothing else of the run.
      *
      * @param output the folder of the run's summary
-     * @param pairs what the run measured between nodes: the cells are compared, and the culprits have their figures night by night
-     * @return what changed, in a sentence
+     * @param pairs the pairs that the run measured: their cells are compared, and the values of the culprits are reported night
+     *     by night
+     * @return the changes in a sentence
      */
     String compare(Path output, RunPairs pairs) {
         if (runs.isEmpty()) {
@@ -116,7 +117,7 @@ public final class Baseline {
         }
     }
 
-    /** Holds the cells against those of the earlier runs; null if this run has none. */
+    /** Compares the cells with those of the earlier runs; returns null if this run has none. */
     private @Nullable CellComparison compareCells(Path output, RunPairs pairs) throws IOException {
         if (pairs.ports().isEmpty()) {
             return null;
@@ -136,7 +137,7 @@ public final class Baseline {
                 groups);
     }
 
-    /** Returns what there is to say where each of the earlier runs was left out. */
+    /** Returns the message for the case that every earlier run was left out. */
     private String nothing() {
         return "Nothing was compared: no run in " + files + " can be read. Restore the summaries, or name others.";
     }
@@ -148,7 +149,10 @@ public final class Baseline {
         return new QualificationComparison(before, now, again, last, tolerance);
     }
 
-    /** Returns which measurements of a run are worse each time that it was made; a drift does not go away in a repetition. */
+    /**
+     * Returns the measurements that are worse in a run and in all of its repetitions. Drifts are left out, because a repetition
+     * can't change them.
+     */
     public List<Shift> worse(Run run) throws IOException {
         if (runs.isEmpty()) {
             return List.of();
@@ -158,7 +162,7 @@ public final class Baseline {
                 .toList();
     }
 
-    /** Takes in what came of a run when it was made again. */
+    /** Adds the results of a repetition. */
     public void again(Run repeated) throws IOException {
         again.add(qualification(repeated));
     }

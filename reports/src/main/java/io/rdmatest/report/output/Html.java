@@ -1,6 +1,6 @@
 package io.rdmatest.report.output;
 
-/** Pages of their own that are attached to results, without scripts and without anything from elsewhere. */
+/** Makes pages that are attached to results. They have no scripts and load nothing. */
 final class Html {
 
     private Html() {}
@@ -9,7 +9,7 @@ final class Html {
      * Begins a page.
      *
      * @param title its title, which is its heading as well
-     * @param styles what it has besides a table's, as rules of CSS
+     * @param styles additional rules of CSS beside those of a table
      */
     static StringBuilder begin(String title, String styles) {
         return new StringBuilder("""

@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Decides what a run says of each node and each of its rails: the content of {@code nodes.json}. */
+/** Decides the state of each node and each of its rails: the content of {@code nodes.json}. */
 final class NodeStates {
 
     /** The name of the form with its version. */
@@ -35,15 +35,18 @@ final class NodeStates {
     /** How scenarios name their sides. */
     private static final String SIDE = "node ";
 
-    /** What is known of a node or a rail; the worst one counts. */
+    /** The state of a node or a rail. If there are several, the worst one counts. */
     enum State {
         /** Nothing was judged. */
         UNKNOWN,
         /** What was judged passed. */
         GOOD,
-        /** Something failed between it and another node, and nothing tells which of both is bad. */
+        /**
+         * A scenario or a pair failed between this node and another one, and there is no evidence which of the two is
+         * bad.
+         */
         SUSPECT,
-        /** The evidence names it. */
+        /** The evidence shows that it is bad. */
         BAD;
 
         @JsonValue
@@ -77,7 +80,7 @@ final class NodeStates {
     record Entry(String node, State state, List<RailEntry> rails) {}
 
     /**
-     * A cause that is no node's: a path between two nodes, or a block between two leaves.
+     * A cause that belongs to no single node: a path between two nodes, or a block between two leaves.
      *
      * @param kind {@code path} or {@code block}
      * @param rail the rail
@@ -145,7 +148,7 @@ final class NodeStates {
                 .computeIfAbsent(rail, ignored -> new Collected());
     }
 
-    /** Scenarios run on the rail that was asked for, or else on the first one of each node. */
+    /** Returns the rail of a node on which scenarios run: the selected rail, or otherwise the node's first rail. */
     private Collected whereScenariosRun(String node) {
         RunAbout.FabricName fabric = run.about().fabric();
         String asked = fabric == null ? null : fabric.rail();
@@ -211,7 +214,7 @@ final class NodeStates {
                 of(culprit.to(), culprit.rail()).paths.add(culprit);
             }
             default -> {
-                // What lies between leaves is no node's: it is among the links.
+                // A block between leaves belongs to no single node. It is among the links.
             }
         }
     }
@@ -321,7 +324,7 @@ final class NodeStates {
         };
     }
 
-    /** Returns the causes that are no node's. */
+    /** Returns the causes that belong to no single node. */
     List<Link> links() {
         return pairs.culprits().stream()
                 .filter(each -> !each.place().equals(CulpritRow.NODES))

@@ -33,7 +33,7 @@ public final class ReportGenerator implements Callable<Integer> {
 
     public static final String SUMMARY = "qualification.json";
 
-    /** What {@code --baseline} leaves beside the summary. */
+    /** The file that {@code --baseline} writes beside the summary. */
     static final String COMPARISON = "comparison.json";
 
     /** The same for people. */
@@ -82,7 +82,10 @@ public final class ReportGenerator implements Callable<Integer> {
     @Option(names = "--allow-empty", description = "Say so and succeed if nothing was run.")
     private boolean allowEmpty;
 
-    /** Its class needs the scenarios, which not every class path of this one has: nothing here may touch it unasked. */
+    /**
+     * The class Baseline needs the scenarios, which are not on every class path of this class. So it may be used only if a
+     * baseline was asked for.
+     */
     private @Nullable Baseline baseline;
 
     private @Nullable RunPairs pairs;
@@ -100,25 +103,28 @@ public final class ReportGenerator implements Callable<Integer> {
         this.output = output;
     }
 
-    /** Has nodes.json, the page and {@link #differs} say what differs between the nodes, once a file says it. */
+    /**
+     * Sets the file with the differences between the nodes, for nodes.json, the page and {@link #differs}. The file may be
+     * written later.
+     */
     public void nodesDifferAsIn(Path file) {
         differing = file;
     }
 
-    /** Returns in a line what differs between the nodes, or that nothing does; null if the run has one node. */
+    /** Returns a line with the differences between the nodes, or that there are none; null if the run has one node. */
     @Nullable
     public String differs() {
         JsonNode read = differs;
         return read == null ? null : read.path("message").asText();
     }
 
-    /** Has the next report say what changed since earlier runs, if there are any. */
+    /** Sets the earlier runs that the next report is compared with, if there are any. */
     public void compareWith(@Nullable Baseline baseline) {
         this.baseline = baseline;
     }
 
     /**
-     * Tells what changed, if there is something to compare with and a report.
+     * Prints the changes, if there are earlier runs and a report.
      *
      * @param out takes each line
      * @return the exit status that this asks for: 0 if nothing is worse, or there is nothing to compare with
@@ -154,7 +160,7 @@ public final class ReportGenerator implements Callable<Integer> {
         writeSummary(run);
         String noData = writeData(run);
         writeReport(run);
-        // Of the build, which reports what differs and fails nothing.
+        // The build reports the changes, and does not fail because of them.
         int ignored = tellChanges(System.out::println);
         System.out.printf("rdmatest: %s: %s%n", Run.scenarios(run.scenarios().size()), run.counts());
         if (pageTrouble == null) {
@@ -181,7 +187,7 @@ public final class ReportGenerator implements Callable<Integer> {
         return 0;
     }
 
-    /** Reads what is to be compared with; returns why it can't be, or null: what was run is reported all the same. */
+    /** Reads the earlier runs. Returns why they can't be read; null if they were read. The run is reported in both cases. */
     private @Nullable String readBaseline() {
         List<Path> files =
                 earlier.stream().filter(file -> !file.toString().isEmpty()).toList();
@@ -263,16 +269,16 @@ public final class ReportGenerator implements Callable<Integer> {
 
     /** Writes the comparison with earlier runs if there are any, the page, and Allure's report, of a run whose summary is written. */
     public void writeReport(Run run) throws IOException, InterruptedException {
-        // One that is left is of an earlier run.
+        // A remaining file belongs to an earlier run.
         discardComparison();
         String changes = baseline == null ? null : baseline.compare(output, pairs(run));
         writePage(run);
         new AllureReport(results, commandline, output).write(run, changes);
     }
 
-    /** Writes the page from the files that are written by now. Trouble with that costs the run nothing else. */
+    /** Writes the page from the files that are already written. A failure here affects nothing else of the run. */
     private void writePage(Run run) throws IOException {
-        // One that is left is of an earlier run.
+        // A remaining file belongs to an earlier run.
         Files.deleteIfExists(page());
         try {
             Page.write(output, pairs(run));
@@ -289,7 +295,8 @@ public final class ReportGenerator implements Callable<Integer> {
     }
 
     /**
-     * Writes what other programs read of a run, beside its summary and its pairs. Trouble with that costs the run nothing else.
+     * Writes the files for other programs, beside the summary and the pairs of a run. A failure here affects nothing else of the
+     * run.
      *
      * @return why not all of it is there; null if it is
      */

@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What the page holds of one rail's matrix.
+ * The part of the page for one rail's matrix.
  *
  * @param json names, medians and blocks, which the first picture is made from; safe inside a script element
  * @param arrays the cells by the name of the array, see {@link Packed}
@@ -22,7 +22,7 @@ import java.util.Map;
  */
 record MapPart(String json, Map<String, String> arrays, List<String> notes) {
 
-    /** Finer steps show nothing that two measurements have in common. */
+    /** The steps of rounding. Finer steps would show differences that are not reproducible. */
     private static final double[] STEPS = {0.001, 0.003, 0.01, 0.03};
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -66,7 +66,7 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
         Map<Metric, Packed> values = new LinkedHashMap<>();
         for (double step : STEPS) {
             for (Metric metric : Metric.values()) {
-                // What nobody measured takes no room, and its choice is not offered.
+                // A metric without any measurement takes no space, and the page does not offer it.
                 if (!Double.isNaN(matrix.median(metric))) {
                     values.put(metric, Packed.of(matrix.values[metric.ordinal()], step));
                 }
@@ -129,7 +129,7 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
         }
     }
 
-    /** Active rates are few; of more than fit in a byte, which no fabric has, the rest is not known. */
+    /** Adds the line rates. There are few different rates. If there were more than fit in a byte, the rest would be unknown. */
     private static void lineRates(ObjectNode json, RailMatrix matrix, Map<String, String> arrays) {
         List<Float> rates = new ArrayList<>();
         byte[] which = new byte[matrix.lineRate.length];
@@ -170,7 +170,9 @@ record MapPart(String json, Map<String, String> arrays, List<String> notes) {
         return new BigDecimal(value).round(DIGITS).doubleValue();
     }
 
-    /** Returns JSON that does not end a script element, nor begin a comment in it: strings alone have that character. */
+    /**
+     * Returns JSON that neither ends a script element nor begins a comment in it: the escaped character occurs only in strings.
+     */
     static String json(JsonNode json) {
         try {
             return MAPPER.writeValueAsString(json).replace("<", "\\u003c");

@@ -13,10 +13,16 @@ import java.util.StringJoiner;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code pairs.jsonl} says. Nothing else here needs the scenarios, which not every class path of the reports has. */
+/**
+ * Reads {@code pairs.jsonl}. Only this class of the package needs the scenarios, which are not on every class path of the
+ * reports.
+ */
 final class MeasuredPairs {
 
-    /** Counters of more cells would make the page too large; those of cells that did not work come on top. */
+    /**
+     * The largest number of cells whose counters are on the page; more would make it too large. Cells that did not work are added
+     * in any case.
+     */
     private static final int MOST_DETAILS = 50_000;
 
     private final Map<String, RailCells> rails = new TreeMap<>(NaturalOrder.NAMES);

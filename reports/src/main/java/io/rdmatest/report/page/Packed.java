@@ -19,7 +19,7 @@ record Packed(String base64, double least, double step, boolean zero) {
 
     private static final int CODES = 0xFFFF;
 
-    /** So much less than the least value is the one whose code a 0 takes. */
+    /** If there is a 0, code 1 stands for it. Its nominal value is below the least value by this factor. */
     private static final double ZERO = 1e-3;
 
     /**

@@ -47,7 +47,7 @@ public final class Page {
     /** So many bad cells without a cause are listed. */
     static final int MOST_UNEXPLAINED = 20;
 
-    /** For the values of all rails, in characters: a page of 20 MB takes long to open. */
+    /** The space for the values of all rails, in characters. A page of 20 MB takes long to open. */
     private static final long BUDGET = 13_000_000;
 
     private static final DateTimeFormatter TIME =
@@ -139,7 +139,7 @@ public final class Page {
         return json;
     }
 
-    /** Takes the matrices in; returns the order of the nodes' table: rail and node, the worst first. */
+    /** Adds the matrices. Returns the order of the nodes' table: rail and node, the worst first. */
     private String take(PairsPart read) {
         record Place(int rail, int node, NodeRow row) {}
         long cells = read.rails().stream().mapToLong(rail -> rail.state.length).sum();
@@ -233,7 +233,7 @@ public final class Page {
                 : pairs.unexplained().stream().limit(MOST_UNEXPLAINED).toList();
     }
 
-    /** Returns what there is to say where no culprit is named. */
+    /** Returns the text for the case that no culprit is named. */
     String noCulprit() {
         int cells = pairs == null ? 0 : pairs.cells();
         if (cells == 0) {
@@ -244,7 +244,7 @@ public final class Page {
                 : "No culprit is named: the evidence of %d pairs carries none.".formatted(cells);
     }
 
-    /** Returns what there is to say where nothing is compared. */
+    /** Returns the text for the case that nothing is compared. */
     String noChanges() {
         return troubleWithChanges != null
                 ? troubleWithChanges
@@ -278,13 +278,13 @@ public final class Page {
     }
 
     String charts() {
-        // Its licence asks to stay with each copy.
+        // The licence requires that its text stays with each copy.
         return "/*\n" + resource(uplot("LICENSE")) + "\n*/\n" + resource(uplot("dist/uPlot.iife.min.js"));
     }
 
     /**
-     * Returns what the page may load and run: nothing from anywhere, and of scripts those that this class puts in, by their
-     * digest. Names and reasons in the data can't add any.
+     * Returns the policy for what the page may load and run. It loads nothing, and runs only the scripts that this class adds, by
+     * their digest. Names and reasons in the data can't add scripts.
      */
     String policy() {
         return "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src "

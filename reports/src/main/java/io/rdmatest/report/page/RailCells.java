@@ -16,7 +16,7 @@ final class RailCells {
     static final byte MEASURED = 1;
     static final byte NOT_MEASURED = 2;
 
-    /** What failed without a cause; with one it is this and the number of the cause, from 1. */
+    /** The state of a failed cell without a cause. With a cause, the state is this plus the number of the cause, from 1. */
     static final byte FAILED = 3;
 
     private static final int MOST_CAUSES = 100;
@@ -31,7 +31,7 @@ final class RailCells {
     private int[] to = new int[64];
     private byte[] state = new byte[64];
 
-    /** What a measured cell that is bad has as its cause: its number, plus 1; 0 for the others. */
+    /** The number of the cause of a bad measured cell, plus 1; 0 for other cells. */
     private byte[] bad = new byte[64];
 
     private float[] lineRate = new float[64];

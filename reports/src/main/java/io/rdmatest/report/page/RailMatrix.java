@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 /** The cells of one rail as a square: a row for each sender, a column for each receiver. */
 final class RailMatrix {
 
-    /** Nodes of which no leaf is known are shown in groups of so many. */
+    /** The size of the groups in which nodes without a known leaf are shown. */
     static final int GROUP = 32;
 
-    /** A line through a block tells about its node if it has so many values. */
+    /** A row or column of a block is used for its node only if it has this many values. */
     private static final int FEWEST_OF_LINE = 3;
 
     /**
@@ -47,7 +47,7 @@ final class RailMatrix {
     final float[] lineRate;
     final float[][] values;
 
-    /** What else there is to say about a cell. */
+    /** Further text about a cell. */
     final Map<Integer, String> details = new TreeMap<>();
 
     RailMatrix(String rail, List<String> nodes, List<@Nullable String> leaves, List<String> causes) {
@@ -70,7 +70,7 @@ final class RailMatrix {
         return nodes.size();
     }
 
-    /** Returns how many cells there are in a state; of failed ones whatever their cause. */
+    /** Returns the number of cells in a state. Failed cells count whatever their cause. */
     int count(byte which) {
         return count(0, size(), 0, size(), which);
     }
@@ -125,7 +125,7 @@ final class RailMatrix {
         return Medians.sorting(measured(metric, row, rowEnd, column, columnEnd));
     }
 
-    /** Cells that failed may have values, too, and these are not to be trusted. */
+    /** Returns the values of measured cells. Failed cells may have values, too, but those are not reliable. */
     private float[] measured(Metric metric, int row, int rowEnd, int column, int columnEnd) {
         float[] found = new float[(rowEnd - row) * (columnEnd - column)];
         int count = 0;
@@ -214,7 +214,7 @@ final class RailMatrix {
         int failedIn = countInto(node, RailCells.FAILED);
         int triedOut = failedOut + countFrom(node, RailCells.MEASURED);
         int triedIn = failedIn + countInto(node, RailCells.MEASURED);
-        // What fails is worse than all that is slow.
+        // A failed cell counts more than any slow cell.
         score += 20.0 * Math.max(share(failedOut, triedOut), share(failedIn, triedIn));
         return new NodeRow(
                 nodes.get(node), leaves.get(node), rail, out, in, failedOut, triedOut, failedIn, triedIn, score);

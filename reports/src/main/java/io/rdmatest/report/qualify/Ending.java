@@ -19,7 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Writes and prints what came of a run, and decides the exit status of {@code ./qualify}. */
+/** Writes and prints the results of a run, and decides the exit status of {@code ./qualify}. */
 public final class Ending {
 
     /**
@@ -32,7 +32,7 @@ public final class Ending {
      */
     record Plan(Path journal, Path measuredPairs, @Nullable Path archive, boolean accept, String again) {}
 
-    /** What a comparison ends with that is not as good as it could be. */
+    /** The exit statuses of a comparison that found something worse, or compared nothing. */
     private static final Set<Integer> COMPARED = Set.of(ExitStatus.WORSE.code(), ExitStatus.NOTHING_COMPARED.code());
 
     private final ScenarioJvms jvms;
@@ -67,9 +67,9 @@ public final class Ending {
     }
 
     /**
-     * Decides how a run ends whose results were written.
+     * Decides the exit status of a run whose results were written.
      *
-     * @param whole whether all of it was followed, recorded and reported
+     * @param whole whether the whole run was followed, recorded and reported
      * @param compared the exit status of the comparison with earlier runs
      * @param accept whether this run is the new normal, so that nothing is worse
      */
@@ -83,7 +83,7 @@ public final class Ending {
         return accept && COMPARED.contains(compared) ? 0 : compared;
     }
 
-    /** Writes what is to be written; once, whether the run ended by itself or was interrupted. */
+    /** Writes all results, but only once, whether the run ended by itself or was interrupted. */
     synchronized void finish(boolean byUser) {
         if (!jvms.close(byUser)) {
             return;
@@ -131,7 +131,7 @@ public final class Ending {
             }
             run = run.with(
                     run.about().withExitStatus(byUser ? null : run.outcome().status()));
-            // First of all: whatever else goes wrong, it is there.
+            // The summary is written first, so that it is there even if a later step fails.
             generator.writeSummary(run);
             written = run;
             Path pairsFile = keepPairs();
@@ -150,7 +150,7 @@ public final class Ending {
             } else if (trouble != null) {
                 out.println("After the JVM of the scenarios had died, another one could not go on: " + trouble);
             } else if (jvms.lastOneDied()) {
-                // A machine that ended says so, and then what it wrote last.
+                // A virtual machine that ended reports that, and then its last output.
                 out.println("The run ended early. What was said last:");
                 out.println(console.lastWords(ScenarioJvms.LAST_WORDS).indent(4).stripTrailing());
             }
@@ -190,7 +190,7 @@ public final class Ending {
         }
     }
 
-    /** Has summary and metrics say how the run ended, and keeps what came of it. */
+    /** Adds the end of the run to summary and metrics, and keeps the results in the archive. */
     private void conclude(Run run, boolean byUser) {
         Integer ended = byUser ? null : (Integer) status;
         Path kept = plan.archive();
@@ -232,7 +232,7 @@ public final class Ending {
         return here;
     }
 
-    /** Shows what was measured of pairs, and what explains it. Trouble with that costs the run nothing else. */
+    /** Prints the measured pairs and the causes of bad ones. A failure here affects nothing else of the run. */
     private void tellPairs(Path file, RunPairs pairs) {
         try {
             PairTables.print(file, out::println);

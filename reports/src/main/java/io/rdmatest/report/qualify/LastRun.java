@@ -18,28 +18,31 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What {@code --last-failed} has to know of the last run.
+ * The last run, as {@code --last-failed} needs it.
  *
  * @param file its summary
  * @param outcome its outcome in words; empty if the summary does not say it
- * @param failed what selects its failed and broken scenarios, see {@link Selection}
- * @param settings what it was configured by
+ * @param failed the patterns that select its failed and broken scenarios, see {@link Selection}
+ * @param settings the settings of the run
  */
 record LastRun(Path file, String outcome, List<String> failed, Map<String, String> settings) {
 
-    /** The summary of the run before, while the next one has none yet. A hidden file is no run of a baseline. */
+    /**
+     * The summary of the previous run, while the next run has none yet. The file is hidden, so that a baseline does not
+     * take it for a run.
+     */
     private static final String PREVIOUS = ".qualification.previous.json";
 
     /**
      * Reads it.
      *
      * @param reports the folder of the reports
-     * @throws IOException if there is none, or its summary is none; the message says what to do
+     * @throws IOException if there is no last run, or its summary can't be read; the message says what to do
      */
     static LastRun read(Path reports) throws IOException {
         Path file = reports.resolve(ReportGenerator.SUMMARY);
         if (!Files.exists(file) && Files.exists(reports.resolve(PREVIOUS))) {
-            // The run after it came to nothing.
+            // The run after it ended without a summary.
             file = reports.resolve(PREVIOUS);
         }
         if (!Files.exists(file)) {
@@ -82,7 +85,9 @@ record LastRun(Path file, String outcome, List<String> failed, Map<String, Strin
                 settings);
     }
 
-    /** Invocations of the same name differ by a number that only the run has given them: all of them are run again. */
+    /**
+     * Returns an id without its number. Only the run numbers invocations with the same name, so all of them run again.
+     */
     private static String withoutNumber(String id) {
         return id.replaceFirst("(?<=\\]) \\(\\d+\\)$", "");
     }
@@ -96,7 +101,7 @@ record LastRun(Path file, String outcome, List<String> failed, Map<String, Strin
                 .orElse(Outcome.QUALIFIED.status());
     }
 
-    /** Puts the summary aside: the next run may come to nothing, and this one is then still the last. */
+    /** Keeps the summary under another name. If the next run ends without a summary, this run is still the last one. */
     static void keep(Path reports) throws IOException {
         Path file = reports.resolve(ReportGenerator.SUMMARY);
         if (Files.exists(file)) {

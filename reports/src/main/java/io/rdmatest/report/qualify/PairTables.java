@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** Tables of the pairs that were measured, for a console: a row for each node that sends, a column for each that receives. */
 final class PairTables {
 
-    /** More nodes do not fit into the lines of a console. */
+    /** The largest number of nodes that fits into the lines of a console. */
     private static final int MOST_NODES = 12;
 
     private static final int LEAST_WIDTH = 10;

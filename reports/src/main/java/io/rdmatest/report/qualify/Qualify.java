@@ -317,7 +317,7 @@ public final class Qualify implements Callable<Integer> {
             ScenarioRunner.list(selection).forEach(out::println);
             return 0;
         }
-        // What an option and a setting say is the same, and the option wins.
+        // An option and a setting may have the same meaning. The option takes precedence.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
         setting(FabricConfiguration.DEVICE, device);
@@ -343,7 +343,8 @@ public final class Qualify implements Callable<Integer> {
         Baseline earlier = null;
         if (archive != null) {
             try {
-                // Before a baseline is read: in the first night it is the same folder.
+                // The archive is created before a baseline is read, because on the first night both are the same
+                // folder.
                 Archive.prepare(archive);
             } catch (IOException e) {
                 return usage("--archive " + e.getMessage());
@@ -351,7 +352,7 @@ public final class Qualify implements Callable<Integer> {
         }
         if (!baseline.isEmpty()) {
             try {
-                // Now: the last run's own summary makes room for that of this one.
+                // The baseline is read now, because the last run's own summary will be replaced by that of this run.
                 earlier = Baseline.read(baseline, last, tolerance, !scenarios.isEmpty(), out::println);
                 generator.compareWith(earlier);
             } catch (IOException | IllegalArgumentException e) {
@@ -371,7 +372,7 @@ public final class Qualify implements Callable<Integer> {
             return usage(wrong);
         }
         int timeoutSeconds = timeout == null ? DEFAULT_TIMEOUT_SECONDS : timeout;
-        // Also where the last run, or a setting, asks for pairs.
+        // The last run, or a setting, may also ask for pairs.
         if ("true".equals(settings.get(ScenarioSettings.PAIRS)) && read != null && timeout == null) {
             timeoutSeconds += Math.toIntExact(
                     PairScenarios.limitOfRounds(read, pairSettings).toSeconds());
@@ -381,7 +382,8 @@ public final class Qualify implements Callable<Integer> {
         } catch (IOException e) {
             return usage("--output " + reports + " cannot be written to: " + e);
         }
-        // Before anything can fail: whoever collects the summary must not take an earlier run's for this one's.
+        // This comes before anything can fail: a program that collects the summary must not take an earlier run's
+        // summary for this run's.
         LastRun.keep(reports);
         generator.discard();
         AllureReport.deleteRecursively(journal);
@@ -402,7 +404,7 @@ public final class Qualify implements Callable<Integer> {
         if (jvms.setUp() != 0) {
             return ExitStatus.HOST_NOT_READY.code();
         }
-        // One seed for all JVMs of the run: they have to draw alike.
+        // All JVMs of the run get the same seed, because they must draw the same cells.
         settings.putIfAbsent(RunSeed.PROPERTY, Long.toString(RunSeed.draw()));
         RunAbout about = RunAbout.of(
                 read == null ? Fabric.load(FabricConfiguration.DEFAULT_FABRIC, null, null) : read, rail, settings);
@@ -425,7 +427,7 @@ public final class Qualify implements Callable<Integer> {
         return ending.status();
     }
 
-    /** Takes what failed in the last run for what is asked for. Returns the exit status if there is nothing to be run. */
+    /** Selects the scenarios that failed in the last run. Returns the exit status if there is nothing to run. */
     private @Nullable Integer selectLastFailed(Path reports) {
         if (!scenarios.isEmpty()) {
             return usage("--last-failed says which scenarios to run: leave out --scenario");
@@ -458,7 +460,9 @@ public final class Qualify implements Callable<Integer> {
         return settings.get(key);
     }
 
-    /** Returns what is wrong about the options that name nodes or a rail, or are about several; null if nothing is. */
+    /**
+     * Returns the mistake in the options that name nodes or a rail, or that need several nodes; null if there is none.
+     */
     private @Nullable String wrongNodes(@Nullable Fabric read, @Nullable String server, @Nullable String client) {
         // As settings, these have no effect on one node.
         String across = pairs != null ? "--pairs" : wire ? "--wire" : null;
@@ -504,7 +508,7 @@ public final class Qualify implements Callable<Integer> {
                                 here.name(), pair.server().name(), pair.client().name());
     }
 
-    /** Says what is wrong about the command line, and returns the exit status of that. */
+    /** Prints the mistake in the command line, and returns its exit status. */
     static int usage(String message) {
         System.err.println("./qualify: " + message);
         return ExitStatus.USAGE.code();

@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Shows on the console how a run is getting on. Any thread may call it: those that read a JVM's output, and the clock. */
+/** Shows the progress of a run on the console. It may be called by any thread: those that read a JVM's output, and the clock. */
 final class QualifyConsole {
 
-    /** Lines that are shown of a JVM that died when another one goes on. */
+    /** The number of lines that are shown of a dead JVM when another JVM continues the run. */
     private static final int WORDS_IN_BETWEEN = 20;
 
     private final boolean unicode =
@@ -33,7 +33,7 @@ final class QualifyConsole {
     private @Nullable String running;
     private long runningSince = System.nanoTime();
 
-    /** Scenarios that ended, or did not, in JVMs that died. */
+    /** The number of scenarios in JVMs that died, whether these ended or not. */
     private int endedBefore;
 
     private boolean announcing = true;
@@ -89,7 +89,7 @@ final class QualifyConsole {
         }
     }
 
-    /** Shows that a JVM died, after so many scenarios, and that another one goes on. */
+    /** Shows that a JVM died after a number of scenarios, and that another one continues the run. */
     synchronized void died(int before, String how, int deaths, int restarts) {
         if (closed) {
             return;

@@ -105,7 +105,7 @@ final class RunTable {
         return shown;
     }
 
-    /** Returns the first lines of a reason, whole: no other place shows it. */
+    /** Returns the first lines of a reason. They are not cut, because no other place shows them. */
     private static String reason(String text) {
         List<String> lines = text.strip().lines().toList();
         String shown = String.join(System.lineSeparator(), lines.subList(0, Math.min(lines.size(), REASON_LINES)));

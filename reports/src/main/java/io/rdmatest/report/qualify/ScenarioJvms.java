@@ -33,8 +33,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the scenarios in JVMs of their own, and another one for what is left when one dies. It ends all of them, and what
- * they leave behind, when the time is up or when it is closed.
+ * Runs the scenarios in a JVM of their own. If the JVM dies, another one runs the remaining scenarios. When the time is up or
+ * when this object is closed, it ends the JVM and the processes that the JVMs left behind.
  */
 final class ScenarioJvms {
 
@@ -44,14 +44,14 @@ final class ScenarioJvms {
      * @param timeoutSeconds how long all JVMs may take together
      * @param restarts how often another JVM goes on after one died
      * @param again how often all scenarios run again when something is worse than before
-     * @param machines the virtual machines that the fabric is made of; 0 for none
+     * @param machines the number of virtual machines that the fabric consists of; 0 for none
      */
     record Limits(int timeoutSeconds, int restarts, int again, int machines) {}
 
     /** Lines that are shown of a run that was cut off: two machines end with up to 20 lines of their consoles each. */
     static final int LAST_WORDS = 50;
 
-    /** Lines that are shown of a JVM in which no scenario began: why not is said last. */
+    /** The number of lines that are shown of a JVM in which no scenario began. Its last lines have the reason. */
     static final int ONLY_WORDS = 15;
 
     static final String RESULTS_SETTING = "allure.results.directory";
@@ -74,7 +74,7 @@ final class ScenarioJvms {
 
     private volatile @Nullable String trouble;
 
-    /** Why the run could not be followed to its end, if it could not: that is this host's fault, and no scenario's. */
+    /** Why the run could not be followed to its end; null if it could. This host is then at fault, not a scenario. */
     private volatile @Nullable String lost;
 
     private volatile @Nullable Process child;
@@ -82,7 +82,7 @@ final class ScenarioJvms {
     private volatile boolean closed;
     private volatile boolean interrupted;
 
-    /** Whether the run is at its end, and the scenarios are only run again: nothing that happens then is the run's. */
+    /** Whether the run is at its end, and the scenarios are only repeated. Events of a repetition do not belong to the run. */
     private volatile boolean repeating;
 
     /** How often the JVM of the scenarios died. */
@@ -110,7 +110,7 @@ final class ScenarioJvms {
         this.limits = limits;
     }
 
-    /** Returns what kept the scenarios from running at all; null for nothing, and for what happened in a repetition. */
+    /** Returns why no scenario could run; null if any could, or if that happened in a repetition. */
     @Nullable
     String trouble() {
         return repeating ? null : trouble;
@@ -144,7 +144,7 @@ final class ScenarioJvms {
         return limits.timeoutSeconds();
     }
 
-    /** Installs and prepares what is missing; says itself what it does and what it can't do. */
+    /** Installs and prepares missing parts, and prints its steps and failures itself. */
     int setUp() throws IOException, InterruptedException {
         if (System.getProperty("rdma.java") != null) {
             return 0;
@@ -159,8 +159,8 @@ final class ScenarioJvms {
     /**
      * Runs the scenarios, until all of them ran, the time is up, or this is closed.
      *
-     * @param earlier with which the run is compared: scenarios run again if it is worse; null for none
-     * @param onInterrupt what is to be done when this JVM is asked to end
+     * @param earlier the runs that the run is compared with: the scenarios run again if it is worse; null for none
+     * @param onInterrupt the thread to run when this JVM is asked to end
      */
     void run(Path journal, Path results, @Nullable Baseline earlier, RunAbout about, Thread onInterrupt)
             throws IOException, InterruptedException {
@@ -190,17 +190,18 @@ final class ScenarioJvms {
                     tryAgain(earlier, about, journal);
                 }
             } catch (IOException | RuntimeException e) {
-                // A full disk, for example. What was recorded until then is reported all the same.
+                // The disk may be full, for example. The part that was recorded until then is reported all the same.
                 lost = e.getMessage() == null ? e.toString() : e.getMessage();
             } finally {
-                // Whatever ended the run: closing a clock waits for what it is still to do, until --timeout.
+                // This is needed however the run ended: closing the clock would wait for its pending tasks, until
+                // --timeout.
                 clock.shutdownNow();
             }
         }
     }
 
     /**
-     * Ends the JVM that runs, and has no other one start.
+     * Ends the running JVM, and prevents the start of another one.
      *
      * @return false if this is closed already
      */
@@ -215,11 +216,14 @@ final class ScenarioJvms {
         return true;
     }
 
-    /** Shows what a JVM says until it ended, and ends what it leaves behind: that could hold its output open for ever. */
+    /**
+     * Shows the output of a JVM until it ends. Then ends the processes that it leaves behind, because they could hold its output
+     * open forever.
+     */
     private void await(Process process) throws InterruptedException {
         Thread errors = Thread.ofPlatform().daemon().start(() -> read(process.errorReader(StandardCharsets.UTF_8)));
         Thread says = Thread.ofPlatform().daemon().start(() -> read(process.inputReader(StandardCharsets.UTF_8)));
-        // The clock ends it long before, unless it is stuck in the kernel.
+        // The clock ends the process long before this limit, unless the process is stuck in the kernel.
         process.waitFor(limits.timeoutSeconds() + 3 * END_OF_CHILD.toSeconds(), TimeUnit.SECONDS);
         leftovers.end();
         says.join(END_OF_CHILD);
@@ -239,8 +243,8 @@ final class ScenarioJvms {
     }
 
     /**
-     * Runs the scenarios again while something measured is worse than in earlier runs, each time: a bad moment of this host is
-     * no finding. All of them, because what a scenario measures hangs on what its JVM has compiled in those before it.
+     * Runs all scenarios again as long as a measurement is worse than in earlier runs every time: a bad moment of this host is no
+     * finding. All scenarios run, because measurements depend on the code that the JVM has compiled in earlier scenarios.
      */
     private void measureAgain(Baseline earlier, RunAbout about, Path journal) throws IOException, InterruptedException {
         // Its settings say which earlier runs it is compared with.
@@ -262,7 +266,7 @@ final class ScenarioJvms {
                                     limits.again()));
             Path folder = repeated(target).resolve(Integer.toString(round));
             Path own = folder.resolve("journal");
-            // With the same seed: cells that were drawn are the same ones.
+            // The seed is the same, so the same cells are drawn.
             Process process = start(command(own, folder.resolve("results")));
             if (process == null) {
                 return;
@@ -289,7 +293,7 @@ final class ScenarioJvms {
         return closed || interrupted || timedOut;
     }
 
-    /** Writes into the journal how a JVM ended that did not come to the end of its plan. */
+    /** Writes into the journal how a JVM ended, if it did not reach the end of its plan. */
     private void noteEnd(Process process, Path journal) throws IOException {
         List<JournalEvent> events = Journal.read(journal);
         lastOneDied = trouble == null
@@ -329,7 +333,7 @@ final class ScenarioJvms {
         if (closed) {
             return null;
         }
-        // Not what the display counted: the last lines may have died with the JVM.
+        // The count of the display is not used, because the JVM may have died before its last lines were read.
         int before = (int) Run.of(events).scenarios().stream()
                 .filter(scenario -> !scenario.notRun)
                 .count();
@@ -337,7 +341,7 @@ final class ScenarioJvms {
         return start(command);
     }
 
-    /** Lets the drop-in java start the machines that the fabric is made of, also where there is a device. */
+    /** Lets the drop-in java start the machines that the fabric consists of, even on a host with a device. */
     private ProcessBuilder inMachines(ProcessBuilder builder) {
         Map<String, String> environment = builder.environment();
         if (limits.machines() > 0
@@ -354,16 +358,18 @@ final class ScenarioJvms {
         if (closed) {
             return null;
         }
-        // Its standard input is open as long as this JVM lives, however that ends, and it lives as long as that.
+        // Its standard input stays open as long as this JVM lives, however this JVM ends. The child ends when its input
+        // ends.
         ProcessBuilder builder = inMachines(new ProcessBuilder(command));
         leftovers.mark(builder.environment());
-        // The machine may write to the project only if it is started from there, and the journal has to get out of it.
+        // The machine may write to the project only if it is started there. The journal has to be written to this
+        // folder.
         builder.environment()
                 .merge("RDMA_VM_RW", target.toString(), (given, own) -> given.isBlank() ? own : given + ":" + own);
         Process started = builder.start();
         child = started;
         if (timedOut) {
-            // The clock may have struck before there was this child to be ended.
+            // The time may have been up before this child existed.
             endChild();
         }
         return started;
@@ -422,7 +428,7 @@ final class ScenarioJvms {
         }
     }
 
-    /** Returns what a line tells of the run; null if it is ordinary output, or output that fell into such a line. */
+    /** Returns the event in a line of output; null if the line is ordinary output, or mixed with ordinary output. */
     private static @Nullable JournalEvent progress(String line) {
         int at = line.indexOf(ReportConfiguration.PROGRESS_PREFIX);
         if (at < 0) {

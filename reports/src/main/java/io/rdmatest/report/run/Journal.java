@@ -14,14 +14,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of JSON lines that says what a JVM has started and finished, and that is complete up to the last line
- * whenever the JVM, or the virtual machine around it, dies.
+ * A file of JSON lines with everything that a JVM has started and finished. Whenever the JVM, or the virtual machine around it,
+ * dies, the file is complete up to the last line.
  */
 public final class Journal implements AutoCloseable {
 
     private static final String SUFFIX = ".jsonl";
 
-    /** No channel: an interrupt, as at a test's time limit, would close that, and the rest of the run would go unrecorded. */
+    /**
+     * This is no channel: an interrupt, such as at a test's time limit, would close a channel, and the rest of the run would not
+     * be recorded.
+     */
     private final FileOutputStream out;
 
     private @Nullable OutputStream progress;
@@ -32,7 +35,7 @@ public final class Journal implements AutoCloseable {
     /**
      * Creates a journal of this JVM in a directory, and the directory if it is not there.
      *
-     * @param directory where to
+     * @param directory the directory
      * @param progress whether to repeat every line on the standard output
      * @throws IOException if the directory cannot be written to
      */
@@ -61,11 +64,12 @@ public final class Journal implements AutoCloseable {
     /**
      * Writes a line; when this returns, it is on the disk.
      *
-     * @throws IOException if it is not, or not all of it: the next line that can be written says so before its own event
+     * @throws IOException if the line is not on the disk, or only a part of it; the next line that can be written reports that
+     *     before its own event
      */
     public synchronized void write(JournalEvent event) throws IOException {
         String line = event.toLine() + "\n";
-        // A write that failed may have left the beginning of its line, to which nothing is to be added.
+        // A failed write may have left the beginning of its line. Nothing may be added to that line.
         String before = lost == null ? "" : "\n" + JournalEvent.lost(lost).toLine() + "\n";
         try {
             out.write((before + line).getBytes(StandardCharsets.UTF_8));
@@ -80,7 +84,7 @@ public final class Journal implements AutoCloseable {
             try {
                 shown.write((ReportConfiguration.PROGRESS_PREFIX + line).getBytes(StandardCharsets.UTF_8));
             } catch (IOException e) {
-                // Nobody reads it any more. The file is what counts, and it goes on.
+                // No process reads this output any more. The file goes on, and only the file matters.
                 progress = null;
             }
         }
@@ -95,8 +99,8 @@ public final class Journal implements AutoCloseable {
      * Reads all journals of a directory, the oldest first.
      *
      * @param directory where they are; need not exist
-     * @return the events; a last line that was cut off by a crash is left out, and in place of any other that is no journal
-     *     line there is {@link JournalEvent.Kind#LOST}
+     * @return the events; a last line that was cut off by a crash is left out. Any other line that is no journal line becomes
+     *     {@link JournalEvent.Kind#LOST}
      * @throws IOException if a file cannot be read
      */
     public static List<JournalEvent> read(Path directory) throws IOException {

@@ -46,7 +46,7 @@ public record JournalEvent(
         @Nullable Integer expected,
         @Nullable Integer open) {
 
-    /** Reads what it has written, however long a failure's message is, or a name. */
+    /** Reads its own output, however long the message of a failure or a name is. */
     private static final ObjectMapper MAPPER = new ObjectMapper(JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNameLength(Integer.MAX_VALUE)
@@ -58,7 +58,7 @@ public record JournalEvent(
     public enum Kind {
         /** A JVM began to run a plan. */
         RUN_STARTED,
-        /** A test of the plan, before anything has started, so that a crash leaves no test unaccounted for. */
+        /** A test of the plan. This is written before any test starts, so that no test is missing after a crash. */
         PLANNED,
         /** A test or a container of tests started. */
         STARTED,
@@ -74,7 +74,7 @@ public record JournalEvent(
         DIED,
         /** Nothing could be run here; the reason says why. */
         TROUBLE,
-        /** What happened here is not known; the reason says why. */
+        /** An event is missing; the reason says why. */
         LOST
     }
 
@@ -121,7 +121,7 @@ public record JournalEvent(
                 event, time, id, test, name, className, method, verdict, reason, trace, entry, expected, open);
     }
 
-    /** Keeps the cause of a failure as what the end of the test published. */
+    /** Returns the event with the cause of a failure, kept in {@code entry}. */
     public JournalEvent withCause(@Nullable Cause cause) {
         return cause == null ? this : withEntry(Map.of(ReportKeys.CAUSE, cause.name()));
     }

@@ -3,7 +3,7 @@ package io.rdmatest.report.run;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The reasons of skips that are none of the run's: neither its summary nor its report has those tests. */
+/** The reasons of skips that do not belong to the run. Neither its summary nor its report has these tests. */
 public final class LeftOut {
 
     /** An earlier JVM of the run began the test. */

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The numbers that one test published.
  *
- * <p>Any test can publish anything under these keys. What can't be read becomes a warning, and costs nothing else.
+ * <p>Any test can publish anything under these keys. An unreadable entry becomes a warning, and has no other effect.
  */
 public final class Measurements {
 
@@ -41,7 +41,7 @@ public final class Measurements {
     private int moreWarnings;
     private long bytesVerified;
 
-    /** Takes what an entry says in numbers, or else warns. */
+    /** Adds the numbers of an entry, or a warning if they can't be read. */
     public void add(Map<String, String> entry) {
         guarded(entry, ReportKeys.MEASUREMENT, name -> put(measurement(name, entry)));
         guarded(entry, ReportKeys.THROUGHPUT, series -> addThroughput(series, entry));
@@ -134,7 +134,7 @@ public final class Measurements {
                         better,
                         percentile,
                         samples);
-                // What the test itself has said of it holds.
+                // A value that the test itself published takes precedence.
                 Measurement ignored = values.putIfAbsent(checked(derived.name()), derived);
             }
         });
@@ -267,7 +267,8 @@ public final class Measurements {
             byte[] data = Base64.getDecoder().decode(entry.getOrDefault(ReportKeys.HISTOGRAM_DATA, ""));
             return Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(data), 0);
         } catch (DataFormatException | RuntimeException | OutOfMemoryError e) {
-            // Out of memory too: lengths in the data decide how much the decoder allocates at once.
+            // This includes OutOfMemoryError, because lengths in the data decide how much the decoder allocates at
+            // once.
             throw new IllegalArgumentException(
                     "%s is not in HdrHistogram's compressed form".formatted(ReportKeys.HISTOGRAM_DATA), e);
         }

@@ -18,9 +18,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the journals of a run say, test by test.
+ * The content of a run's journals, test by test.
  *
- * @param about what is known of it beside its journals
+ * @param about the facts about the run that are not in its journals
  * @param began when its first JVM began
  * @param ended when its last event was
  * @param environment host, device and port, as the tests reported them
@@ -48,7 +48,7 @@ public record Run(
         List<Scenario> scenarios,
         @JsonIgnore boolean endedEarly) {
 
-    /** The name of the form with its version: a reader needs to look at nothing else. */
+    /** The name of the form with its version. A reader needs no other member to recognize the form. */
     @JsonProperty("schema")
     String schema() {
         return "qualification/" + Qualification.SCHEMA_VERSION;
@@ -80,13 +80,13 @@ public record Run(
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
-    /** The version of the form of {@code qualification.json}; files without one are of before measurements had kinds. */
+    /** The version of the form of {@code qualification.json}. Files without a version are from before measurements had kinds. */
     @JsonProperty("schemaVersion")
     int schemaVersion() {
         return Qualification.SCHEMA_VERSION;
     }
 
-    /** The broken scenario that stands for what is not known of a run. */
+    /** The name of the broken scenario that stands for the missing parts of a run's journal. */
     public static final String RECORD = "Record of the run";
 
     public static final String NEVER_FINISHED =
@@ -145,11 +145,11 @@ public record Run(
         @JsonIgnore
         boolean finished;
 
-        /** It was planned, and neither begun nor skipped by anyone. */
+        /** Whether it was planned, but neither begun nor skipped. */
         @JsonIgnore
         public boolean notRun;
 
-        /** What the JVM that died in it wrote last. */
+        /** The last output of the JVM that died in it. */
         @JsonIgnore
         public @Nullable String lastWords;
 
@@ -161,12 +161,12 @@ public record Run(
             this.stableId = ScenarioNames.id(id, className, method, name);
         }
 
-        /** Returns what the scenario is known by from run to run; unique within a run. */
+        /** Returns the id of the scenario, which is the same from run to run, and unique within a run. */
         public String stableId() {
             return stableId;
         }
 
-        /** Tells scenarios apart that have the same class, method and name. */
+        /** Adds a number to distinguish scenarios with the same class, method and name. */
         void number(int number) {
             stableId += " (" + number + ")";
         }
@@ -185,7 +185,7 @@ public record Run(
             return collected.bytesVerified();
         }
 
-        /** What the test published and nobody could read. */
+        /** The warnings about entries of the test that could not be read. */
         @JsonInclude(JsonInclude.Include.NON_EMPTY)
         public List<String> getWarnings() {
             return collected.warnings();
@@ -251,12 +251,12 @@ public record Run(
                 .orElse(null);
     }
 
-    /** Returns the same run, which did not come to its end. */
+    /** Returns the same run, marked as not having reached its end. */
     public Run thatEndedEarly() {
         return new Run(about, began, ended, environment, scenarios, true);
     }
 
-    /** Returns the same run, of which this is known beside its journals. */
+    /** Returns the same run with facts that are not in its journals. */
     public Run with(RunAbout about) {
         return new Run(about, began, ended, environment, scenarios, endedEarly);
     }

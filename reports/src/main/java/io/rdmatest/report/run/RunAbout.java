@@ -11,11 +11,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a run beside what its journals say.
+ * The facts about a run that are not in its journals.
  *
  * @param runId a UUID, another one for each run
- * @param fabric what was qualified; null if nobody says
- * @param nodes the nodes of the fabric, or those that took part if only these are known
+ * @param fabric the fabric that was qualified; null if unknown
+ * @param nodes the nodes of the fabric; only those that took part if the others are unknown
  * @param settings what the run was configured by, such as {@code rdma.run.seed}
  * @param exitStatus what {@code ./qualify} ended with; null if a signal ended it
  */
@@ -50,7 +50,7 @@ public record RunAbout(
         settings = new TreeMap<>(settings);
     }
 
-    /** Returns what can be known of a run that was not started by {@code ./qualify}: what its tests reported. */
+    /** Returns the facts about a run that {@code ./qualify} did not start, from the reports of its tests. */
     public static RunAbout of(Map<String, String> environment) {
         String name = environment.get("fabric");
         // "b: host, device rxe0 …", as scenarios describe their sides.

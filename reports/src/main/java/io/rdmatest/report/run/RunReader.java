@@ -15,13 +15,13 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Makes a {@link Run} of what journals say: those of one JVM after the other, each from its start to its end. */
+/** Makes a {@link Run} from the events of journals: one JVM after the other, each from its start to its end. */
 public final class RunReader {
 
     /** Allure's label with the unique id of a test. */
     public static final String UNIQUE_ID_LABEL = "junit.platform.uniqueid";
 
-    /** Reasons that stand in for events that are missing. */
+    /** The largest number of reasons for missing events that are named. */
     private static final int MOST_LOST = 3;
 
     private static final int LONGEST_NAME = 500;
@@ -35,7 +35,7 @@ public final class RunReader {
     private final Map<String, JournalEvent> planned = new LinkedHashMap<>();
     private final Map<String, String> devices = new LinkedHashMap<>();
 
-    /** What the JVM has begun that the events now are of. */
+    /** The open tests of the JVM whose events are being read. */
     private final Set<Scenario> openTests = new LinkedHashSet<>();
 
     private final Map<String, JournalEvent> openContainers = new LinkedHashMap<>();
@@ -51,7 +51,7 @@ public final class RunReader {
 
     void read(JournalEvent event) {
         if (event.event() == JournalEvent.Kind.RUN_STARTED) {
-            // Nobody saw the end of the JVM before, but it was before this one's beginning.
+            // The end of the previous JVM was not recorded, but it was before the start of this one.
             endOfJvm(JournalEvent.of(JournalEvent.Kind.DIED).at(last));
         }
         if (event.event() == JournalEvent.Kind.LOST) {
@@ -104,7 +104,8 @@ public final class RunReader {
         } else {
             // Its set-up failed and its tests never started, or its tear-down failed after they ended.
             boolean any = false;
-            // What the engine does for the run is no class's set-up: tests that were not begun have other reasons.
+            // A failure of the engine is no failure of a class's set-up. Tests that were not begun then have other
+            // reasons.
             boolean ofTests = event.className() != null;
             for (JournalEvent test : List.copyOf(planned.values())) {
                 if (ofTests && isWithin(test.id(), id)) {
@@ -123,7 +124,10 @@ public final class RunReader {
         }
     }
 
-    /** Blames the tests that were under way, or else the outermost class: it was in its set-up, or between two of its tests. */
+    /**
+     * Blames the end of a JVM on the tests that were running. If there are none, blames the outermost class, which was in its
+     * set-up or between two tests.
+     */
     private void endOfJvm(JournalEvent died) {
         openTests.forEach(test -> test.lost(died));
         if (openTests.isEmpty()) {
@@ -177,7 +181,7 @@ public final class RunReader {
                     "none: another library is in the place of libibverbs, and nothing here holds for a fabric");
         }
         if (!lost.isEmpty()) {
-            // A failure may be missing, or a test that nobody has heard of: whoever reads verdicts has to know.
+            // A failure, or a whole test, may be missing. A reader of the verdicts has to know that.
             Scenario record = new Scenario(Run.RECORD, Run.RECORD, null, null);
             record.startMillis = last;
             record.reason = "the run's journal is incomplete, so that verdicts and measurements may be missing: "
@@ -203,7 +207,10 @@ public final class RunReader {
                 false);
     }
 
-    /** Unique ids are paths: what is within a container continues its id with another segment. */
+    /**
+     * Returns whether an id is within a container. Unique ids are paths: an element of a container adds a segment to the
+     * container's id.
+     */
     public static boolean isWithin(@Nullable String id, String container) {
         return id != null && (id.equals(container) || id.startsWith(container + "/"));
     }
@@ -247,7 +254,7 @@ public final class RunReader {
         scenario.collected.add(entry);
     }
 
-    /** Returns whether a test may set a label: by some of them the report knows which test a result is of. */
+    /** Returns whether a test may set a label. The report uses some labels to assign results to tests. */
     public static boolean isFree(String label) {
         return !label.equals(UNIQUE_ID_LABEL);
     }

@@ -22,7 +22,7 @@ public final class ScenarioNames {
 
     private ScenarioNames() {}
 
-    /** A test, or what it is in. */
+    /** A test or one of its containers. */
     private record Level(String shown, @Nullable TestSource source) {
 
         static Level of(TestIdentifier identifier) {
@@ -40,7 +40,7 @@ public final class ScenarioNames {
         return name(levels);
     }
 
-    /** Returns the name that a test has in a plan that is still to be made of its descriptor. */
+    /** Returns the name that a test will have in a plan, from its descriptor. */
     public static String name(TestDescriptor descriptor) {
         List<Level> levels = new ArrayList<>();
         Optional<TestDescriptor> current = Optional.of(descriptor);
@@ -77,7 +77,8 @@ public final class ScenarioNames {
     }
 
     /**
-     * Returns what a scenario is known by from run to run: its class and method, and of an invocation its name.
+     * Returns the id of a scenario, which is the same from run to run: its class and method, and for an invocation its
+     * name.
      *
      * @param uniqueId JUnit's id, which numbers invocations
      * @param className its class; null or empty if it is of none
@@ -112,7 +113,7 @@ public final class ScenarioNames {
                 scenario = scenario.isEmpty() ? title : title + ", " + scenario;
             } else if (here.source() != null) {
                 String withoutTypes = withoutParameterTypes(shown);
-                // An invocation that has a name of its own says more than the method that it repeats.
+                // The name of an invocation is more informative than the method that it repeats.
                 boolean repeats = !withoutTypes.equals(shown)
                         && !parts.isEmpty()
                         && !parts.getFirst().startsWith("[");
@@ -128,7 +129,7 @@ public final class ScenarioNames {
         return test.isEmpty() ? scenario : scenario + ": " + test;
     }
 
-    /** JUnit names a method with the types of its parameters, which say nothing about the scenario. */
+    /** Removes the parameter types that JUnit adds to a method's name. They do not describe the scenario. */
     private static String withoutParameterTypes(String shown) {
         return shown.replaceFirst("^([A-Za-z_$][A-Za-z0-9_$]*)\\([A-Za-z0-9_$.,<>\\[\\] ]*\\)$", "$1");
     }

@@ -26,12 +26,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What differs between the nodes of a run, as {@code ./rdmatest fabric check} finds it. The JVM of the scenarios gathers it before
- * anything is measured. It becomes the member {@code differs} of {@code nodes.json}.
+ * The differences between the nodes of a run, as {@code ./rdmatest fabric check} finds them. The JVM of the scenarios gathers
+ * them before any measurement. They become the member {@code differs} of {@code nodes.json}.
  */
 public final class WhatDiffers {
 
-    /** System property: where the JVM of the scenarios writes it. */
+    /** System property: the file to which the JVM of the scenarios writes them. */
     public static final String FILE = "rdma.differs.file";
 
     /** The name of that file, which is beside the run's journal. */
@@ -45,10 +45,10 @@ public final class WhatDiffers {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    /** So many things that differ are named in one line. */
+    /** The largest number of differing properties that one line names. */
     private static final int MOST_NAMED = 5;
 
-    /** So many nodes are named for each of them. */
+    /** The largest number of nodes that are named for each property. */
     private static final int MOST_NODES = 3;
 
     private WhatDiffers() {}
@@ -59,15 +59,15 @@ public final class WhatDiffers {
     }
 
     /**
-     * Asks the nodes of the run and writes what differs, if the run has two or more nodes. Trouble with that costs the run
-     * nothing else: it becomes the text.
+     * Asks the nodes of the run and writes what differs, if the run has two or more nodes. A failure here affects nothing else of
+     * the run: its message becomes the text.
      *
      * @throws IOException if the file can't be written
      */
     public static void gather() throws IOException {
         String property = System.getProperty(FILE);
         if (property == null || Files.exists(Path.of(property))) {
-            // Nobody asks, or an earlier JVM of this run has gathered it.
+            // No file was asked for, or an earlier JVM of this run has gathered the differences.
             return;
         }
         Fabric fabric = Fabric.load();

@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The part of a run that JVMs began before they died, so that another one does the rest and nothing twice.
+ * The part of a run that JVMs began before they died. Another JVM does the rest, and repeats nothing.
  *
- * <p>Each JVM begins a test that none began before it, or the container in whose set-up it dies counts as begun: so they come
- * to an end, whatever they die of.
+ * <p>Each JVM begins at least one new test, or dies in the set-up of a container, which then counts as begun. So the restarts
+ * end, whatever the JVMs die of.
  */
 public final class Begun {
 
@@ -50,7 +50,7 @@ public final class Begun {
                     died = false;
                 }
                 case DIED -> {
-                    // One that died after another one, without a plan between them, came to nothing.
+                    // A JVM that died after another one, without a plan of its own, has begun nothing.
                     any &= !died;
                     died = true;
                 }
@@ -101,7 +101,7 @@ public final class Begun {
         return ended;
     }
 
-    /** Tells whether another JVM can do more: the last one came to something but not to its end, and something is left. */
+    /** Returns whether another JVM can do more: the last JVM began something but did not reach its end, and tests are left. */
     public boolean canGoOn() {
         return !ended && anyInLastJvm && planned.stream().anyMatch(id -> !contains(id));
     }

@@ -6,8 +6,9 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Leaves out the invocations of a test template that an earlier JVM of the run began: before the template unfolds, no filter
- * of the JUnit Platform can. Registered automatically; disables nothing in a JVM that does not go on with another one's run.
+ * Leaves out the invocations of a test template that an earlier JVM of the run began. Filters of the JUnit Platform can't do that
+ * before the template is unfolded. The condition is registered automatically. It disables nothing in a JVM that does not continue
+ * another JVM's run.
  */
 public final class BegunCondition implements ExecutionCondition {
 

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The processes that a JVM leaves behind when it dies: C programs and agents, which hold ports and devices. Nobody is their
- * parent any more; they are known by a variable of their environment (proc_pid_environ(5)), which they have inherited.
+ * The processes that a JVM leaves behind when it dies: C programs and agents, which hold ports and devices. They have lost their
+ * parent process. They are recognized by an inherited variable of their environment (proc_pid_environ(5)).
  */
 public final class Leftovers {
 
@@ -22,7 +22,7 @@ public final class Leftovers {
 
     private final String mark;
 
-    /** Those of JVMs that are still to be started. */
+    /** Creates the leftovers of JVMs that are still to be started. */
     public Leftovers() {
         this(UUID.randomUUID().toString());
     }
@@ -31,17 +31,17 @@ public final class Leftovers {
         mark = Faults.RUN_MARK + "=" + run;
     }
 
-    /** Returns those of the run that this JVM is of; none if it is of no run. */
+    /** Returns the leftovers of the run that this JVM belongs to; none if it belongs to no run. */
     static Leftovers ofThisRun() {
         return new Leftovers(String.valueOf(System.getenv(Faults.RUN_MARK)));
     }
 
-    /** Marks what will be started with an environment, and all that descends from it. */
+    /** Marks the processes that will be started with an environment, and all of their descendants. */
     public void mark(Map<String, String> environment) {
         environment.put(Faults.RUN_MARK, mark.substring(Faults.RUN_MARK.length() + 1));
     }
 
-    /** Ends all that is marked and still there but this JVM, and waits for it: what comes next may want their ports. */
+    /** Ends all marked processes except this JVM, and waits for their end, because the next processes may need their ports. */
     public void end() {
         List<ProcessHandle> left =
                 ProcessHandle.allProcesses().filter(this::isMarked).toList();
@@ -62,13 +62,13 @@ public final class Leftovers {
     private boolean isMarked(ProcessHandle process) {
         try {
             byte[] environment = Files.readAllBytes(Path.of("/proc", Long.toString(process.pid()), "environ"));
-            // The handle knows when its process began: another one of the same number is not ended.
+            // The handle knows the start time of its process. So another process with the same id is not ended.
             return !process.equals(ProcessHandle.current())
                     && process.isAlive()
                     && List.of(new String(environment, StandardCharsets.ISO_8859_1).split("\0"))
                             .contains(mark);
         } catch (IOException e) {
-            // Over already, or another user's.
+            // The process has already ended, or belongs to another user.
             return false;
         }
     }

@@ -29,7 +29,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /**
  * The JVM in which scenarios run: on this host where it has an RDMA device, else in the virtual machine.
  *
- * <p>Says what happens through the journal, which it repeats on standard output.
+ * <p>It reports its progress in the journal, which it repeats on standard output.
  */
 public final class ScenarioRunner {
 
@@ -38,10 +38,10 @@ public final class ScenarioRunner {
     /** System property: the package whose classes are the scenarios. */
     public static final String PACKAGE = "rdma.scenarios.package";
 
-    /** System property: whether to do what is left of the run that the journals are of. */
+    /** System property: whether to continue the run of the existing journals. */
     public static final String GO_ON = "rdma.scenarios.go-on";
 
-    /** System property: whether somebody holds this JVM's standard input open, and it is to end when that ends. */
+    /** System property: whether another process holds this JVM's standard input open. This JVM then ends when the input ends. */
     public static final String HELD = "rdma.scenarios.held";
 
     static final int TROUBLE = 3;
@@ -81,13 +81,13 @@ public final class ScenarioRunner {
         System.exit(status);
     }
 
-    /** Ends this JVM, and the programs that it has started, when whoever started it was killed: no one else would. */
+    /** Ends this JVM and the programs that it has started when its starter was killed, because no other process would. */
     private static void endWhenLetGo() {
         try {
             // Nothing is ever written to it.
             System.in.transferTo(OutputStream.nullOutputStream());
         } catch (IOException e) {
-            // Over is over.
+            // An error means the end of the input, too.
         }
         Leftovers.ofThisRun().end();
         // At once: the scenario that is under way may be stuck in a native call.
@@ -95,8 +95,8 @@ public final class ScenarioRunner {
     }
 
     /**
-     * Looks for the device and registers as much memory as a scenario needs, once: a wrong name or a limit that is too low
-     * is then one message and not as many as there are scenarios.
+     * Finds the device and registers as much memory as a scenario needs, once. So a wrong name or a low limit causes one message
+     * instead of one for each scenario.
      */
     private static void preflight() {
         if (System.getProperty(PACKAGE) == null) {
@@ -123,7 +123,7 @@ public final class ScenarioRunner {
     }
 
     /**
-     * Finds out which scenarios are asked for; needs no device.
+     * Finds the selected scenarios. Needs no device.
      *
      * @param patterns as {@link Selection#Selection} says
      */

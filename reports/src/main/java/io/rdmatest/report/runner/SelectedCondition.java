@@ -7,8 +7,8 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Leaves out the invocations of a test template that were not asked for by their names. Registered automatically; disables
- * nothing unless some of a template's invocations were asked for.
+ * Leaves out the invocations of a test template that were not selected by name. The condition is registered automatically. It
+ * disables nothing unless some of a template's invocations were selected.
  */
 public final class SelectedCondition implements ExecutionCondition {
 

@@ -19,7 +19,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Which scenarios are asked for: by patterns, or one by one.
+ * The selected scenarios, by patterns or one by one.
  *
  * <p>A pattern that matches methods selects all of their invocations. Other patterns can be the names of invocations, such as
  * {@code Ping-pong: rping, 64 bytes, EXTERNAL_QP}, which exist only once their template is unfolded: {@link #includes} judges them then.
@@ -35,13 +35,13 @@ public final class Selection {
     /** Selects everything. */
     static final Selection ALL = new Selection(List.of());
 
-    /** A name that a run prints has a blank after its title; what has none is Class.method, or misspelt. */
+    /** A name that a run prints has a blank after its title. A pattern without blanks is Class.method, or misspelt. */
     private static final Pattern WITHOUT_BLANKS = Pattern.compile("\\S*");
 
     /** A method of a class of scenarios, or an invocation of one. */
     record Candidate(String inCode, String shown, String id, String title) {}
 
-    /** One thing that is asked for. */
+    /** One pattern, id or name that was given. */
     private record Wanted(String text, Predicate<Candidate> matches) {
 
         static Wanted of(String text) {
@@ -60,7 +60,7 @@ public final class Selection {
                             .anyMatch(each -> pattern.matcher(each).find()));
         }
 
-        /** Returns whether an invocation of this template may be what is asked for. */
+        /** Returns whether an invocation of this template may match. */
         boolean mayBeIn(Candidate template) {
             if (text.startsWith(ID)) {
                 return text.startsWith(ID + template.id() + "[");
@@ -91,10 +91,10 @@ public final class Selection {
 
     private final List<Wanted> wanted;
 
-    /** Methods of which everything runs. */
+    /** Methods of which all invocations run. */
     private final Set<String> whole = new HashSet<>();
 
-    /** Templates of which some invocations run, with what these are asked for by. */
+    /** Templates of which some invocations run, with the patterns that select these. */
     private final Map<String, List<Wanted>> partly = new HashMap<>();
 
     private final List<String> unmatched = new ArrayList<>();
@@ -112,7 +112,7 @@ public final class Selection {
         return wanted.isEmpty();
     }
 
-    /** Finds out which methods of a plan are asked for. */
+    /** Finds the methods of a plan that are selected. */
     Selection resolve(TestPlan plan) {
         Map<TestIdentifier, Candidate> methods = new HashMap<>();
         plan.getRoots()
@@ -141,7 +141,7 @@ public final class Selection {
         return this;
     }
 
-    /** Returns whether the id of a class is asked for: its set-up failed, and nothing is known of its scenarios. */
+    /** Returns whether the id of a class was given. Such a class failed in its set-up, and its scenarios are unknown. */
     private static boolean isOfClass(Wanted wanted, Map.Entry<TestIdentifier, Candidate> method) {
         String id = method.getValue().id();
         return wanted.text().equals(ID + id.substring(0, id.lastIndexOf('.')));
@@ -165,12 +165,12 @@ public final class Selection {
         return new Candidate(id + " " + method.getDisplayName(), name, id, title);
     }
 
-    /** Returns what was asked for and is not there, as it was given. */
+    /** Returns the patterns that match nothing, as they were given. */
     public List<String> unmatched() {
         return Collections.unmodifiableList(unmatched);
     }
 
-    /** Returns whether some of what is asked for shows only when templates are unfolded. */
+    /** Returns whether some patterns can be judged only when templates are unfolded. */
     boolean isPartlyUnknown() {
         return !partly.isEmpty();
     }

@@ -23,7 +23,7 @@ import org.opentest4j.TestAbortedException;
 /**
  * A running C program. Its output goes into a file, line by line as it is printed.
  *
- * <p>What it prints and how it ends are hints: several of these programs end with 0 after failures, and with something else
+ * <p>Its output and exit status are only hints: several of these programs end with 0 after failures, and with another status
  * after success.
  */
 public final class CProgram implements AutoCloseable {
@@ -31,7 +31,7 @@ public final class CProgram implements AutoCloseable {
     private static final Duration GRACE = Duration.ofSeconds(10);
     private static final long LOOK_MILLIS = 20;
 
-    /** What a shell ends with where there is no such program. */
+    /** The exit status of a shell if there is no such program. */
     private static final int NOT_FOUND = 127;
 
     private final List<String> launch;
@@ -53,7 +53,7 @@ public final class CProgram implements AutoCloseable {
      * Looks for a program on the {@code PATH}.
      *
      * @param name its name
-     * @return where it is, or nothing
+     * @return the path of the program; empty if there is none
      */
     public static Optional<Path> find(String name) {
         String path = System.getenv("PATH");
@@ -83,8 +83,8 @@ public final class CProgram implements AutoCloseable {
      * @param step how long each wait for it may take
      * @param name its name, looked for on the {@code PATH} of the node
      * @param arguments its arguments
-     * @throws org.opentest4j.TestAbortedException if it is not installed on this host; of another node, the first wait for
-     *     the program tells
+     * @throws org.opentest4j.TestAbortedException if it is not installed on this host; on another node, the first wait for the
+     *     program reports that
      * @throws IOException if it cannot be started
      */
     public static CProgram start(List<String> launch, Duration step, String name, Object... arguments)
@@ -113,8 +113,8 @@ public final class CProgram implements AutoCloseable {
     }
 
     /**
-     * Has a shell on the node start the program, by a script on its standard input: so no launch command changes its words. The
-     * shell kills the program when that input ends, because ssh(1) does not when it is killed.
+     * Lets a shell on the node start the program, by a script on the shell's standard input. So no launch command changes the
+     * words. The shell kills the program when its input ends, because ssh(1) does not do so when it is killed.
      */
     private static Process startByShell(ProcessBuilder builder, List<String> launch, List<String> command)
             throws IOException {
@@ -126,13 +126,13 @@ public final class CProgram implements AutoCloseable {
                 + "{ read -r end <&3; kill -KILL $program; } 2>/dev/null & watch=$!; "
                 + "wait $program; status=$?; kill $watch 2>/dev/null; exit $status\n";
         try {
-            // Left open: its end is the program's.
+            // The stream stays open, because its end would end the program.
             OutputStream in = process.getOutputStream();
             in.write(script.getBytes(StandardCharsets.UTF_8));
             in.flush();
         } catch (IOException e) {
-            // The launch command ended already; what it said is in
-            // the file, and whoever waits for the program tells it.
+            // The launch command has already ended. Its output is in the file, and the next wait for the program
+            // reports it.
             return process;
         }
         return process;
@@ -153,7 +153,7 @@ public final class CProgram implements AutoCloseable {
     /** Returns what the program has printed until now; also after {@link #close}. */
     public String output() throws IOException {
         if (Files.exists(file)) {
-            // Leniently: a damaged ping that the program prints need not be text any more.
+            // Decoded leniently, because a damaged ping that the program prints may be no text.
             last = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
         }
         return last;
@@ -211,8 +211,8 @@ public final class CProgram implements AutoCloseable {
     }
 
     /**
-     * Waits until the program listens, as far as the kernel tells: for RDMA connections by {@code rdma resource show cm_id}
-     * (rdma-resource(8)), for plain TCP by {@code /proc}. Returns at once where there is no rdma tool.
+     * Waits until the program listens, as far as the kernel shows that: for RDMA connections by {@code rdma resource show cm_id}
+     * (rdma-resource(8)), for plain TCP by {@code /proc}. Returns at once if there is no rdma tool.
      *
      * @throws AssertionError if it ended or a step's time passed before that
      */
@@ -268,7 +268,7 @@ public final class CProgram implements AutoCloseable {
         return false;
     }
 
-    /** Returns how the program ended, which it has. */
+    /** Returns the exit status of the program, which must have ended. */
     int exitStatus() {
         return process.exitValue();
     }
@@ -290,10 +290,10 @@ public final class CProgram implements AutoCloseable {
     }
 
     /**
-     * Gives the program a moment, in which it may not end.
+     * Waits a moment before the next try. The program must not end in this time.
      *
-     * @param deadline when there is no next try, on the scale of {@link System#nanoTime}
-     * @param refusal what came of the last one; null for none
+     * @param deadline the time after which there is no next try, on the scale of {@link System#nanoTime}
+     * @param refusal the failure of the last try; null for none
      * @throws AssertionError if it ended or the deadline has passed
      * @throws org.opentest4j.TestAbortedException if it is not installed on the node
      */
@@ -322,12 +322,12 @@ public final class CProgram implements AutoCloseable {
     /**
      * Kills a program if it still runs, as {@code kill -9} does, and waits until it is gone.
      *
-     * @param command what the message calls it
+     * @param command its name in messages
      * @throws IllegalStateException if it is not gone after 10 s
      */
     public static void kill(Process process, String command) {
         process.destroyForcibly();
-        // Not before it is gone is its port free.
+        // Its port is free only after it is gone.
         CompletableFuture<Process> end = process.onExit().completeOnTimeout(null, GRACE.toSeconds(), TimeUnit.SECONDS);
         if (end.join() == null) {
             throw new IllegalStateException("%s (pid %d) was killed and has not ended within %d s%s"

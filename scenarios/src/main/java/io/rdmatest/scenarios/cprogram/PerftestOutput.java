@@ -7,8 +7,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a program of perftest printed, read strictly: a format that is not known is an error that quotes the line, never a
- * wrong number.
+ * The output of a program of perftest, read strictly: an unknown format is an error that quotes the line, never a wrong number.
  *
  * @param parameters what the program says it did
  * @param latency the row of a latency test in microseconds; null for a bandwidth test
@@ -37,7 +36,7 @@ public record PerftestOutput(
             Pattern.compile("(\\d+) (\\d+) (%1$s) (%1$s) (%1$s)".formatted(NUMBER));
 
     /**
-     * What both sides have in common; taken from the program, given to ours.
+     * The common parameters of both sides, taken from the program and given to our side.
      *
      * @param sizeBytes bytes of a message
      * @param iterations how many
@@ -69,7 +68,7 @@ public record PerftestOutput(
      * Reads the output of a latency program.
      *
      * @param lines its lines
-     * @throws ProgramOutputException if a line is missing or not as it was
+     * @throws ProgramOutputException if a line is missing or has an unknown format
      */
     public static PerftestOutput latency(List<String> lines) {
         Matcher row = row(lines, LATENCY_HEADING, LATENCY_ROW);
@@ -90,7 +89,7 @@ public record PerftestOutput(
      * Reads the output of a bandwidth program.
      *
      * @param lines its lines
-     * @throws ProgramOutputException if a line is missing or not as it was
+     * @throws ProgramOutputException if a line is missing or has an unknown format
      */
     public static PerftestOutput bandwidth(List<String> lines) {
         Matcher row = row(lines, BANDWIDTH_HEADING, BANDWIDTH_ROW);
@@ -135,7 +134,7 @@ public record PerftestOutput(
                 Integer.parseInt(row.group(1)),
                 Integer.parseInt(row.group(2)),
                 setting(lines, "TX depth", "", 1),
-                // Who only sends or is passive does not say how many receives there are.
+                // A side that only sends, or is passive, does not print the number of receives.
                 setting(lines, "RX depth", "", 512),
                 setting(lines, "CQ Moderation", "", 1),
                 setting(lines, "Mtu", "[B]", -1),

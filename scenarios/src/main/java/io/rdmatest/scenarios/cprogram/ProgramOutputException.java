@@ -1,6 +1,6 @@
 package io.rdmatest.scenarios.cprogram;
 
-/** Says that a C program printed something that is not known, or not all that it has to print. */
+/** Signals that the output of a C program is unknown or incomplete. */
 public final class ProgramOutputException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the kernel knows about the sockets and RDMA objects of another process. */
+/** Reads from the kernel the sockets and RDMA objects of another process. */
 public final class RdmaResources {
 
     private static final long PATIENCE_SECONDS = 10;
@@ -29,7 +29,7 @@ public final class RdmaResources {
 
     private static final List<String> KINDS = List.of("qp", "cq", "mr", "pd", "cm_id", "srq");
 
-    /** What names an object in a line such as {@code link rxe0/1 lqpn 17 type RC state RTS ... pid 123 comm rping}. */
+    /** The name of an object in a line such as {@code link rxe0/1 lqpn 17 type RC state RTS ... pid 123 comm rping}. */
     private static final Pattern NAME = Pattern.compile("(\\S+ (?:lqpn|cqn|mrn|pdn|cm-idn|srqn) \\d+)\\b");
 
     private static final Pattern PID = Pattern.compile("\\bpid (\\d+)\\b");
@@ -38,7 +38,7 @@ public final class RdmaResources {
     /**
      * Returns the RDMA objects of a process that runs, as {@code rdma resource show} (rdma-resource(8)) lists them.
      *
-     * @return their names, such as {@code rxe0/1 lqpn 17}; those that a thread made which has ended are not among them
+     * @return their names, such as {@code rxe0/1 lqpn 17}, without the objects of threads that have ended
      * @throws IllegalStateException if there is no rdma tool, or it does not answer
      */
     public static List<String> of(long pid) throws IOException, InterruptedException {
@@ -63,8 +63,8 @@ public final class RdmaResources {
     }
 
     /**
-     * Returns whether a program of this name listens on another node. Of rstream, whose listeners the kernel shows under the
-     * name of librdmacm's thread or as TCP, that is not known before one tries.
+     * Returns whether a program of this name listens on another node. For rstream that is unknown before a try, because the
+     * kernel shows its listeners under the name of librdmacm's thread or as TCP.
      */
     static boolean mayListen(List<String> launch, String program) throws IOException, InterruptedException {
         if (program.equals("rstream")) {
@@ -78,13 +78,13 @@ public final class RdmaResources {
                         LISTENER.matcher(line).find() && name.matcher(line).find());
     }
 
-    /** What the kernel calls the pid of an object is the id of the thread that made it. */
+    /** Returns the threads of a process. The kernel's "pid" of an object is the id of the thread that created it. */
     private static Set<String> threads(long pid) throws IOException {
         Set<String> threads = new HashSet<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(Path.of("/proc/" + pid + "/task"))) {
             entries.forEach(entry -> threads.add(String.valueOf(entry.getFileName())));
         } catch (NoSuchFileException | DirectoryIteratorException e) {
-            // The process has just ended; whoever waits for it sees that.
+            // The process has just ended. The wait for the process detects that.
             return Set.of();
         }
         return threads;
@@ -140,7 +140,7 @@ public final class RdmaResources {
                 sockets.add(Files.readSymbolicLink(descriptor).toString());
             }
         } catch (IOException | DirectoryIteratorException e) {
-            // The process has just ended or closed a descriptor; whoever waits for it sees that.
+            // The process has just ended or closed a descriptor. The wait for the process detects that.
             return false;
         }
         for (String family : List.of("tcp", "tcp6")) {

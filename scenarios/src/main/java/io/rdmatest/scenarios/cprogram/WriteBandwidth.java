@@ -15,8 +15,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures a pair of nodes with ib_write_bw(1) of perftest: another program that says what the fabric carries. Whatever it fails
- * by is no verdict on the fabric.
+ * Measures a pair of nodes with ib_write_bw(1) of perftest, for an independent measurement of the fabric. A failure of this
+ * program is no verdict on the fabric.
  */
 public final class WriteBandwidth {
 
@@ -72,7 +72,7 @@ public final class WriteBandwidth {
     public record Plan(int sizeBytes, int queuePairs, int depth, int seconds, Duration limit) {}
 
     /**
-     * What came of it.
+     * The result of a measurement.
      *
      * @param bandwidth payload in bit/s; NaN if it was not measured
      * @param messageRate messages per second; NaN if it was not measured
@@ -86,9 +86,9 @@ public final class WriteBandwidth {
             @Nullable String missingOn) {
 
         /**
-         * Makes the result of a measurement that something kept from being made.
+         * Creates the result of a measurement that could not be made.
          *
-         * @param why what
+         * @param why the reason
          */
         public static Result failed(Throwable why) {
             return failed(PROGRAM + ": " + firstLine(why));
@@ -113,7 +113,7 @@ public final class WriteBandwidth {
     }
 
     /**
-     * Measures. Nothing of it runs on when this returns.
+     * Measures a pair. When this returns, the program no longer runs on either node.
      *
      * @param from where the data comes from
      * @param to where it goes
@@ -178,7 +178,7 @@ public final class WriteBandwidth {
                     if (client.exitStatus() == 0) {
                         return result(client.output().lines().toList());
                     }
-                    // A server that is not reached for so long is not late: it is out of reach.
+                    // A server that can't be reached for so long is not late, but unreachable.
                     if (!client.output().contains(TOO_EARLY) || early.isOver()) {
                         return Result.failed(said(client, from));
                     }
@@ -233,7 +233,7 @@ public final class WriteBandwidth {
         return new Result(row.averageMiB() * MIB, row.millionMessages() * 1e6, null, null);
     }
 
-    /** Returns the reason that a program gives which failed. */
+    /** Returns the reason that a failed program gives. */
     private static String said(CProgram program, Side side) throws IOException {
         List<String> told = program.output()
                 .lines()

@@ -1,11 +1,12 @@
 package io.rdmatest.scenarios.culprits;
 
 /**
- * What may be a cause of many bad cells: all that a port sends, all that it receives, or all that flows from a leaf to a leaf.
+ * A possible cause of many bad cells: everything that a port sends, everything that it receives, or everything that flows from
+ * one leaf to another or within a leaf.
  *
- * @param shape which of these
- * @param a the node, by its number on this rail, or the leaf of the senders
- * @param b the leaf of the receivers, or 0
+ * @param shape the kind of candidate
+ * @param a the number of the node on this rail, or of the leaf of the senders
+ * @param b the number of the leaf of the receivers; 0 unless it is a block
  */
 record Candidate(Shape shape, int a, int b) {
 

@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Selects the fewest rows, columns and blocks that explain the bad cells of a rail.
  *
- * <p>The candidate for which most speaks is taken first. Its cells are explained then, and neither speak for nor against another
- * one. What is usual is estimated again without them, and all is done again, until nothing changes.
+ * <p>The candidate with the most evidence becomes the first cause. The cells that it explains then count neither for nor against
+ * another candidate. What is usual is estimated again without these cells. All this is repeated until nothing changes.
  *
- * <p>A flaky port or one of several links between leaves makes a part of the cells bad. It is named if at least {@value #PART} of
- * its cells are bad, {@value #PART_CELLS} or more, and the binomial probability of so many is below the bound for whole ones, with
- * the share of bad cells elsewhere.
+ * <p>A flaky port, or one of several links between leaves, makes only a part of its cells bad. Such a candidate becomes a cause
+ * under two conditions. A share of at least {@value #PART} of its cells, and at least {@value #PART_CELLS} cells, are bad. And
+ * the binomial probability of so many bad cells, given the share of bad cells elsewhere, is below the bound for whole candidates.
  */
 final class CauseSearch {
 
@@ -54,17 +54,17 @@ final class CauseSearch {
         return found.containsKey(candidate);
     }
 
-    /** Returns what speaks for a cause that was found. */
+    /** Returns the score of a cause that was found. */
     Score score(Candidate cause) {
         return found.getOrDefault(cause, Score.NOTHING);
     }
 
-    /** Tells whether a cause was found because a part of its cells is bad. */
+    /** Returns whether a cause was found because only a part of its cells is bad. */
     boolean isPart(Candidate cause) {
         return parts.contains(cause);
     }
 
-    /** Does all of it. */
+    /** Searches for causes. */
     void run() {
         if (cells.isAllFailed()) {
             return;
@@ -183,7 +183,7 @@ final class CauseSearch {
         }
     }
 
-    /** Returns what most bad cells of a line show. */
+    /** Returns the metric that most bad cells of a candidate show; null if most of them failed. */
     private @Nullable Metric partMetric(Candidate line, boolean[] bad) {
         int[] counts = new int[Metric.ALL.length];
         int failed = 0;
@@ -206,7 +206,7 @@ final class CauseSearch {
         return failed > counts[most.ordinal()] ? null : most;
     }
 
-    /** Where all of six or more nodes of a cells.leaf seem to be bad, their cells.leaf is. */
+    /** Replaces the nodes of a leaf by the blocks of the leaf, if the leaf has six nodes or more and all of them were found. */
     private void leavesForTheirNodes() {
         for (int l = 0; l < cells.leaves; l++) {
             int its = l;
@@ -256,8 +256,8 @@ final class CauseSearch {
     }
 
     /**
-     * Tells whether a row or column, which was not significant by itself, has the effect that it must have if the node is bad on its
-     * other rails. Where everything failed, no row or column differs from the others.
+     * Returns whether a row or column is probably bad, given that its node is bad on other rails. It need not be significant by
+     * itself. If everything failed, no row or column differs from the others.
      */
     boolean isProbable(Candidate line) {
         if (cells.isAllFailed()) {
@@ -267,7 +267,7 @@ final class CauseSearch {
                 || significance.score(line, cells.cellsOf(line), 0.75).gain() > 5;
     }
 
-    /** Adds a cause for reasons outside of this cells.rail. */
+    /** Adds a cause for which other rails are the reason. */
     void add(Candidate line) {
         if (!found.containsKey(line)) {
             found.put(line, significance.score(line, cells.cellsOf(line), 0.75));

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** A cause that explains bad cells, with its evidence. */
 public sealed interface Culprit {
 
-    /** Which way data flows that a node or a port handles badly. */
+    /** The direction of the data that a node or a port handles badly. */
     enum Direction {
         /** Sending is bad. */
         OUT("out"),
@@ -24,36 +24,36 @@ public sealed interface Culprit {
             this.word = word;
         }
 
-        /** Returns how JSON spells it. */
+        /** Returns the name in JSON. */
         @Override
         public String toString() {
             return word;
         }
     }
 
-    /** What came of measuring a cause again, with two partners that are good. */
+    /** The result of measuring a cause again, with two good partners. */
     enum Confirmation {
         /** It was not measured again, or not with two partners on each of its rails. */
         NONE,
-        /** Only a part of its cells is bad: two good partners would tell nothing, and it is not measured again. */
+        /** Only a part of the cause's cells is bad. It is not measured again, because two good partners would not be evidence. */
         PART,
-        /** It was as bad with both. */
+        /** The cause was as bad with both partners. */
         CONFIRMED,
-        /** It was not. What the matrix shows is real all the same. */
+        /** The cause was not as bad with both partners. What the matrix shows is real all the same. */
         NOT_CONFIRMED
     }
 
     /**
-     * What speaks for a cause.
+     * The evidence for a cause.
      *
      * @param bad how many of the cause's cells are bad
      * @param of how many of the cause's cells were measured or failed
-     * @param metric the member of a cell that shows it most, or {@code failed} or {@code counters}
+     * @param metric the member of a cell that shows the cause most clearly, or {@code failed} or {@code counters}
      * @param median the median of that metric over the cause's cells, in SI units; NaN if there is none
      * @param others the median of that metric over good cells of the same rails, in SI units; NaN if there is none
-     * @param confirmation what came of measuring it again
-     * @param secondOpinion what another program says of it; null if none was asked
-     * @param text all of it as a sentence
+     * @param confirmation the result of measuring the cause again
+     * @param secondOpinion the result of another program; null if none was asked
+     * @param text the evidence as a sentence
      */
     record Evidence(
             int bad,
@@ -71,7 +71,7 @@ public sealed interface Culprit {
             this(bad, of, metric, median, others, confirmation, null, text);
         }
 
-        /** Returns the same with a second opinion, and with a clause behind its text. */
+        /** Returns the same evidence with a second opinion, and with a clause appended to its text. */
         Evidence with(SecondOpinion opinion, String clause) {
             return new Evidence(bad, of, metric, median, others, confirmation, opinion, text + "; " + clause);
         }
@@ -121,7 +121,7 @@ public sealed interface Culprit {
     record Port(String node, String rail, Direction direction, Evidence evidence) implements Culprit {}
 
     /**
-     * What flows from one leaf switch to another, or within one, is bad.
+     * The data from one leaf switch to another, or within one leaf switch, is bad.
      *
      * @param fromLeaf the leaf of the senders
      * @param toLeaf the leaf of the receivers; may be the same
@@ -140,15 +140,18 @@ public sealed interface Culprit {
      */
     record Path(String from, String to, String rail, Evidence evidence) implements Culprit {}
 
-    /** Returns what speaks for it. */
+    /** Returns the evidence for the cause. */
     Evidence evidence();
 
-    /** Tells whether it was not as bad when it was measured again: its node is a suspect then, and it fails a run all the same. */
+    /**
+     * Returns whether the cause was not confirmed when it was measured again. Its node is then only a suspect, but the cause
+     * fails a run all the same.
+     */
     default boolean isSuspect() {
         return evidence().confirmation() == Confirmation.NOT_CONFIRMED;
     }
 
-    /** Returns its members in JSON, in their order. */
+    /** Returns the members of its JSON object, in their order. */
     default Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
         switch (this) {
@@ -180,7 +183,7 @@ public sealed interface Culprit {
         return json;
     }
 
-    /** Returns what it is called in a sentence, such as {@code port n017 on rail2, receiving}. */
+    /** Returns its name in a sentence, such as {@code port n017 on rail2, receiving}. */
     default String name() {
         return switch (this) {
             case Node node -> "node " + node.node() + words(node.direction());

@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Explains a matrix of measured pairs by the fewest causes: nodes, ports, blocks of pairs between leaves, and single paths.
  *
- * <p>A cause is named only if the evidence carries it. It must be significant against chance, with all candidates counted, and
+ * <p>A cause is named only if there is enough evidence. It must be significant against chance, with all candidates counted, and
  * large enough to matter: 10 % of bandwidth or message rate, 15 % of the median latency, 30 % of its 99th percentile for ports
  * and blocks; 42 % of bandwidth or message rate, twice the median latency, or a failure for a single path. Cells that were not
  * measured are no evidence.
  *
- * @param causes those that were found, nodes first, then ports, blocks and paths
+ * @param causes the causes that were found: nodes first, then ports, blocks and paths
  * @param unexplained bad cells that no cause explains
  * @param notes what limits the result, as sentences
  * @param cells how many cells were measured or failed
@@ -45,7 +45,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         PairLine line(long reference) throws IOException;
     }
 
-    /** So many bits of a reference are the position in the file. */
+    /** The number of bits of a reference that hold the position in the file. */
     private static final int POSITION_BITS = 48;
 
     /** Copies the lists. */
@@ -58,8 +58,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     /**
      * Explains cells.
      *
-     * @param cells in the order in which they were measured; of those with the same rail, sender and receiver the last one counts.
-     *     Confirmations are no cells: they tell which causes are confirmed
+     * @param cells in the order in which they were measured; if several have the same rail, sender and receiver, the last one
+     *     counts. Confirmations are no cells: they show which causes are confirmed
      */
     public static Culprits of(List<PairLine> cells) {
         PairMatrix matrix = new PairMatrix();
@@ -80,8 +80,9 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
     /**
      * Explains the cells of files.
      *
-     * @param files each a {@code pairs.jsonl}, in the order in which they were measured; of lines with the same rail, sender and
-     *     receiver the last one counts. A file with cells of a rail ends what earlier files confirm on that rail
+     * @param files each a {@code pairs.jsonl}, in the order in which they were measured; if several lines have the same rail,
+     *     sender and receiver, the last one counts. If a file has cells of a rail, confirmations of earlier files on that rail no
+     *     longer count
      * @throws IOException if a file can't be read, or a line of it is no cell; the message names file and line
      */
     public static Culprits ofFiles(List<Path> files) throws IOException {
@@ -133,13 +134,13 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         return lines;
     }
 
-    /** Puts the causes of all rails together. */
+    /** Combines the causes of all rails. */
     static final class Explanation {
 
         private final PairMatrix matrix;
         private final List<PairLine> confirmations;
 
-        /** Confirmations by other programs. */
+        /** The lines that other programs measured. */
         private final List<PairLine> others;
 
         private final List<RailAnalysis> rails;
@@ -190,8 +191,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         }
 
         /**
-         * What is found for a node on half of its rails or more makes the same on the others more probable: there less evidence is
-         * enough.
+         * Adds a cause on the remaining rails of a node if it was found on half of the node's rails or more. On the remaining
+         * rails, less evidence is then enough.
          */
         private void complete() {
             for (int node = 0; node < matrix.nodeCount(); node++) {
@@ -200,7 +201,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                     int port = node;
                     List<RailAnalysis> missing =
                             its.stream().filter(rail -> !is(rail, shape, port)).toList();
-                    // With half of the rails or more, the others are to be looked at.
+                    // The cause was found on half of the rails or more.
                     if (missing.size() < its.size()
                             && 2 * missing.size() <= its.size()
                             && missing.stream()
@@ -354,7 +355,10 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
 
         // ---- what other programs say ----
 
-        /** Returns by which logarithm of a metric a cell of a rail is nearer to a cause than to what is usual; NaN if it is another's. */
+        /**
+         * Returns the residual of a metric below which a cell of a rail is nearer to a cause than to what is usual; NaN if
+         * another metric shows the cause.
+         */
         @FunctionalInterface
         private interface Limit {
             double of(RailAnalysis rail, Metric metric);

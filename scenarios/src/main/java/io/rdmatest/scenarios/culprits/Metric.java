@@ -24,13 +24,13 @@ public enum Metric {
     /** Errors that the counters of both ports show. */
     COUNTERS("counters", "errors counted", null, "", 1, Math.log(4), Math.log(31), 0.5);
 
-    /** All of them, by their ordinals. */
+    /** All metrics, by their ordinals. */
     static final Metric[] ALL = values();
 
-    /** An effect is gross if it is more than this power of that of a path. */
+    /** An effect is gross if its logarithm is more than this many times the smallest effect of a path. */
     static final double GROSS = 1.6;
 
-    /** The member of a cell, as evidence calls it. */
+    /** The member of a cell, which is also the name in evidence. */
     final String member;
 
     /** The smallest effect of a row, column or block that matters, as a logarithm. */
@@ -77,11 +77,11 @@ public enum Metric {
     }
 
     /**
-     * Reads what is to be measured.
+     * Reads the metrics to measure.
      *
-     * @param names {@code latency}, {@code bandwidth} and {@code rate}, which commas separate
-     * @return what they name, at least one; of {@code latency} both its median and its 99th percentile
-     * @throws IllegalArgumentException if one is not measured of pairs; says which there are
+     * @param names {@code latency}, {@code bandwidth} and {@code rate}, separated by commas
+     * @return the metrics, at least one; {@code latency} stands for both its median and its 99th percentile
+     * @throws IllegalArgumentException if a name is unknown; the message lists the names
      */
     public static Set<Metric> parse(String names) {
         Set<Metric> metrics = EnumSet.noneOf(Metric.class);
@@ -105,10 +105,10 @@ public enum Metric {
     }
 
     /**
-     * Returns what a measurement of all pairs comes of.
+     * Returns the metric from which a measurement of all pairs is computed.
      *
      * @param measurement its name, for example {@code rail1 bandwidth median}
-     * @return nothing if it comes of none alone, as a number of pairs does
+     * @return the metric; empty if the measurement is not computed from a single metric, such as a number of pairs
      */
     public static Optional<Metric> ofMeasurement(String measurement) {
         return ofCells().stream()
@@ -117,7 +117,10 @@ public enum Metric {
                 .findFirst();
     }
 
-    /** Returns what the measurements of a rail are called that come of it, before {@code minimum}, {@code median} or {@code maximum}. */
+    /**
+     * Returns the first part of the names of a rail's measurements of this metric, before {@code minimum}, {@code median} or
+     * {@code maximum}.
+     */
     public String quantity() {
         return switch (this) {
             case LATENCY_P50 -> "p50";
@@ -131,22 +134,22 @@ public enum Metric {
         return member;
     }
 
-    /** Returns what sentences call it. */
+    /** Returns the name in sentences. */
     public String words() {
         return words;
     }
 
-    /** Returns the unit in which people read it; empty for a number. */
+    /** Returns the unit for people; empty for a plain number. */
     public String unit() {
         return unit;
     }
 
-    /** Returns by what a value in SI units is multiplied to have that unit. */
+    /** Returns the factor that converts a value in SI units to that unit. */
     public double scale() {
         return scale;
     }
 
-    /** Returns whether it is measured by a stream of messages, of which more is better. */
+    /** Returns whether the metric is measured by a stream of messages. More is then better. */
     public boolean isRate() {
         return this == BANDWIDTH || this == MESSAGE_RATE;
     }
@@ -162,7 +165,7 @@ public enum Metric {
         };
     }
 
-    /** Returns an effect that few cells are enough for. */
+    /** Returns the smallest effect that is gross: few cells are then enough evidence. */
     double gross() {
         return GROSS * path;
     }

@@ -6,8 +6,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line of {@code pairs.jsonl}: what one pair of ports showed in one direction. Data flows from {@code from} to {@code to}.
- * All values are in SI units. A number that was not measured is {@link Double#NaN}, and null in the file.
+ * One line of {@code pairs.jsonl}: the measurement of one pair of ports in one direction. Data flows from {@code from} to {@code
+ * to}. All values are in SI units. A number that was not measured is {@link Double#NaN}, and null in the file.
  *
  * @param rail the rail, not empty
  * @param from the node that sends, not empty
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param toLeaf the leaf switch of the receiver's port; null if it is not known
  * @param attempts how often the cell was measured or tried, 0 or more
  * @param outcome how far it got
- * @param cause what was wrong, usually the name of an {@link io.rdmatest.Cause}; null if nothing was
+ * @param cause the cause of a problem, usually the name of an {@link io.rdmatest.Cause}; null if there was no problem
  * @param lineRate the active rate of the slower of both ports, in bit/s, more than 0, or NaN
  * @param bandwidth payload in bit/s, 0 or more, or NaN
  * @param messageRate messages per second, 0 or more, or NaN
@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  * @param samples how many latencies were measured, 0 or more
  * @param bytesVerified how many bytes of payload were compared with what was sent, 0 or more
  * @param directions in how many directions data flowed while bandwidth and message rate were measured, 1 or 2
- * @param confirmation whether a cause was measured again by this line: then it is no cell of the matrix
+ * @param confirmation whether this line measured a cause again; then it is no cell of the matrix
  * @param fromCounters by how much counters of the sender's port grew meanwhile
  * @param toCounters by how much counters of the receiver's port grew meanwhile
- * @param instrument the other program that measured this line, which is a confirmation then; null for rdmatest
+ * @param instrument the other program that measured this line; the line is then a confirmation. Null for rdmatest
  */
 public record PairLine(
         String rail,
@@ -59,10 +59,10 @@ public record PairLine(
     public static final String ONLY_RAIL = "rail0";
 
     /**
-     * Another program than rdmatest that measured a pair, or failed.
+     * A program other than rdmatest that measured a pair, or failed to.
      *
      * @param program its name, not empty
-     * @param reason why it did not measure, as a clause; null if it did. That says nothing about the fabric
+     * @param reason why it measured nothing, as a clause, which is no evidence about the fabric; null if it measured
      */
     public record Instrument(String program, @Nullable String reason) {
 
@@ -91,7 +91,7 @@ public record PairLine(
             this.word = word;
         }
 
-        /** Returns how the file spells it. */
+        /** Returns the name in the file. */
         @Override
         public String toString() {
             return word;
@@ -100,7 +100,7 @@ public record PairLine(
         /**
          * Returns the outcome that a word stands for.
          *
-         * @throws IllegalArgumentException if it stands for none
+         * @throws IllegalArgumentException if the word stands for no outcome
          */
         static Outcome of(String word) {
             for (Outcome outcome : values()) {

@@ -16,15 +16,15 @@ import org.jspecify.annotations.Nullable;
 /** All cells, in columns: a million of them takes about 50 MB. Of lines about the same cell, the last one counts. */
 final class PairMatrix {
 
-    /** What is known of a cell. */
+    /** The state of a cell. */
     static final byte NOT_MEASURED = 0;
 
     static final byte MEASURED = 1;
     static final byte FAILED = 2;
 
     /**
-     * Counters that mean lost, late, repeated or damaged packets, or a link that went down. What only means congestion, such as
-     * marks, notifications and pauses, is no sign of a broken part and does not count.
+     * Counters that mean lost, late, repeated or damaged packets, or a link that went down. Counters of congestion, such as
+     * marks, notifications and pauses, are no sign of a broken part and do not count.
      */
     private static final Pattern ERRORS = Pattern.compile(
             "err(?!upt)|retrans|retry|retries|timeout|out_?of_?(seq|order)|out of (seq|order)|seq_|crc|discard|drop|lost|loss"
@@ -52,7 +52,7 @@ final class PairMatrix {
         /** Bandwidth, message rate, median and 99th percentile of latency, errors; by {@link Metric}. */
         final float[][] values = new float[Metric.values().length][64];
 
-        /** Where the line is, for whoever added it. */
+        /** The reference that the caller gave for each line, to find it again. */
         long[] reference = new long[64];
 
         final Map<Integer, String> causes = new HashMap<>();
@@ -100,7 +100,7 @@ final class PairMatrix {
     private final Map<String, Boolean> errors = new HashMap<>();
     private final Map<String, Boolean> hostsFault = new HashMap<>();
 
-    /** Adds a cell; its reference finds it again. */
+    /** Adds a cell with a reference, by which the caller finds its line again. */
     void add(PairLine cell, long reference) {
         Rail rail = rails.computeIfAbsent(cell.rail(), Rail::new);
         int from = number(cell.from(), nodeNumbers, nodes);
@@ -138,7 +138,9 @@ final class PairMatrix {
         return cell.outcome() == Outcome.FAILED ? FAILED : MEASURED;
     }
 
-    /** A cause that is no name of ours, of another tool, is the fabric's. */
+    /**
+     * Returns whether a cause is the host's fault. An unknown name, which comes from another tool, counts as the fabric's fault.
+     */
     static boolean isHostsFault(String name) {
         for (Cause cause : Cause.values()) {
             if (cause.name().equals(name)) {

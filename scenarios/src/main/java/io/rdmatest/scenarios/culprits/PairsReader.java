@@ -27,12 +27,12 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads {@code pairs.jsonl}. Members that it does not know are passed over, and so are empty lines. Of a line that has no
- * {@code \n} at its end, a run that was killed wrote a part: it is left out if it is no cell, and {@link #notes} says so.
+ * Reads {@code pairs.jsonl}. Unknown members and empty lines are ignored. A last line without {@code \n} was cut short by the end
+ * of a killed run. If it is no cell, it is left out, and {@link #notes} says so.
  */
 public final class PairsReader {
 
-    /** Takes what is read. */
+    /** Takes the cells that are read. */
     @FunctionalInterface
     public interface Sink {
 
@@ -45,15 +45,15 @@ public final class PairsReader {
         void accept(PairLine cell, long position);
     }
 
-    /** A line by which a cause was measured again, and how many files were begun before its own. */
+    /** A line that measured a cause again, and the number of its file, from 1. */
     private record Confirmed(PairLine line, int file) {}
 
     private record Placed(PairLine cell, long position) {}
 
-    /** So many bytes are parsed by one thread at a time. */
+    /** The number of bytes that one thread parses at a time. */
     private static final int CHUNK = 4 << 20;
 
-    /** A line is not longer; one of a cell has about 500 bytes. */
+    /** The longest allowed line. The line of a cell has about 500 bytes. */
     private static final int LONGEST_LINE = 1 << 20;
 
     private static final JsonFactory JSON = JsonFactory.builder()
@@ -63,22 +63,22 @@ public final class PairsReader {
     private final List<String> notes = new ArrayList<>();
     private final List<Confirmed> confirmations = new ArrayList<>();
 
-    /** The rails of which the file that is read has cells. */
+    /** The rails that have cells in the current file. */
     private final Set<String> rails = new HashSet<>();
 
     private int begun;
 
-    /** Has read nothing yet. */
+    /** Creates a reader. */
     public PairsReader() {}
 
-    /** Returns what is to be said of the files that were read, as sentences. */
+    /** Returns notes about the files that were read, as sentences. */
     public List<String> notes() {
         return List.copyOf(notes);
     }
 
     /**
-     * Returns the lines by which causes were measured again, in the order of the files that were read. Those of a rail are left out
-     * if a later file has cells of that rail: they speak of cells that may be replaced.
+     * Returns the lines that measured causes again, in the order of the files that were read. If a later file has cells of a
+     * rail, earlier lines of that rail are left out: their cells may be replaced.
      */
     public List<PairLine> confirmations() {
         return confirmations.stream().map(Confirmed::line).toList();
@@ -247,7 +247,7 @@ public final class PairsReader {
         return -1;
     }
 
-    /** Says which line of which file is no cell. */
+    /** Signals that a line of a file is no cell. */
     private static final class BrokenLineException extends IOException {
 
         private static final long serialVersionUID = 1L;
@@ -341,7 +341,7 @@ public final class PairsReader {
         }
     }
 
-    /** Makes a cell of a JSON object. Names that occur again are the same strings. */
+    /** Makes a cell of a JSON object. Equal names share one string. */
     private static final class LineParser {
 
         private final JsonParser parser;
@@ -469,7 +469,7 @@ public final class PairsReader {
             return known == null ? text : known;
         }
 
-        /** Of cells, these members are others' and mean what they want. */
+        /** In lines of cells, these members may belong to other tools, with any type. */
         private @Nullable String textIfAny() throws IOException {
             if (parser.currentToken() == JsonToken.VALUE_STRING) {
                 return parser.getText();

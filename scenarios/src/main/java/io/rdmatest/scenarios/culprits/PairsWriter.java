@@ -28,7 +28,7 @@ public final class PairsWriter implements Closeable {
     }
 
     /**
-     * Begins an empty file, in place of one that is there.
+     * Creates an empty file, and replaces an existing one.
      *
      * @param path the file; its folder must exist
      * @throws IOException if it can't be written
@@ -39,7 +39,7 @@ public final class PairsWriter implements Closeable {
     }
 
     /**
-     * Continues a file, or begins it. A last line that was cut short is removed.
+     * Appends to a file, or creates it. A last line that was cut short is removed.
      *
      * @param path the file; its folder must exist
      * @throws IOException if it can't be read or written

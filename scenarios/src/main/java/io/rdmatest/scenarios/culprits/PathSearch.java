@@ -10,37 +10,37 @@ import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds single cells that are bad, after all larger causes. Such a cell failed, or it is beyond {@link Metric#path} and beyond the
- * noise with a probability below {@value Significance#FALSE_ALARMS} divided by the number of cells, and beyond the tail that other
- * lone outliers show.
+ * Finds single bad cells, after all larger causes are found. Such a cell failed, or its effect is beyond three limits: {@link
+ * Metric#path}; the noise, which reaches it with a probability below {@value Significance#FALSE_ALARMS} divided by the number of
+ * cells; and the tail of other lone outliers.
  */
 final class PathSearch {
 
     /**
-     * A path that is bad.
+     * A bad path.
      *
      * @param from the sender, by its number on this rail
      * @param to the receiver
-     * @param metric what shows it; null if it failed
+     * @param metric the metric that shows it; null if the cell failed
      */
     record BadPath(int from, int to, @Nullable Metric metric) {}
 
-    /** The tail of the noise is followed to where one good cell in so many rails lies. */
+    /** The tail of the noise is extrapolated to the value that one good cell reaches in this number of rails. */
     private static final double RAILS = 1e6;
 
-    /** Two kinds of values that are both off, as a share of what each alone would have to be, make a path together. */
+    /** Two metrics together make a path if each of them reaches this share of the effect that it needs alone. */
     private static final double TOGETHER = 0.8;
 
-    /** So many of the worst cells, or one in 100, may be paths. */
+    /** The number of worst cells that may be paths: this many, or one in 100. */
     private static final int MAYBE_PATHS = 6;
 
-    /** A rail with fewer cells, as one of 16 nodes has, does not tell the tail of its noise. */
+    /** A rail with fewer cells, such as one with 16 nodes, does not show the tail of its noise. */
     private static final int FEW = 241;
 
-    /** So many cells on one side of what is usual tell its tail well, as those of 35 nodes do. */
+    /** This many cells on one side of the usual value show its tail well. 35 nodes have as many. */
     private static final int MANY = 600;
 
-    /** By more than this power of what is seen of it no tail is extrapolated. */
+    /** The largest power by which a tail is extrapolated beyond the part that is seen. */
     private static final double MOST_POWER = 5;
 
     private static final NormalDistribution NORMAL = new NormalDistribution();
@@ -61,12 +61,15 @@ final class PathSearch {
         return List.copyOf(paths);
     }
 
-    /** Returns sender and receiver of each bad cell that nothing explains. */
+    /** Returns sender and receiver of each bad cell that no cause explains. */
     List<int[]> unexplained() {
         return List.copyOf(unexplained);
     }
 
-    /** How much worse than expected cells are, in one metric, or in two at once as a share of the least that matters. */
+    /**
+     * How much worse than expected cells are: in one metric, or in two metrics at once as a share of the smallest effects that
+     * matter.
+     */
     private final class Sign {
 
         private final Metric metric;
@@ -74,7 +77,7 @@ final class PathSearch {
         private final float[] off;
         private final float[] offWith;
 
-        /** What a good cell may be off by. */
+        /** The largest deviation of a good cell. */
         private double limit;
 
         Sign(Metric metric, float[] off) {
@@ -105,7 +108,7 @@ final class PathSearch {
             return with == null ? -off[cell] : -Math.max(off[cell] / metric.path, offWith[cell] / with.path);
         }
 
-        /** Returns the standard deviation that it has if noise is normal, and of each metric by itself. */
+        /** Returns the standard deviation, if the noise is normal and independent between the metrics. */
         double sigma() {
             double one = usual.noise[metric.ordinal()];
             return with == null
@@ -121,7 +124,7 @@ final class PathSearch {
             return worse(cell) / limit;
         }
 
-        /** Returns what shows most. */
+        /** Returns the metric that shows the cell's deviation most clearly. */
         Metric shown(int cell) {
             return with == null || off[cell] / metric.path >= offWith[cell] / with.path ? metric : with;
         }
@@ -136,7 +139,7 @@ final class PathSearch {
         }
     }
 
-    /** Finds paths, and what stays unexplained. Comes last. */
+    /** Finds paths and the cells that stay unexplained. It runs after the search for all other causes. */
     void run() {
         double far = -NORMAL.inverseCumulativeProbability(Significance.FALSE_ALARMS / Math.max(cells.known, 1));
         List<Sign> signs = signs(far);
@@ -185,7 +188,7 @@ final class PathSearch {
         }
     }
 
-    /** Returns by what cells show that they are bad, with limits that have no regard to lone outliers. */
+    /** Returns the signs that show any bad cell, with limits that do not yet consider lone outliers. */
     private List<Sign> signs(double far) {
         double[][] rowEffects = effects(Shape.ROW);
         double[][] columnEffects = effects(Shape.COLUMN);
@@ -211,20 +214,20 @@ final class PathSearch {
         return some;
     }
 
-    /** Returns the least that matters where so few cells tell how they scatter that only gross differences count. */
+    /** Returns the limit of a gross effect if the rail has so few cells that only gross effects count; otherwise 0. */
     private double gross(Sign sign) {
         return cells.known >= FEW ? 0 : sign.with == null ? sign.metric.gross() : TOGETHER * Metric.GROSS;
     }
 
     /**
-     * Returns from where on a cell is beyond the tail that lone outliers have which are too weak for a path.
+     * Returns the limit beyond the tail of lone outliers that are too weak for a path.
      *
-     * @param suspect cells that are no such outliers, as something else shows
+     * @param suspect cells that do not count as such outliers, because another sign shows that they are bad
      */
     private double beyondLoneOutliers(Sign sign, double far, boolean[] suspect) {
         double least = sign.least();
         double begin = Math.max(least * 0.3, 4 * sign.sigma());
-        // An outlier that is not strong enough itself may have bad luck besides.
+        // An outlier that is too weak by itself may also have noise on the worse side.
         double limit = Math.max(sign.limit, least + sign.sigma());
         if (begin >= limit) {
             return limit;
@@ -250,7 +253,7 @@ final class PathSearch {
         if (weak == 0) {
             return limit;
         }
-        // Two more make an estimate of one or two outliers.
+        // Two assumed outliers are added, so that one or two real ones are enough for an estimate.
         double exponential = begin + (weakSum + 2 * 0.24 * least) / (weak + 2) * Math.log(100.0 * weak);
         if (count <= 50) {
             return Math.max(limit, exponential);
@@ -267,7 +270,7 @@ final class PathSearch {
         return Math.max(limit, Math.min(exponential, gap));
     }
 
-    /** Tells whether a cause that the cell belongs to makes cells fail. */
+    /** Returns whether a cause of this cell also makes other cells fail. */
     private boolean failureIsCovered(int a, int b) {
         for (Candidate line : covering(a, b)) {
             for (int cell : cells.cellsOf(line)) {
@@ -292,7 +295,7 @@ final class PathSearch {
         return all;
     }
 
-    /** Returns the medians of rows or columns, of the cells that nothing explains, at most 0. */
+    /** Returns the medians of rows or columns over the cells that no cause explains; at most 0. */
     private double[][] effects(Shape shape) {
         double[][] effects = new double[Metric.ALL.length][];
         for (int m = 0; m < Metric.ALL.length; m++) {
@@ -316,7 +319,7 @@ final class PathSearch {
         return count;
     }
 
-    /** Returns how much better than expected a cell is; of causes that explain it, all effects together are expected. */
+    /** Returns how much better than expected a cell is. If causes explain the cell, the sum of their effects is expected. */
     private double excess(int m, int cell, double[] rowEffects, double[] columnEffects) {
         int a = cell / cells.size;
         int b = cell % cells.size;
@@ -346,7 +349,8 @@ final class PathSearch {
                         some[count++] = usual.residual[metric][cell];
                     }
                 }
-                // A tenth of a cause's cells are worse than this. Where a part of it is bad, it is of that part.
+                // A tenth of a cause's cells are worse than this. If only a part of the cells is bad, the value is one
+                // of that part.
                 double low = Quantiles.of(some, count, 0.1);
                 lows[metric] = Double.isNaN(low) ? 0 : low;
             }
@@ -355,10 +359,10 @@ final class PathSearch {
     }
 
     /**
-     * Returns how far off a good cell may be, as the tail of the noise tells: on the better side, which is the noise's alone, for
-     * causes make cells worse only, and on the worse side without the worst cells, which may be paths.
+     * Returns the largest deviation of a good cell, from the tails of the noise. The better side shows only noise, because causes
+     * only make cells worse. On the worse side, the worst cells are left out, because they may be paths.
      *
-     * @param far where it would be if the noise were normal, in standard deviations
+     * @param far the limit for normal noise, in standard deviations
      */
     private double tailOfNoise(Sign sign, double far) {
         double[] better = new double[cells.count()];
@@ -379,14 +383,15 @@ final class PathSearch {
     }
 
     /**
-     * Follows a tail from its nearer quarter to where one cell in {@link #RAILS} rails would be. It is extrapolated in two ways. By
-     * how many standard deviations a value is off, against the share of cells that are worse, grows as a power: that fits Student's
-     * distribution, and is too much for others. The value, against the logarithm of that share, grows as a power: that fits a normal
-     * distribution and an exponential one, and is too little for others. The geometric mean of both is returned.
+     * Extrapolates a tail from its nearer quarter to the value that one cell in {@link #RAILS} rails reaches. It does so in two
+     * ways. The first assumes that the deviation in standard deviations grows as a power of the share of worse cells. That fits
+     * Student's distribution, and is too much for others. The second assumes that the value grows as a power of the logarithm of
+     * that share. That fits a normal and an exponential distribution, and is too little for others. The result is the geometric
+     * mean of both.
      *
-     * @param some how far cells of one side are off
-     * @param count how many of them there are; 0 is returned if they are too few to tell
-     * @param far where it would be if the noise were normal, in standard deviations
+     * @param some the deviations of the cells on one side
+     * @param count the number of deviations; if there are too few for an estimate, the result is 0
+     * @param far the limit for normal noise, in standard deviations
      */
     private static double tail(double[] some, int count, double far) {
         if (count < FEW / 8) {
@@ -401,7 +406,7 @@ final class PathSearch {
         }
         double expectedNear = NORMAL.inverseCumulativeProbability(1 - many / (2.0 * count));
         double expected = NORMAL.inverseCumulativeProbability(1 - top / (2.0 * count));
-        // The farther value has an error, which is in favour of a path only where cells are many.
+        // The farther value has an error. It counts in favour of a path only if there are many cells.
         double error = count < MANY ? 0 : 1 / (expected * expected * Math.sqrt(top));
         double longer = Math.max(1, value / expected / (near / expectedNear) * Math.exp(-error));
         double power = Math.min(MOST_POWER, Math.log(RAILS * top) / Math.log((double) many / top));

@@ -6,7 +6,7 @@ import org.hipparchus.util.KthSelector;
 /** Quantiles of parts of arrays. */
 final class Quantiles {
 
-    /** What makes a median absolute deviation comparable with the standard deviation of a normal distribution. */
+    /** The factor that converts a median absolute deviation to the standard deviation of a normal distribution. */
     static final double MAD_TO_SIGMA = 1.4826;
 
     private static final KthSelector SELECTOR = new KthSelector();
@@ -17,7 +17,7 @@ final class Quantiles {
      * Returns the value below which a share of the first values lies.
      *
      * @param values are not changed
-     * @param count how many of them count; NaN if it is 0
+     * @param count the number of values that count; if it is 0, the result is NaN
      * @param share 0 to 1
      */
     static double of(double[] values, int count, double share) {

@@ -11,9 +11,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Explains the cells of one rail by the fewest causes, and tells what speaks for each. {@link RailCells} holds them, {@link Usual}
- * knows what is usual, {@link Significance} weighs the evidence for a candidate, {@link CauseSearch} selects among candidates, and
- * {@link PathSearch} looks at what is left, cell by cell.
+ * Explains the cells of one rail by the fewest causes, with the evidence for each. {@link RailCells} holds the cells, {@link
+ * Usual} estimates what is usual, {@link Significance} weighs the evidence for a candidate, {@link CauseSearch} selects among
+ * candidates, and {@link PathSearch} examines the remaining cells one by one.
  */
 final class RailAnalysis {
 
@@ -46,14 +46,14 @@ final class RailAnalysis {
         return cells.rail.name;
     }
 
-    /** Returns the references of cells that nothing explains. */
+    /** Returns the references of bad cells that no cause explains. */
     List<Long> unexplained() {
         return paths.unexplained().stream()
                 .map(each -> cells.rail.reference[cells.line(each[0] * cells.size + each[1])])
                 .toList();
     }
 
-    /** The cells of a cause, or of the good ones, as they were measured. */
+    /** Cells as they were measured. */
     final class Collected {
 
         int of;
@@ -72,13 +72,15 @@ final class RailAnalysis {
         Map<String, Integer> failures = new TreeMap<>();
     }
 
-    /** Returns what shows a cause most; null if its cells failed. */
+    /** Returns the metric that shows a cause most clearly; null if its cells failed. */
     @Nullable
     Metric metric(Candidate line) {
         return causes.score(line).metric();
     }
 
-    /** Returns up to which residual a cell of a cause is nearer to the cause than to what is usual; NaN if its cells failed. */
+    /**
+     * Returns the residual below which a cell of a cause is nearer to the cause than to what is usual; NaN if its cells failed.
+     */
     private double limit(Candidate line) {
         Metric metric = metric(line);
         if (metric == null) {
@@ -89,14 +91,14 @@ final class RailAnalysis {
     }
 
     /**
-     * Judges a line by which a cause was measured again, as the cells of the matrix are judged: by how far it is from what is usual
-     * between these two ports. A line says nothing if its own cell is a good one in spite of the cause.
+     * Judges a line that measured a cause again. It is judged like the cells of the matrix: by its distance from what is usual
+     * between these two ports. A line is no evidence if its own cell is good in spite of the cause.
      *
      * @param cause the cause
      * @param from the port that sends, by its number on this rail
      * @param to the port that receives, likewise
      * @param line the line
-     * @return whether it is nearer to the cause than to what is usual; null if it says nothing
+     * @return whether the line is nearer to the cause than to what is usual; null if it is no evidence
      */
     @Nullable
     Boolean isAsBad(Candidate cause, int from, int to, PairLine line) {
@@ -118,7 +120,9 @@ final class RailAnalysis {
         return Double.isNaN(residual) ? null : residual < limit;
     }
 
-    /** Tells whether the cell of a pair is a good one in spite of a cause: measuring it again says nothing about the cause. */
+    /**
+     * Returns whether the cell of a pair is good in spite of a cause. Measuring such a pair again is no evidence about the cause.
+     */
     boolean isGoodInSpiteOf(Candidate cause, int from, int to) {
         int cell = from * cells.size + to;
         Metric metric = metric(cause);
@@ -128,10 +132,10 @@ final class RailAnalysis {
     }
 
     /**
-     * Returns by how much a line of another program is better than usual between its ports, as a logarithm; NaN if that is not
-     * known.
+     * Returns by how much a line of another program is better than usual between its ports, as a logarithm; NaN if that is
+     * unknown.
      *
-     * @param metric what counts
+     * @param metric the metric to compare
      * @param from the port that sends, by its number on this rail
      * @param to the port that receives, likewise
      */
@@ -145,7 +149,10 @@ final class RailAnalysis {
                 && paths.paths().stream().noneMatch(path -> path.from() == from && path.to() == to);
     }
 
-    /** Returns up to which residual of a metric a cell is nearer to a cause than to what is usual; NaN if another one shows it. */
+    /**
+     * Returns the residual of a metric below which a cell is nearer to a cause than to what is usual; NaN if another metric shows
+     * the cause.
+     */
     double limit(Candidate line, Metric metric) {
         return metric(line) == metric ? limit(line) : Double.NaN;
     }
@@ -177,7 +184,7 @@ final class RailAnalysis {
         return collected(cells.cellsOf(line), metric(line), limit(line));
     }
 
-    /** Returns the cells of the other direction of a row or column, less those that other causes explain. */
+    /** Returns the cells of the other direction of a row or column, without those that other causes explain. */
     Collected collectOther(Candidate line) {
         Candidate other = new Candidate(line.shape() == Shape.ROW ? Shape.COLUMN : Shape.ROW, line.a(), 0);
         Metric metric = metric(line);
@@ -192,7 +199,7 @@ final class RailAnalysis {
         return collected(new int[] {path.from() * cells.size + path.to()}, path.metric(), 0);
     }
 
-    /** Returns the median of a metric over cells that nothing explains. */
+    /** Returns the median of a metric over the cells that no cause explains. */
     double medianOfOthers(int m) {
         if (medians[m] == null) {
             double[] some = new double[cells.count()];

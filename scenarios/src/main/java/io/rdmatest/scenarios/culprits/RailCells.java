@@ -11,15 +11,16 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * The cells of one rail as a matrix: a row for each sender, a column for each receiver. A cell's number is the sender's times
- * {@link #size}, and the receiver's. Each metric is a logarithm that grows as the cell gets better: of the share of the line rate,
- * of the message rate, of the inverse latencies, of the inverse of one more than the errors that both ports counted.
+ * The cells of one rail as a matrix: a row for each sender, a column for each receiver. A cell's number is the sender's number
+ * times {@link #size}, plus the receiver's number. Each metric is a logarithm that grows as the cell gets better: of the share of
+ * the line rate, of the message rate, of the inverse of a latency, or of the inverse of one plus the errors that both ports
+ * counted.
  */
 final class RailCells {
 
     final PairMatrix.Rail rail;
 
-    /** How many ports there are. */
+    /** The number of ports. */
     final int size;
 
     /** The leaf of each port, or -1. */
@@ -31,16 +32,16 @@ final class RailCells {
     /** Logarithms, as they were measured, by metric and cell; NaN where there is none. */
     final float[][] raw = new float[Metric.ALL.length][];
 
-    /** By how many causes that were found a cell is explained. */
+    /** The number of found causes that explain each cell. */
     final short[] covers;
 
-    /** Which metrics any cell has. */
+    /** Whether any cell has each metric. */
     final boolean[] has = new boolean[Metric.ALL.length];
 
     /** How many cells were measured or failed. */
     final int known;
 
-    /** The cell's line, by sender and receiver; -1 if there is none that tells something. */
+    /** The line of each cell; -1 if the cell has no line, or was not measured. */
     private final int[] index;
 
     private final int[] nodes;
@@ -51,7 +52,7 @@ final class RailCells {
     private final int[] failedOfBlock;
     private final boolean byShare;
 
-    /** What is taken off the logarithms of a metric, by line rate. */
+    /** The amount that is subtracted from the logarithms of a metric, by line rate. */
     private final Map<Metric, Map<Float, Float>> forgiven = new EnumMap<>(Metric.class);
 
     private int failures;
@@ -159,13 +160,13 @@ final class RailCells {
         };
     }
 
-    /** Returns the same of a line that is not in the matrix, as {@link #raw} would have it. */
+    /** Returns the logarithm of a line outside of the matrix, as {@link #raw} would have it. */
     float logarithm(Metric metric, PairLine line) {
         float value = logarithm(metric, metric.of(line), line.lineRate());
         return value - forgiven.getOrDefault(metric, Map.of()).getOrDefault((float) line.lineRate(), 0f);
     }
 
-    /** Nothing that was expected to flow did: as bad as can be, and still a number. */
+    /** Returns a logarithm. A value of 0 means that no data flowed: the result is then very low, but still a number. */
     private static float logarithm(double value) {
         return value == 0 ? -30 : (float) Math.log(value);
     }
@@ -175,8 +176,9 @@ final class RailCells {
     }
 
     /**
-     * A port of a lower line rate may have a lower message rate by design, at most in proportion to the line rate, and latencies
-     * that are higher by half. What the good cells of its class differ by from those of the fastest class is taken off.
+     * Corrects for ports that are slower by design. A port with a lower line rate may have a lower message rate, at most in
+     * proportion to the line rate, and latencies that are up to half higher. The difference between the good cells of its class
+     * and those of the fastest class is subtracted.
      */
     private void forgiveSlowPorts() {
         Map<Float, Integer> rates = new TreeMap<>();
@@ -223,7 +225,7 @@ final class RailCells {
         return Quantiles.of(some, count, 0.75);
     }
 
-    /** Returns how many cells there may be. */
+    /** Returns the number of places for cells. */
     int count() {
         return index.length;
     }
@@ -246,7 +248,10 @@ final class RailCells {
         return from >= 0 && from == leaf[cell % size];
     }
 
-    /** Tells whether nothing is good, which would tell what is bad. With two nodes, each cell stands for itself. */
+    /**
+     * Returns whether all cells failed, so that no good cell shows which causes are bad. With two nodes this is false, because
+     * each cell stands for itself.
+     */
     boolean isAllFailed() {
         return size > 2 && failures == known;
     }
@@ -283,7 +288,8 @@ final class RailCells {
     List<Candidate> candidates(Shape shape) {
         List<Candidate> all = new ArrayList<>();
         if (shape == Shape.BLOCK) {
-            // Where all nodes have the same leaf, a block is everything and differs from nothing.
+            // If all nodes have the same leaf, the only block is the whole matrix, and there is nothing to compare it
+            // with.
             for (int a = 0; leaves > 1 && a < leaves; a++) {
                 for (int b = 0; b < leaves; b++) {
                     all.add(new Candidate(shape, a, b));

@@ -14,11 +14,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges a node or a port by the lines with which it was measured again. It is confirmed if it is as bad as before with each of
- * {@value #PARTNERS} partners or more, in one of its directions on each of its rails. If that is not known of a rail, nothing is
- * said.
+ * Judges a node or a port by the lines that measured it again. It is confirmed if, on each of its rails and in at least one of
+ * its directions, it is as bad as before with each of {@value #PARTNERS} partners or more. If that is unknown for a rail, there
+ * is no result.
  *
- * @param matrix knows the nodes by their numbers
+ * @param matrix the nodes by their numbers
  * @param node the node's number
  * @param rails its rails
  * @param direction which way it is bad
@@ -31,9 +31,9 @@ record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction 
     /**
      * Judges.
      *
-     * @param evidence what speaks for the cause
-     * @param confirmations lines with which causes were measured again
-     * @return the same with what came of it; without it if there are too few lines about the cause
+     * @param evidence the evidence for the cause
+     * @param confirmations the lines that measured causes again
+     * @return the evidence with the result; unchanged if there are too few lines about the cause
      */
     Evidence judge(Evidence evidence, List<PairLine> confirmations) {
         if (isPart()) {
@@ -48,7 +48,7 @@ record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction 
             boolean known = false;
             boolean isBad = false;
             for (Direction way : ways()) {
-                // Of a pair that was measured again twice, the last one counts.
+                // If a pair was measured again twice, the last line counts.
                 Map<String, Boolean> byPartner = new TreeMap<>();
                 for (PairLine line : confirmations) {
                     Boolean bad = isBad(line, rail, way);
@@ -91,7 +91,7 @@ record Retrial(PairMatrix matrix, int node, List<RailAnalysis> rails, Direction 
                 .anyMatch(rail -> ways().stream().anyMatch(way -> rail.causes().isPart(cause(rail, way))));
     }
 
-    /** Tells whether a line is as bad as the cause; null if it is not about it, or says nothing. */
+    /** Returns whether a line is as bad as the cause; null if the line is not about the cause, or is no evidence. */
     private @Nullable Boolean isBad(PairLine line, RailAnalysis rail, Direction way) {
         int from = matrix.node(line.from());
         int to = matrix.node(line.to());

@@ -13,13 +13,13 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What another program, such as ib_write_bw(1), measured of a bad pair of a cause, and of a good pair beside it. Both were measured
- * alone, one after the other, so that they are held against each other and not against what rdmatest measures.
+ * The result of another program, such as ib_write_bw(1), for a bad pair of a cause and for a good pair. Each pair was measured
+ * alone, one after the other. So the two are compared with each other, not with what rdmatest measures.
  *
  * @param program its name
- * @param bad the bad pair in bit/s, or in messages/s if these show the cause; NaN if it was not measured
- * @param good the good pair, likewise
- * @param agrees whether its bad pair is bad as well; null if it can't tell
+ * @param bad the value of the bad pair in bit/s, or in messages/s if the message rate shows the cause; NaN if it was not measured
+ * @param good the value of the good pair, likewise
+ * @param agrees whether the bad pair is bad for this program as well; null if that can't be decided
  * @param reason why there is no second opinion, as a clause; null if there is one
  */
 record SecondOpinion(
@@ -29,7 +29,7 @@ record SecondOpinion(
         @Nullable Boolean agrees,
         @Nullable String reason) {
 
-    /** Returns its members in JSON, in their order; those without a value are left out. */
+    /** Returns the members of its JSON object, in their order; members without a value are left out. */
     Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("program", program);
@@ -46,22 +46,22 @@ record SecondOpinion(
         }
     }
 
-    /** Returns what of another program's values is held against a cause. */
+    /** Returns the metric by which another program's values are compared with a cause. */
     static Metric metric(Evidence evidence) {
         return evidence.metric().equals(Metric.MESSAGE_RATE.member) ? Metric.MESSAGE_RATE : Metric.BANDWIDTH;
     }
 
     /**
-     * Adds to evidence what another program says of a cause.
+     * Adds the result of another program for a cause to the evidence.
      *
-     * @param evidence what speaks for the cause
+     * @param evidence the evidence for the cause
      * @param lines what other programs measured on the rail of the cause
-     * @param isBad tells which of them are cells of the cause
-     * @param isGood tells which of them nothing explains
+     * @param isBad returns whether a line is about a cell of the cause
+     * @param isGood returns whether a line is about a cell that no cause explains
      * @param residual returns by how much the logarithm of a line's bandwidth or message rate is above what is usual between
      *     its ports
-     * @param limit up to which logarithm a cell is nearer to the cause than to what is usual
-     * @return the same if no line is about the cause
+     * @param limit the logarithm below which a cell is nearer to the cause than to what is usual
+     * @return the evidence with the result; unchanged if no line is about the cause
      */
     static Evidence judge(
             Evidence evidence,
@@ -97,9 +97,9 @@ record SecondOpinion(
                                     .reason());
         }
         double difference = median(asked, residual) - median(beside, residual);
-        // The residual is not known where rdmatest measured another metric.
+        // The residual is unknown if rdmatest measured another metric.
         boolean isLower = (Double.isNaN(difference) ? Math.log(bad / good) : difference) < limit;
-        // A program that counts no errors can't tell that there are none.
+        // This program counts no errors, so it can't show that there are none.
         Boolean agrees = !isLower && evidence.metric().equals(Metric.COUNTERS.member) ? null : Boolean.valueOf(isLower);
         return evidence.with(
                 new SecondOpinion(instrument.program(), bad, good, agrees, null),

@@ -5,29 +5,31 @@ import org.hipparchus.distribution.discrete.BinomialDistribution;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much the cells of a candidate speak for it. Its effect is the median of its cells. It is a cause only if this is
+ * Weighs the evidence of a candidate's cells. The effect of a candidate is the median of its cells. It is a cause only if the
+ * effect is
  * <ul>
  *   <li>large in practice: at least {@link Metric#least};
- *   <li>large beside what rows, columns or blocks differ by anyway: {@value #SPREADS} times their robust spread;
- *   <li>significant: the logarithm of the likelihood ratio, summed over its cells, exceeds that of {@value #FALSE_ALARMS} divided
- *       by the number of candidates and metrics. A cell counts at most {@value #CELL} for a cause and {@value #CELL_AGAINST}
- *       against it, so that neither one outlier makes a cause, nor a cause is named that a quarter of its cells contradicts.
- *   <li>rare by ranks alone: as many cells that are nearer to its median than to what is usual would be found by chance in
- *       {@value #RARE} of clean matrices at most, whatever their noise is. Gross effects do without.
+ *   <li>large compared with the usual differences between rows, columns or blocks: {@value #SPREADS} times their robust spread;
+ *   <li>significant: the logarithm of the likelihood ratio, summed over its cells, exceeds the bound that follows from {@value
+ *       #FALSE_ALARMS} divided by the number of candidates and metrics. A cell counts at most {@value #CELL} for a cause and
+ *       {@value #CELL_AGAINST} against it. So one outlier does not make a cause, and a cause is not named if a quarter of its
+ *       cells contradict it;
+ *   <li>rare by ranks alone: chance puts as many cells nearer to its median than to what is usual in a share of at most {@value
+ *       #RARE} of clean matrices, whatever their noise is. Gross effects need not meet this condition.
  * </ul>
  */
 final class Significance {
 
     /**
-     * What a candidate has for it.
+     * The evidence for a candidate.
      *
      * @param gain the logarithm of the likelihood ratio
-     * @param metric the metric that it is of; null if it is the failures
+     * @param metric the metric that shows the effect; null for failed cells
      * @param effect the median residual
      */
     record Score(double gain, @Nullable Metric metric, double effect) {
 
-        /** Nothing speaks for it. */
+        /** No evidence. */
         static final Score NOTHING = new Score(Double.NEGATIVE_INFINITY, null, 0);
     }
 
@@ -40,7 +42,7 @@ final class Significance {
 
     static final double CELL_AGAINST = 30;
 
-    /** In how many clean matrices the number of bad cells of some candidate is as large by chance, if it counts alone. */
+    /** The share of clean matrices in which, by chance, any candidate has as many bad cells, judged by ranks alone. */
     static final double RARE = 1e-3;
 
     private final RailCells cells;
@@ -55,7 +57,10 @@ final class Significance {
         this.usual = usual;
     }
 
-    /** Learns how far good cells are off, whatever their distribution: from cells that belong to no candidate with a score. */
+    /**
+     * Sets the cells that belong to no candidate with a sufficient score. They show the residuals of good cells, whatever the
+     * distribution of the noise.
+     */
     void learnFrom(boolean[] open) {
         Arrays.fill(good, null);
         this.open = open;
@@ -79,8 +84,8 @@ final class Significance {
     }
 
     /**
-     * Tells whether so many cells that are nearer to a candidate's median than to what is usual would be rare if they were drawn
-     * from the good ones. This knows nothing of how the noise is distributed.
+     * Returns whether chance would rarely put so many cells nearer to a candidate's median than to what is usual, if the
+     * candidate's cells were drawn from the good ones. The result does not depend on the distribution of the noise.
      */
     boolean isRare(Score score, int[] itsCells) {
         Metric metric = score.metric();
@@ -108,15 +113,15 @@ final class Significance {
         return 2.0 * cells.size + (cells.leaves > 1 ? cells.leaves * cells.leaves : 0);
     }
 
-    /** Returns how significant a candidate must be, as a logarithm of a likelihood ratio. */
+    /** Returns the least significance of a cause, as the logarithm of a likelihood ratio. */
     double bound() {
         return Math.log(candidates() * Metric.ALL.length / FALSE_ALARMS);
     }
 
     /**
-     * Scores a candidate by the cells that nothing explains yet.
+     * Scores a candidate by the cells that no cause explains yet.
      *
-     * @param leniency 1, or less where other evidence speaks for it: how much of the smallest effect is enough
+     * @param leniency the share of the smallest effect that is enough: 1, or less if there is other evidence for the candidate
      */
     Score score(Candidate line, int[] itsCells, double leniency) {
         int failed = 0;
@@ -170,7 +175,7 @@ final class Significance {
             return Score.NOTHING;
         }
         double sigma = usual.noise[m];
-        // What is much worse than this is bad without a doubt, however bad the others are.
+        // A cell that is much worse than this is certainly bad, however bad the other cells are.
         double assumed = Math.max(effect, -Math.max(2 * metric.least, 5 * sigma));
         double gain = failed * CELL;
         for (int i = 0; i < count; i++) {
@@ -180,7 +185,7 @@ final class Significance {
         return new Score(gain, metric, effect);
     }
 
-    /** Returns by which metric a single cell is bad in a line of others: {@code failed} where there is none. */
+    /** Returns whether a single cell is bad. */
     boolean isBad(int cell) {
         if (cells.isFailed(cell)) {
             return true;

@@ -10,49 +10,51 @@ import org.hipparchus.util.ArithmeticUtils;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is usual on a rail, and how cells scatter about it. A cell's residual is its distance from what is usual, which differs for
- * pairs within one leaf and between leaves. The noise is the median absolute deviation of the residuals after the medians of rows
- * and columns were taken off. Cells that a cause explains don't count.
+ * Estimates the usual values of a rail and the scatter of its cells. A cell's residual is its distance from the usual value.
+ * Pairs within one leaf and pairs between leaves have different usual values. The noise is computed from the median absolute
+ * deviation of the residuals after the medians of rows and columns are subtracted. Cells that a cause explains don't count.
  */
 final class Usual {
 
-    /** So many cells tell what is usual, and how it scatters. */
+    /** This many cells are enough to estimate the usual value and the scatter. */
     private static final int ENOUGH_CELLS = 200_000;
 
-    /** So many cells tell the median of a row or column, where not each counts. */
+    /** This many cells are enough for the median of a row or column. */
     private static final int ENOUGH_OF_LINE = 250;
 
-    /** Fewer cells don't tell the noise well. */
+    /** Fewer cells are not enough for a good estimate of the noise. */
     private static final int FEW = 30;
 
-    /** A fabric in which so much is bad that the good level is not the median is looked through only up to this size. */
+    /**
+     * Up to this number of nodes, the search also considers that most cells are bad, so that the good level is not the median.
+     */
     private static final int SMALL = 200;
 
-    /** More than this can't be asked for where only gross differences are named. */
+    /** The largest factor of uncertainty: with few cells, only gross differences are named anyway. */
     private static final double MOST_UNCERTAIN = 4;
 
     private final RailCells cells;
 
-    /** What cells are better than usual by, as a logarithm, by metric and cell. */
+    /** How much better than usual each cell is, as a logarithm, by metric and cell. */
     final float[][] residual;
 
     /** The standard deviation of good cells, by metric. */
     final double[] noise = new double[Metric.ALL.length];
 
-    /** By how much rows, columns and blocks differ from each other anyway, by metric and shape. */
+    /** The usual spread among rows, columns and blocks, by metric and shape. */
     final double[][] spread = new double[Metric.ALL.length][Shape.values().length];
 
     private final double[][] usual = new double[Metric.ALL.length][2];
 
-    /** Medians of rows and columns as they were estimated, by metric and port. */
+    /** The estimated medians of rows and columns, by metric and port. */
     private final double[][] rowMedians = new double[Metric.ALL.length][];
 
     private final double[][] columnMedians = new double[Metric.ALL.length][];
 
-    /** The same of blocks. */
+    /** The estimated medians of blocks, by metric and number of the block. */
     private final double[][] blockMedians = new double[Metric.ALL.length][];
 
-    /** Every so many cells are enough to learn what is usual. */
+    /** Only each cell whose number is a multiple of this is used for estimates. */
     private final int step;
 
     Usual(RailCells cells) {
@@ -61,7 +63,7 @@ final class Usual {
         step = stepOf(cells);
     }
 
-    /** All columns and rows are to have their turn. */
+    /** Returns a step that has no common divisor with the number of ports, so that it covers all rows and columns. */
     private static int stepOf(RailCells cells) {
         int every = Math.max(1, cells.count() / ENOUGH_CELLS);
         while (every > 1 && ArithmeticUtils.gcd(every, cells.size) != 1) {
@@ -70,13 +72,13 @@ final class Usual {
         return every;
     }
 
-    /** Returns which cells are enough to learn from: each whose number is a multiple of this. */
+    /** Returns the step between the cells that are used for estimates: their numbers are multiples of it. */
     int step() {
         return step;
     }
 
     /**
-     * Returns by how much a line that is not in the matrix is better than usual.
+     * Returns how much better than usual a line outside of the matrix is.
      *
      * @param cell the cell of its sender and receiver
      */
@@ -84,7 +86,7 @@ final class Usual {
         return cells.logarithm(metric, line) - usual[metric.ordinal()][cells.withinLeaf(cell) ? 1 : 0];
     }
 
-    /** Estimates all of it from the cells that nothing explains. */
+    /** Estimates usual values, noise and spread from the cells that no cause explains. */
     void estimate() {
         IntStream.range(0, Metric.ALL.length).parallel().forEach(this::estimate);
     }
@@ -127,7 +129,7 @@ final class Usual {
             }
         }
         for (int within = 0; within < 2; within++) {
-            // Few cells don't say what is usual, unless these are all.
+            // Few cells are not enough for a usual value, unless there are no others.
             if (counts[within] < 6 && counts[1 - within] > counts[within]) {
                 medians[within] = within == 1 ? medians[0] : Math.min(medians[0], medians[1]);
                 highs[within] = within == 1 ? highs[0] : Math.min(highs[0], highs[1]);
@@ -151,8 +153,8 @@ final class Usual {
     }
 
     /**
-     * Tells whether most cells are bad and whole rows, columns and blocks explain them. Else the better level is one that some
-     * pairs have by design.
+     * Returns whether most cells are bad, and whole rows, columns and blocks explain them. If not, some pairs have the better
+     * level by design.
      */
     private boolean linesExplain(int m, double[] medians, double[] highs) {
         boolean[] open = new boolean[cells.count()];
@@ -204,7 +206,10 @@ final class Usual {
         }
     }
 
-    /** Returns whether cells have at least two senders and two receivers. The good cells of one port alone don't say what is usual. */
+    /**
+     * Returns whether cells have at least two senders and two receivers. The good cells of a single port do not show what is
+     * usual.
+     */
     private boolean areOfSeveral(boolean[] some) {
         int sender = -1;
         int receiver = -1;
@@ -242,7 +247,7 @@ final class Usual {
         if (measured >= FEW) {
             return sigma * uncertainty(freedom);
         }
-        // Few cells hardly say how much they scatter, and one of them moves the medians of its row and column.
+        // Few cells show their scatter badly, and a single cell moves the medians of its row and column.
         count = 0;
         for (int cell = 0; cell < cells.count(); cell++) {
             if (cells.usable(values, cell)) {
@@ -254,10 +259,10 @@ final class Usual {
     }
 
     /**
-     * Returns how many times farther off good cells may be if their scatter is only an estimate: by Student's distribution instead
-     * of the normal one.
+     * Returns the factor by which the deviations of good cells may be larger because their scatter is only an estimate: by
+     * Student's distribution instead of the normal one.
      *
-     * @param freedom its degrees of freedom, 1 or more
+     * @param freedom the degrees of freedom, 1 or more
      */
     private static double uncertainty(double freedom) {
         if (freedom > 300) {
@@ -269,9 +274,9 @@ final class Usual {
     }
 
     /**
-     * Returns the medians of rows or columns, by port; NaN of those without a cell that counts.
+     * Returns the medians of rows or columns, by port; NaN for a port without a cell that counts.
      *
-     * @param less what is taken off each cell, by its row; null for nothing
+     * @param less what is subtracted from each cell, by its row or column; null for nothing
      */
     double[] medians(int m, Shape shape, double @Nullable [] less) {
         double[] medians = new double[cells.size];
@@ -290,7 +295,7 @@ final class Usual {
         return medians;
     }
 
-    /** Returns by how much lines of a shape differ, beyond what the noise of their cells explains. */
+    /** Returns the spread among the candidates of a shape, beyond what the noise of their cells explains. */
     private double estimateSpread(int m, Shape shape) {
         double[] medians;
         double of;
@@ -334,7 +339,7 @@ final class Usual {
         return Math.sqrt(Math.max(0, all * all - byNoise)) * (1 + 4.0 / medians.length);
     }
 
-    /** Tells whether a row, column or block is so near to what is usual that its cells need not be looked at one by one. */
+    /** Returns whether a row, column or block is so near to the usual value that its cells need not be examined one by one. */
     boolean isUsual(Candidate line) {
         if (cells.size < 2 * ENOUGH_OF_LINE || cells.failedOf(line) > 0) {
             return false;
@@ -345,7 +350,8 @@ final class Usual {
                 case COLUMN -> columnMedians[metric.ordinal()][line.a()];
                 case BLOCK -> blockMedians[metric.ordinal()][line.a() * cells.leaves + line.b()];
             };
-            // All of its cells are explained, or its median is an estimate that may be wrong by some percent.
+            // If there is no median, all cells are explained. The median is an estimate that may be wrong by some
+            // percent.
             if (Double.isNaN(median) ? cells.has[metric.ordinal()] : median < -0.5 * metric.least) {
                 return false;
             }

@@ -1,4 +1,4 @@
-/** Measured pairs as a file, and what explains the bad ones: which node, port, block or path. */
+/** Files of measured pairs, and the causes of bad pairs: nodes, ports, blocks and paths. */
 @NullMarked
 package io.rdmatest.scenarios.culprits;
 

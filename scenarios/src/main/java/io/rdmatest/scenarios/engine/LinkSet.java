@@ -31,13 +31,14 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side's queue pairs to one peer, and the messages over them, on one thread: what the reliable connections of ucmatose and the
- * datagram paths of udaddy have in common.
+ * The queue pairs of one side to one peer, and the messages over them, on one thread. This is the common part of the reliable
+ * connections of ucmatose and the datagram paths of udaddy.
  *
- * <p>Two of ours tell each other their {@link PeerPlan}, and then compare every byte. What a C program sends is counted only.
+ * <p>Two sides of rdmatest exchange their {@link PeerPlan}, and then compare every byte. Messages of a C program are only
+ * counted.
  *
  * @param <O> the options of the program
- * @param <L> what it makes several of
+ * @param <L> the type of the links
  */
 public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.Link> implements AutoCloseable {
 
@@ -62,7 +63,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     /** The links, by their index. */
     protected final List<L> links = new ArrayList<>();
 
-    /** What is closed after the queue pairs. */
+    /** The resources that are closed after the queue pairs. */
     protected final Resources resources = new Resources();
 
     /** The peer, readable for people. */
@@ -71,7 +72,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     /** Requests beyond the number of links, which were rejected. */
     protected int surplus;
 
-    /** Messages that need no completion any more. */
+    /** Messages whose completion is no longer awaited. */
     protected int lost;
 
     private final PeerPlan.Program program;
@@ -89,7 +90,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
         /** The position in the set. */
         public final int index;
 
-        /** The client's number of it, from which the payload is computed. */
+        /** The client's number of the link, from which the payload is computed. */
         public int number;
 
         /** Whether its messages are compared. */
@@ -133,7 +134,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
             return present(queuePair);
         }
 
-        /** Returns what it shares with the others on its device. */
+        /** Returns the pool that the links on its device share. */
         public final ConnectionPool pool() {
             return present(pool);
         }
@@ -151,7 +152,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
      *
      * @param program the program
      * @param type RC or UD
-     * @param plural what the program calls several links
+     * @param plural the program's word for several links
      */
     protected LinkSet(
             RoleContext context, O options, boolean server, PeerPlan.Program program, QpType type, String plural) {
@@ -187,7 +188,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
         return id;
     }
 
-    /** Looks the server's address up. Without an option, the server tells its port. */
+    /** Looks up the server's address. Without an option, the server sends its port. */
     protected final AddressInfo lookUp() {
         String host = options.serverAddress();
         int port = options.port() != 0
@@ -223,7 +224,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
 
     // ---- what both sides know of each other ----
 
-    /** Returns what the peer is to agree to, for the private data. */
+    /** Returns the plan that the peer must agree to, for the private data. */
     protected final PeerPlan plan(int number) {
         return new PeerPlan(program, options.connections(), messages, size, number);
     }
@@ -249,14 +250,14 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
         reject(request.id());
     }
 
-    /** Rejects a request. Ours learns the reason from the plan. */
+    /** Rejects a request. A client of rdmatest gets the reason from the plan. */
     private void reject(CmId id) {
         try (id) {
             id.reject(plan(-1).encode());
         }
     }
 
-    /** Explains an event that ends an attempt to connect. A server of ours says why it rejects. */
+    /** Explains an event that ends an attempt to connect. A server of rdmatest gives the reason of its rejection. */
     protected final RuntimeException refused(CmEvent event, CmEvent.Type wanted, String cure) {
         return PeerPlan.decode(event.privateData())
                 .<RuntimeException>map(refusal -> plan(-1).disagreement(refusal)
@@ -267,7 +268,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
                 .orElseGet(() -> CmFailures.of(event, wanted, peer, cure));
     }
 
-    /** Notes what the peer said of a link, which has its queue pair; a plan that this side disagrees with is a failure. */
+    /** Notes the peer's plan for a link that has its queue pair. Fails if this side disagrees with the plan. */
     protected final void know(L link, Optional<PeerPlan> plan) {
         if (server && plan.isPresent()) {
             link.number = plan.get().number();
@@ -379,7 +380,7 @@ public abstract class LinkSet<O extends ConnectionOptions<O>, L extends LinkSet.
     /** Returns a text about the progress, for the message of a timeout. */
     protected abstract String state();
 
-    /** Explains a wait in which nothing came. */
+    /** Explains a wait without any completion. */
     protected abstract RuntimeException silence(RdmaTimeoutException timeout);
 
     private void await(String what, boolean receives) {

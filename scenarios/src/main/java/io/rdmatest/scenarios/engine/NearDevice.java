@@ -13,9 +13,9 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the calling thread and the memory of a measurement on the NUMA node of a device, until it is closed by the same thread: data
- * then does not cross from one node to another on its way to the device. Where the device has no node, or the kernel lets the
- * thread not go there, thread and memory stay where they are.
+ * Keeps the calling thread and the memory of a measurement on the NUMA node of a device, until it is closed by the same thread:
+ * data then does not cross from one NUMA node to another on its way to the device. If the device has no NUMA node, or the kernel
+ * does not let the thread move there, thread and memory stay where they are.
  */
 public final class NearDevice implements AutoCloseable {
 
@@ -33,7 +33,7 @@ public final class NearDevice implements AutoCloseable {
      * Moves the calling thread near a device.
      *
      * @param device the RDMA device's name
-     * @return what moves it back
+     * @return the object that moves the thread back when it is closed
      */
     public static NearDevice begin(String device) {
         return begin(DEVICES, device);
@@ -56,7 +56,7 @@ public final class NearDevice implements AutoCloseable {
             processors.and(ProcessorBinding.allowed());
             return new NearDevice(OptionalInt.of(node), processors.isEmpty() ? null : ProcessorBinding.to(processors));
         } catch (IOException | IllegalArgumentException | IllegalStateException e) {
-            // A device of software is of no node, and a container may forbid it.
+            // A software device has no NUMA node, and a container may forbid the move.
             return new NearDevice(OptionalInt.empty(), null);
         }
     }
@@ -84,7 +84,7 @@ public final class NearDevice implements AutoCloseable {
             try {
                 return link.register(size, MemoryPlacement.ANYWHERE.onNumaNode(node.getAsInt()), access);
             } catch (RdmaException e) {
-                // A node without memory, or one that a cpuset forbids. Any other reason comes again.
+                // The NUMA node has no memory, or a cpuset forbids it. Any other failure occurs again here.
                 return link.register(size, access);
             }
         }

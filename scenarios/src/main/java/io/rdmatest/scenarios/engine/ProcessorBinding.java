@@ -17,7 +17,7 @@ import java.util.BitSet;
  */
 public final class ProcessorBinding implements AutoCloseable {
 
-    /** As many processors as Linux can have. */
+    /** The largest number of processors that Linux supports. */
     public static final int MOST = 8192;
 
     private static final int MASK_BYTES = MOST / Byte.SIZE;
@@ -55,7 +55,7 @@ public final class ProcessorBinding implements AutoCloseable {
      * Binds the calling thread.
      *
      * @param processors as the kernel numbers them, 0 to 8191; at least one
-     * @return what ends it
+     * @return the binding, which ends when it is closed
      * @throws IllegalStateException if this thread may use none of them
      */
     public static ProcessorBinding to(BitSet processors) {
@@ -70,7 +70,7 @@ public final class ProcessorBinding implements AutoCloseable {
         return new ProcessorBinding(before);
     }
 
-    /** Returns those that the calling thread may use and that are there, sched_getaffinity(2). */
+    /** Returns the existing processors that the calling thread may use, as sched_getaffinity(2) does. */
     public static BitSet allowed() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment mask = arena.allocate(MASK_BYTES, Long.BYTES);

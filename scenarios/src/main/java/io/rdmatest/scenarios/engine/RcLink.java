@@ -446,7 +446,7 @@ public final class RcLink implements AutoCloseable {
         return own(domain().registerMemory(size, access));
     }
 
-    /** Registers memory that lies where it is to; it is deregistered when the link closes. */
+    /** Registers memory at a placement. It is deregistered when the link closes. */
     MemoryRegion register(long size, MemoryPlacement placement, Access... access) {
         return own(domain().registerMemory(size, placement, access));
     }

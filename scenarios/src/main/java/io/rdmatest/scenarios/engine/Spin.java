@@ -1,6 +1,9 @@
 package io.rdmatest.scenarios.engine;
 
-/** The pace of a loop that polls: at first without a pause, then it yields, and from time to time it looks at the rest of the world. */
+/**
+ * The pace of a polling loop. At first it polls without a pause, then it yields. From time to time it checks events, the deadline
+ * and the scenario.
+ */
 final class Spin {
 
     private static final int SPINS = 32;
@@ -9,8 +12,8 @@ final class Spin {
     private Spin() {}
 
     /**
-     * Paces a loop. A software device needs the processor that spins. There is no PAUSE before: a poll takes long enough, and each
-     * PAUSE costs an emulated processor an exit.
+     * Paces a loop. A software device needs the processor that spins. The loop has no PAUSE instruction before that: a poll takes
+     * long enough, and each PAUSE costs an emulated processor an exit.
      *
      * @param idle the number of polls without a result so far, from 1
      * @return whether it is time to look at events, the deadline and the end of the scenario

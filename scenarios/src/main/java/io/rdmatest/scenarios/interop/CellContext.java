@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
 
-/** What a cell may use. Whatever was started through it is ended with the cell, however the cell ends. */
+/** The environment of a cell. Everything that was started through it ends with the cell, however the cell ends. */
 public interface CellContext {
 
     /** The device that our side uses. */
@@ -67,9 +67,9 @@ public interface CellContext {
     LocalRoles roles();
 
     /**
-     * Says something about the cell for the report and for the message of a failure.
+     * Adds a note about the cell to the report and to the message of a failure.
      *
-     * @param name what it is, for example {@code our options}
+     * @param name the name of the note, for example {@code our options}
      * @param value its value
      */
     void note(String name, Object value);

@@ -10,8 +10,7 @@ public interface CellSource {
     String program();
 
     /**
-     * Draws cells. The same state of the generator makes the same cells; whatever varies is drawn here and not while a cell
-     * runs.
+     * Draws cells. The same state of the generator makes the same cells. All variations are drawn here, not while a cell runs.
      *
      * @param random where every choice comes from
      * @param count how many cells for each role of ours, at least 1

@@ -39,12 +39,12 @@ abstract class ConnectionCells<O extends ConnectionOptions<O>, R extends Connect
     }
 
     /**
-     * What is varied.
+     * The varied options of a cell.
      *
      * @param both the options of both sides
      * @param theirs more options of the program; each begins with a space
      * @param ours more options of our side; each begins with a space
-     * @param bind whether the program is given a local address
+     * @param bind whether the program gets a local address
      * @param tos whether the client sets a type of service
      * @param ipv6 whether over IPv6
      */

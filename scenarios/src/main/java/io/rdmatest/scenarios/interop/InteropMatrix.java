@@ -18,7 +18,10 @@ import java.util.function.Function;
  */
 public record InteropMatrix(long seed, int count, List<Cell> cells) {
 
-    /** Draws the options of the cells: a whole number. Unless set, another one for every run, which the run prints. */
+    /**
+     * The seed that the options of the cells are drawn from: a whole number. Unless set, every run draws another seed
+     * and prints it.
+     */
     public static final String SEED = "rdma.interop.seed";
 
     /** How many cells there are for each program and role of ours, 1 to 1000; 1 unless set. */

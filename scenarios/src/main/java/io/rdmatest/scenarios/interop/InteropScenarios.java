@@ -22,10 +22,10 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
- * Both sides of every C program of rdma-core against ours: what is on the wire is what they speak.
+ * Both sides of every C program of rdma-core against the roles of rdmatest, which must speak the same protocol on the wire.
  *
- * <p>Our side is on this host; the programs are where the other side of every scenario is. Our side decides, by completions,
- * events and payload. What the program prints or returns counts only where it says something.
+ * <p>Our side is on this host. The programs are where the other side of every scenario is. Our side decides the result, by
+ * completions, events and payload. The output and the exit status of the program count only where they are meaningful.
  */
 @RdmaTest(timeout = "90 s")
 @ResourceLock(RdmaTest.RSOCKET_LOCK)
@@ -65,12 +65,15 @@ public class InteropScenarios {
         }
     }
 
-    /** A program on another node is there only when its launch command is: an emulated processor logs in for seconds. */
+    /**
+     * Returns the limit of a step. A program on another node starts only after its launch command, and logging in takes an
+     * emulated processor seconds.
+     */
     private static Duration step(Stage stage) {
         return stage.elsewhere() == stage.here() ? STEP : STEP.multipliedBy(2);
     }
 
-    /** Provides each cell with the matrix that it is of. */
+    /** Provides each cell together with its matrix. */
     static final class Cells implements ArgumentsProvider {
 
         @Override

@@ -43,10 +43,10 @@ final class LocalCell implements CellContext {
     }
 
     /**
-     * What came of a cell.
+     * The result of a cell.
      *
      * @param bytes payload bytes compared or counted
-     * @param notes what there is to say about it, by name: command lines, our options
+     * @param notes the notes about the cell, by name: command lines, our options
      */
     record Result(long bytes, Map<String, String> notes) {}
 
@@ -65,7 +65,7 @@ final class LocalCell implements CellContext {
     }
 
     /**
-     * Runs a cell across nodes, if the places are two.
+     * Runs a cell across nodes, if there are two places.
      *
      * @param here the place of our side, which is in this JVM
      * @param there the place of the programs
@@ -111,7 +111,7 @@ final class LocalCell implements CellContext {
         return text.append('\n').append(repeat).toString();
     }
 
-    /** Ends the roles first: a role that is cancelled keeps quiet about a peer that is killed. */
+    /** Ends the roles, then the programs: a cancelled role does not report the loss of a killed peer. */
     private @Nullable Throwable end(@Nullable Throwable failure) {
         Throwable first = failure;
         try {
@@ -194,7 +194,7 @@ final class LocalCell implements CellContext {
     public <R> R connect(CProgram server, Role<R> client) throws Exception {
         note("our client", components(client));
         long deadline = System.nanoTime() + step.toNanos();
-        // Whoever comes too early is refused, and a server that counts its clients might count one of them in part.
+        // A client that comes too early is refused, and a server that counts its clients might count a part of it.
         server.awaitListening(deadline);
         while (true) {
             try (LocalRoles attempt = new LocalRoles()) {
@@ -217,7 +217,7 @@ final class LocalCell implements CellContext {
         };
     }
 
-    /** A record says its components in brackets behind its name, which says nothing here. */
+    /** Returns the components of a record without the record's name and the brackets. */
     private static String components(Object role) {
         return role.toString().replaceFirst("^\\w+\\[(.*)]$", "$1");
     }

@@ -18,18 +18,18 @@ import java.util.SplittableRandom;
 /**
  * The cells of mckey(1).
  *
- * <p>The C program pauses for 3 s when it has joined, which is why such a cell takes longer than others. Its queue pairs take
- * what comes in this time, too.
+ * <p>After joining, the C program pauses for 3 s. So its cells take longer than others. Its queue pairs also receive messages
+ * that arrive in this time.
  */
 final class MckeyCells implements CellSource {
 
-    /** Together with our own side's this stays below the 56 queue pairs that soft-RoCE attaches to a group. */
+    /** Together with the queue pairs of our side, this stays below the 56 queue pairs that soft-RoCE attaches to a group. */
     private static final int MOST_QUEUE_PAIRS = 8;
 
     private static final int MOST_MESSAGES = 60;
     private static final int MOST_BYTES = 1024;
 
-    /** The least size with which our messages say everything about themselves. */
+    /** The smallest size of our messages with a full header. */
     private static final int FULL_BYTES = 28;
 
     private static final int MOST_PROGRAMS = 3;
@@ -118,7 +118,7 @@ final class MckeyCells implements CellSource {
         return cells;
     }
 
-    /** The C program counts and does not look; a receiver of ours in the same group sees whether the data is right. */
+    /** The C program only counts messages. A receiver of rdmatest in the same group verifies the data. */
     private static long send(CellContext context, Fault fault, Draw draw) throws Exception {
         MckeyOptions options = draw.options(context);
         Running<Received> witness = context.roles()
@@ -151,7 +151,7 @@ final class MckeyCells implements CellSource {
         return seen.bytesVerified();
     }
 
-    /** The C program destroys its queue pairs on the heels of its last messages, so that some of these may be lost. */
+    /** The C program destroys its queue pairs right after its last messages, so some of these may be lost. */
     private static long receive(CellContext context, Draw draw) throws Exception {
         int expected = Math.max(1, draw.messages() / 2);
         MckeyOptions options = draw.options(context).withMessages(expected);

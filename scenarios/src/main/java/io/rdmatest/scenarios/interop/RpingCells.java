@@ -51,7 +51,7 @@ final class RpingCells implements CellSource {
     }
 
     /**
-     * What is varied.
+     * The varied options of a cell.
      *
      * @param size bytes of a ping
      * @param spare how much larger the server's buffer is
@@ -80,7 +80,10 @@ final class RpingCells implements CellSource {
 
         private static final int MOST_PINGS = 30;
 
-        /** The first cells have the sizes at the edges, and always compare; everything else is left to chance. */
+        /**
+         * Draws the options of a cell. The first cells have the extreme sizes, and always compare. Everything else is
+         * random.
+         */
         private static Drawn draw(SplittableRandom random, int number) {
             int size = switch (number) {
                 case 0 -> random.nextInt(RpingPattern.MIN_SIZE, 5000);
@@ -170,7 +173,7 @@ final class RpingCells implements CellSource {
             throw new AssertionError(result.pings() + " pings came back instead of " + drawn.pings());
         }
         if (drawn.persistent()) {
-            // It serves until it is killed; what it prints comes on the heels of our last ping.
+            // The server serves until it is killed. Its output comes right after our last ping.
             requireLast(server, drawn);
         } else {
             int ignored = server.awaitEnd();
@@ -182,7 +185,7 @@ final class RpingCells implements CellSource {
     private static long server(CellContext context, Fault fault, Drawn drawn) throws Exception {
         RdmaDevice device = context.device().device();
         if (drawn.theirs() == ConnectionMode.EXTERNAL_QP && device.transport() == Transport.IWARP) {
-            // It asks rdma_establish(3) for a connection that is established already, and gives up at EINVAL.
+            // The program calls rdma_establish(3) for a connection that is already established, and gives up at EINVAL.
             throw SkipReason.UNSUPPORTED_BY_DEVICE.skip(
                     device.name() + " is an iWARP device, where rping -c -q does not connect");
         }

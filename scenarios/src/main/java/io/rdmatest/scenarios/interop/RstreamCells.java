@@ -15,7 +15,7 @@ import java.util.SplittableRandom;
 /** The cells of rstream(1): custom tests in every mode. Both sides read the very same options. */
 final class RstreamCells implements CellSource {
 
-    /** The ways to wait, to address and to connect; the program takes one word with each -T. */
+    /** The modes of waiting, addressing and connecting. The program takes one word with each -T. */
     private static final List<String> MODES = List.of(
             "", "-T n", "-T b", "-T a", "-T r", "-T s", "-T a -T b", "-T s -T a", "-T s -T b", "-T r -T a", "-f ip");
 
@@ -124,7 +124,7 @@ final class RstreamCells implements CellSource {
         return OptionLine.parse(RstreamOptions.class, line).withCommon(context.step(), context.step(), fault);
     }
 
-    /** The program says at its first wrong byte that there is one; in most modes its exit status says so as well. */
+    /** The program reports its first wrong byte. In most modes its exit status also shows it. */
     private static long require(CProgram program, RstreamOptions options, StreamRoles.Result result)
             throws IOException {
         if (program.output().contains("verification failed")) {

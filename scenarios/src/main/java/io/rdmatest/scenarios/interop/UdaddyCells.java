@@ -6,8 +6,8 @@ import io.rdmatest.scenarios.udaddy.UdaddyRoles;
 import java.util.SplittableRandom;
 
 /**
- * The cells of udaddy(1). Its port is fixed: the cells run one after the other, and each waits for the end of its program, with
- * which the port is free.
+ * The cells of udaddy(1). Its port is fixed. So the cells run one after the other, and each waits for the end of its program,
+ * which frees the port.
  */
 final class UdaddyCells extends ConnectionCells<UdaddyOptions, UdaddyRoles.Result> {
 

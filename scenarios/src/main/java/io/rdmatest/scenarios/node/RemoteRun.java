@@ -52,7 +52,7 @@ record RemoteRun<R>(
             try {
                 remote.tell(context.hear("message for the role on the node", LONG));
             } catch (RdmaTimeoutException e) {
-                // No message is also valid.
+                // It is valid that no message has arrived.
                 continue;
             } catch (RoleCancelledException e) {
                 return;

@@ -15,9 +15,9 @@ public final class AddressOptions {
      * Looks up an address or a host name.
      *
      * @param option the option, such as {@code -a}
-     * @param text what was given; null if the option was not
+     * @param text the value of the option; null if the option was not given
      * @return the address, or null for null
-     * @throws IllegalArgumentException if it is empty, which Java takes for the loopback address, or not known
+     * @throws IllegalArgumentException if the text is empty, which Java takes for the loopback address, or unknown
      */
     public static @Nullable InetAddress resolve(String option, @Nullable String text) {
         if (text == null) {
@@ -34,7 +34,8 @@ public final class AddressOptions {
     }
 
     /**
-     * Requires both addresses of a connection to be of one family: the kernel's EINVAL for others would tell nothing.
+     * Requires both addresses of a connection to be of one family. Otherwise the kernel would fail with EINVAL, which
+     * does not explain the problem.
      *
      * @param ownOption the option of the local address
      * @param own the local address; null if it was not given
@@ -51,7 +52,7 @@ public final class AddressOptions {
         }
     }
 
-    /** Requires the same of what has not been looked up, as far as the figures tell. */
+    /** Requires the same for addresses that have not been looked up, as far as they are numeric. */
     public static void requireOneFamily(
             String ownOption, @Nullable String own, String targetOption, @Nullable String target) {
         requireOneFamily(

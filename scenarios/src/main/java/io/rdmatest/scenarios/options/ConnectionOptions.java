@@ -80,10 +80,10 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
     protected ConnectionOptions() {}
 
     /**
-     * Checks what the programs have in common.
+     * Checks the options that the programs have in common.
      *
-     * @param what the name of what they make several of
-     * @param mostConnections how many there are at most
+     * @param what the program's word for its connections or paths
+     * @param mostConnections the largest number of them
      * @param mostBytes the largest message
      * @param port the server's port
      */
@@ -117,7 +117,10 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         });
     }
 
-    /** Returns the server's port; 0 at the server for a free one, which the other side learns, and at the client to be told. */
+    /**
+     * Returns the server's port. At the server, 0 means a free port, which the other side learns. At the client, 0 means that the
+     * server sends it.
+     */
     public abstract int port();
 
     /** Returns the port space. */
@@ -133,7 +136,7 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         return bindAddress;
     }
 
-    /** Returns what the two addresses are (-f). */
+    /** Returns the format of the two addresses (-f). */
     public Format addressFormat() {
         return addressFormat;
     }
@@ -168,12 +171,12 @@ public abstract class ConnectionOptions<O extends ConnectionOptions<O>> extends 
         return firstClientTimeout;
     }
 
-    /** Returns what this side does wrong on purpose. */
+    /** Returns the fault that this side injects. */
     public Fault fault() {
         return fault;
     }
 
-    /** Tells whether there are messages at all: 0 messages and messages of 0 bytes both test the connections only. */
+    /** Returns whether there are any messages. With 0 messages, and with messages of 0 bytes, only the connections are tested. */
     public boolean hasMessages() {
         return messages > 0 && sizeBytes > 0;
     }

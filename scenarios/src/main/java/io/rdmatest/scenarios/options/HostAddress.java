@@ -5,7 +5,9 @@ import java.net.UnknownHostException;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads an address, or looks up a host name. Nothing is an error: Java takes it for the loopback address. */
+/**
+ * Reads an address, or looks up a host name. An empty text is an error, because Java takes it for the loopback address.
+ */
 public final class HostAddress implements ITypeConverter<InetAddress> {
 
     /** Creates the converter. */

@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The options of a program. Each field carries picocli's annotation with its letter, long name and text, and has the default as
- * its initial value. So one class is what a command line fills in, what a role is given, and what goes to other nodes.
+ * its initial value. So the same class is filled in by a command line, given to a role, and sent to other nodes.
  *
- * <p>Only picocli, and the reader of what another node wrote, change an object. Two are equal if all their fields are. What only a
- * command line needs to know is transient: it makes no difference, and does not go to other nodes.
+ * <p>Only picocli, and the reader of options from another node, change an object. Two objects are equal if all their fields are
+ * equal. Fields that only a command line needs are transient: they are not compared, and are not sent to other nodes.
  *
  * @param <O> the class itself
  */
@@ -26,24 +26,24 @@ public abstract class Options<O extends Options<O>> implements Cloneable {
     protected Options() {}
 
     /**
-     * Checks ranges, and what excludes what.
+     * Checks ranges and options that exclude each other.
      *
      * @throws IllegalArgumentException if something is wrong; the message is one sentence that names the value and what is allowed
      */
     public abstract void check();
 
     /**
-     * Returns these options with what every program takes, as a command line has it.
+     * Returns these options with the values that every program takes from a command line.
      *
      * @param timeout how long any one wait may take
      * @param givenTimeout the same if it was given; null if it is the default
-     * @param fault what this side does wrong on purpose
+     * @param fault the fault that this side injects
      * @throws IllegalArgumentException if these or other values are wrong, as for {@link #check}
      */
     public abstract O withCommon(Duration timeout, @Nullable Duration givenTimeout, Fault fault);
 
     /**
-     * Returns a copy in which something is changed.
+     * Returns a changed copy.
      *
      * @throws IllegalArgumentException if the result is wrong, as for {@link #check}
      */
@@ -88,8 +88,8 @@ public abstract class Options<O extends Options<O>> implements Cloneable {
     }
 
     /**
-     * Checks what another node wrote, before it is read: every field is there, and has a value if its default is one. These are the
-     * options with their defaults.
+     * Checks options from another node before they are read. Every field must be there, and must have a value if its default is
+     * not null. This object is the options with their defaults.
      *
      * @param has whether a field of this name is there
      * @param isNull whether it has no value

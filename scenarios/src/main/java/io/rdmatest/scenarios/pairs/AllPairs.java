@@ -26,15 +26,15 @@ import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures all ordered pairs of nodes, in rounds in which every node is busy at most once, and tells the bad ones from those of
- * which nothing is known.
+ * Measures all ordered pairs of nodes, in rounds in which every node is in at most one pair. Distinguishes bad pairs from pairs
+ * of which nothing is known.
  *
- * <p>What the fabric does wrong makes a pair bad at once. A pair that is slow or whose node was not reached gets a second attempt.
- * A node that fails with one partner after the other is given up: the rest of its pairs are not measured.
+ * <p>A failure of the fabric makes a pair bad at once. A slow pair, and a pair with an unreachable node, gets a second attempt. A
+ * node that fails with one partner after the other is given up: the rest of its pairs are not measured.
  */
 public final class AllPairs {
 
-    /** What is measured between two nodes. */
+    /** The measurement between two nodes. */
     @FunctionalInterface
     public interface Measurement {
 
@@ -43,7 +43,7 @@ public final class AllPairs {
          *
          * @param pair which nodes
          * @return the values
-         * @throws Exception a failure; its {@link Cause} says whether it is the fabric's
+         * @throws Exception a failure; its {@link Cause} decides whether the fabric is at fault
          */
         Sample measure(Pair pair) throws Exception;
     }
@@ -51,11 +51,11 @@ public final class AllPairs {
     /**
      * How pairs are judged.
      *
-     * @param outlier by which factor a median has to be above the median of all to be an outlier, with 2 to 4 nodes above the
-     *     lower quartile; above 1
-     * @param most above which median a pair is bad, whatever the others are like, in microseconds; infinite for none
-     * @param leastShare below which share of the line rate, 1 being all of it, a bandwidth is bad; 0 for none
-     * @param errorsAreBad whether a pair is bad during which counters of lost, repeated or damaged packets increased
+     * @param outlier the factor, above 1, that makes a median an outlier: relative to the median of all pairs, or with 2 to 4
+     *     nodes to the lower quartile
+     * @param most the largest median of a good pair, in microseconds, whatever the other pairs are like; infinite for none
+     * @param leastShare the smallest good bandwidth as a share of the line rate, where 1 is the whole line rate; 0 for none
+     * @param errorsAreBad whether a pair is bad if counters of lost, repeated or damaged packets increase during its measurement
      */
     public record Rules(double outlier, double most, double leastShare, boolean errorsAreBad) {
 
@@ -80,13 +80,13 @@ public final class AllPairs {
         }
     }
 
-    /** Of so many nodes, one has less than half of the pairs. */
+    /** From this number of nodes on, one node is in less than half of the pairs. */
     private static final int ENOUGH = 5;
 
-    /** A bandwidth so many times below what is usual is an outlier. */
+    /** A bandwidth is an outlier if it is below the usual bandwidth by this factor. */
     static final double LOW_BANDWIDTH = 2;
 
-    /** A tail so many times the median is a finding. */
+    /** A tail is an outlier if it is above the median by this factor. */
     static final double LONG_TAIL = 20;
 
     /** A node that never worked is given up when it failed with so many others in a row. */
@@ -104,11 +104,12 @@ public final class AllPairs {
             @Nullable String reason) {}
 
     /**
-     * What a pair that is well may be taken to reach; NaN if nothing was measured.
+     * The values that a good pair is expected to reach; NaN if nothing was measured.
      *
      * @param p50 the median in microseconds
      * @param bandwidth in bit/s, or the share of the line rate
-     * @param isShare whether the bandwidth is a share: where ports of several rates are on a rail, a slow one is no outlier
+     * @param isShare whether the bandwidth is a share of the line rate: then a slow port on a rail with several rates is no
+     *     outlier
      */
     private record Usual(double p50, double bandwidth, boolean isShare) {
 
@@ -124,14 +125,14 @@ public final class AllPairs {
     private final Measurement measurement;
     private final Consumer<Cell> told;
 
-    // Guarded by this object: measurements end on threads of their own.
+    // These fields are guarded by this object, because measurements end on threads of their own.
     private final Map<Pair, List<Attempt>> attempts = new HashMap<>();
     private final SortedMap<Integer, String> givenUp = new TreeMap<>();
     private String untried = "its turn has not come";
     private boolean interrupted;
     private Usual usualOfAll = Usual.UNKNOWN;
 
-    // Used by the thread that runs the rounds.
+    // These fields are used only by the thread that runs the rounds.
     private final Set<Integer> working = new HashSet<>();
     private final Map<Integer, Set<Integer>> failedWith = new HashMap<>();
 
@@ -152,8 +153,8 @@ public final class AllPairs {
      * @param nodes how many nodes there are, at least 2
      * @param rules how pairs are judged
      * @param measurement what is measured; called by several threads at once, for pairs that have no node in common
-     * @param told takes each pair at once when it was tried; called by several threads at once. The first attempt of a pair is
-     *     judged by itself there, the second one by the others too
+     * @param told takes each pair as soon as it was tried; called by several threads at once. The first attempt of a pair is
+     *     judged by itself, the second one also by the other pairs
      */
     public AllPairs(int nodes, Rules rules, Measurement measurement, Consumer<Cell> told) {
         this.told = told;
@@ -163,7 +164,7 @@ public final class AllPairs {
     }
 
     /**
-     * Gives a node up: pairs with it that were not measured yet are not.
+     * Gives up a node: its remaining pairs will not be measured.
      *
      * @param node its number
      * @param reason why, as a clause
@@ -178,10 +179,10 @@ public final class AllPairs {
     }
 
     /**
-     * Measures all pairs. What was measured until an end of any kind is in {@link #cells}.
+     * Measures all pairs. However this ends, {@link #cells} has the results until then.
      *
-     * @param deadline until when new rounds begin, on the scale of {@link System#nanoTime}
-     * @param limit what the deadline comes from, for the reason of pairs that are not measured, for example {@code 30 min}
+     * @param deadline the time after which no new round begins, on the scale of {@link System#nanoTime}
+     * @param limit the time limit as text, for example {@code 30 min}, for the reason of pairs that are not measured
      * @param afterRound called on this thread after each round
      * @throws InterruptedException if the caller is to end; measurements under way were interrupted, and have ended
      */
@@ -280,7 +281,7 @@ public final class AllPairs {
         return "%.4g Gb/s".formatted(bitsPerSecond / 1e9);
     }
 
-    /** Returns the first line of what a failure says, else its type. */
+    /** Returns the first line of a failure's message; its type if it has no message. */
     public static String text(Throwable why) {
         String message = why.getMessage();
         return message == null || message.isBlank()
@@ -294,7 +295,7 @@ public final class AllPairs {
         return reason == null ? null : "node given up: " + reason;
     }
 
-    /** Keeps which nodes work, and with whom a node failed since it last worked. */
+    /** Records which nodes work, and the partners with which a node failed since it last worked. */
     private void note(Pair pair, Attempt attempt) {
         if (attempt.sample() != null) {
             working.add(pair.server());
@@ -311,14 +312,17 @@ public final class AllPairs {
         }
     }
 
-    /** What this host lacks, it lacks for all nodes; and what fails for lack of it fails at once. */
+    /**
+     * Returns whether a cause counts against a node. A resource that this host lacks is missing for all nodes, and such pairs
+     * fail at once.
+     */
     private static boolean isOfNode(@Nullable Cause cause) {
         return cause != null && (cause.verdict() == Cause.Verdict.FAILED || cause == Cause.NODE_LOST);
     }
 
     /**
-     * Gives up the nodes that failed with enough others in a row. A failure with a node that never worked is that node's, unless
-     * none does.
+     * Gives up the nodes that failed with enough others in a row. A failure with a node that never worked counts only against
+     * that node, unless no node works.
      */
     private void giveUpNodes() {
         failedWith.forEach((node, partners) -> {
@@ -355,7 +359,7 @@ public final class AllPairs {
                 .toList();
     }
 
-    /** A time is held against others here, and a demand of the fabric's file is a time as well. */
+    /** A missed threshold may be retried like an outlier, because it is also judged from a measured value. */
     private static boolean mayBeRetried(@Nullable Cause cause) {
         return cause != null && (cause.mayBeRetried() || cause == Cause.THRESHOLD_MISSED);
     }
@@ -387,7 +391,7 @@ public final class AllPairs {
         Verdict verdict = cause == null
                 ? Verdict.GOOD
                 : cause.verdict() == Cause.Verdict.FAILED ? Verdict.BAD : Verdict.NOT_MEASURED;
-        // Until it has its second attempt, or because its node was given up or the run ended.
+        // The pair has had only one attempt: the second is still to come, its node was given up, or the run ended.
         boolean once = made.size() == 1 && last.sample() != null && mayBeRetried(cause);
         return new Cell(
                 pair,
@@ -399,7 +403,7 @@ public final class AllPairs {
                 once ? last.reason() + " (tried once)" : last.reason());
     }
 
-    /** Returns an attempt with what is found when it is held against its own median, the demand, and all others. */
+    /** Returns an attempt with the result of comparing it with its own median, the thresholds, and all other pairs. */
     private Attempt judged(Attempt attempt, Usual usual) {
         Sample sample = attempt.sample();
         if (sample == null || attempt.cause() != null) {
@@ -442,8 +446,8 @@ public final class AllPairs {
     }
 
     /**
-     * What a pair that is well may be taken to need. One node has a part in 2 of n pairs, so that among fewer than
-     * {@value #ENOUGH} nodes a slow one has half of them or more, and the median with it.
+     * Returns the values that a good pair is expected to reach. One node is in a share of 2/n of the pairs. With fewer than
+     * {@value #ENOUGH} nodes, a slow node is in half of the pairs or more, and affects the median.
      */
     private Usual usual() {
         List<Sample> samples = attempts.values().stream()
@@ -454,7 +458,7 @@ public final class AllPairs {
         boolean isShare = samples.stream()
                 .map(Sample::rates)
                 .noneMatch(rates -> !Double.isNaN(rates.bandwidth()) && Double.isNaN(rates.share()));
-        // Of times, less is better, and of rates, more is.
+        // For times, less is better. For rates, more is better.
         return new Usual(
                 usual(samples.stream().mapToDouble(Sample::p50)),
                 -usual(samples.stream()
@@ -504,12 +508,12 @@ public final class AllPairs {
     }
 
     /**
-     * Returns nodes whose pairs among each other are all good: partners that a bad node is measured again with. Those with the most
-     * good pairs come first into the set, so that a bad pair here and there leaves out one of its nodes and no other one.
+     * Returns nodes whose pairs among each other are all good, as partners for measuring a bad node again. Nodes with the most
+     * good pairs are added first. So a single bad pair excludes only one of its nodes.
      *
      * @param cells what {@link #cells} returned
-     * @param bad the nodes that are not to be looked at, nor their pairs
-     * @return their numbers in order; those of which no pair was measured are not among them
+     * @param bad the nodes to ignore, together with their pairs
+     * @return the numbers of the nodes in order, without nodes of which no pair was measured
      */
     public static List<Integer> goodPartners(Collection<Cell> cells, Set<Integer> bad) {
         SortedMap<Integer, BitSet> good = new TreeMap<>();

@@ -15,7 +15,7 @@ import java.util.concurrent.Semaphore;
 public final class AtOnce {
 
     /**
-     * What is done for one.
+     * The action for one item.
      *
      * @param <T> the type of an item
      */
@@ -34,7 +34,7 @@ public final class AtOnce {
     private AtOnce() {}
 
     /**
-     * Does something for each item, and once more for those that failed, when all others are done.
+     * Runs an action for each item. When all are done, runs a second action for those that failed.
      *
      * @param items the items, each once
      * @param most how many at once, at least 1
@@ -50,7 +50,7 @@ public final class AtOnce {
     }
 
     /**
-     * Does something for each item.
+     * Runs an action for each item.
      *
      * @param items the items, each once
      * @param most how many at once, at least 1

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param verdict the judgement
  * @param sample what the last attempt measured; null if it measured nothing
  * @param attempts how often it was tried, 0 to 2
- * @param cause what was wrong with the last attempt; null if nothing was, or if there was none
- * @param firstReason what was wrong with the first attempt, whatever came of the second; null if nothing was
+ * @param cause the cause of the last attempt's problem; null if it had none, or if there was no attempt
+ * @param firstReason the problem of the first attempt, whatever the result of the second; null if it had none
  * @param reason what is wrong with the pair; null if it is good
  */
 public record Cell(
@@ -28,11 +28,11 @@ public record Cell(
         /** Measured, like the others, and as fast as demanded; at the second attempt at the latest. */
         GOOD,
         /**
-         * The fabric did wrong, once: data, a completion, a connection, lost packets. Or it was slower than demanded, much slower
-         * than between other nodes, or had a long tail, twice.
+         * The fabric failed once: wrong data, a failed completion or connection, lost packets. Or the pair was slower than
+         * demanded, much slower than other pairs, or had a long tail, in two attempts.
          */
         BAD,
-        /** Nothing is known: a node was not reached, a host lacked something, or the pair's turn did not come. */
+        /** Nothing is known: a node was unreachable, a host lacked a resource, or the run ended before the pair was measured. */
         NOT_MEASURED
     }
 

@@ -40,7 +40,7 @@ public final class PairRoles {
         WRITE,
         /** The server reads from the client's memory. */
         READ,
-        /** The client sends, when the server has said that it has posted a receive for it. */
+        /** The client sends after the server has announced that it posted a receive. */
         SEND
     }
 
@@ -48,7 +48,7 @@ public final class PairRoles {
      * What both sides must agree on, except for the timeout.
      *
      * @param latency the ping-pong; null for none
-     * @param pace how far the ping-pong goes
+     * @param pace the extent of the ping-pong
      * @param operation how streams move data
      * @param bothWays whether data flows from the server to the client as well, at the same time
      * @param queuePairs how many connections a stream has in each direction, 1 to {@value #MOST_QUEUE_PAIRS}
@@ -131,9 +131,9 @@ public final class PairRoles {
      * @param p50 the median in nanoseconds
      * @param p99 the 99th percentile in nanoseconds
      * @param max the longest in nanoseconds
-     * @param bandwidth what requests of this side moved in the stream of large messages; nothing if it posted none
-     * @param rate the same of the stream of small messages
-     * @param lineRate the active rate of the port in bit/s; 0 if it is not known, as of a device that is software
+     * @param bandwidth the data that requests of this side moved in the stream of large messages; nothing if it posted none
+     * @param rate the same for the stream of small messages
+     * @param lineRate the active rate of the port in bit/s; 0 if unknown, as for a software device
      * @param increased by how much counters of the port increased, by their names
      * @param unread why the counters were not read; null if they were, or were not asked for
      */
@@ -157,7 +157,7 @@ public final class PairRoles {
     }
 
     /**
-     * The side that data comes to.
+     * The side that receives the data.
      *
      * @param plan what is measured
      */
@@ -193,7 +193,8 @@ public final class PairRoles {
     }
 
     /**
-     * Returns the results of the side that moved the data from the client to the server: who posts an RDMA READ receives.
+     * Returns the results of the side whose requests moved the data from the client to the server. For RDMA READs, the receiving
+     * side posts the requests.
      *
      * @param operation how data was moved
      * @param server the results of the server
@@ -217,7 +218,7 @@ public final class PairRoles {
         return DriverQuirks.isSoftware(driver);
     }
 
-    /** An agent that is slow to start says nothing about the fabric. */
+    /** Waits longer for messages, because an agent that starts slowly is no evidence about the fabric. */
     private static final class PatientContext extends ForwardingContext {
 
         PatientContext(RoleContext context) {

@@ -27,23 +27,23 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side of a stream from a client to a server over several reliable connections at once, and where both directions are measured
- * of another one back at the same time, over as many connections of its own. Messages go round a ring of slots, each with data of
- * its own. The sender of the data posts RDMA WRITEs or SENDs; its receiver posts RDMA READs.
+ * One side of a stream from a client to a server over several reliable connections at once. If both directions are measured, a
+ * second stream flows back at the same time, over as many connections of its own. Messages use the slots of a ring in turn. Each
+ * slot has data of its own. The sender of the data posts RDMA WRITEs or SENDs; its receiver posts RDMA READs.
  *
- * <p>The data of the time that is measured differs from that of the warm-up. So the slots, which the receiver compares byte for
- * byte, hold what was moved in that time. A SEND follows the last WRITE on each connection: when it is received, the data is placed
- * (IBTA volume 1, section 9.5).
+ * <p>The data of the measured time differs from the data of the warm-up. The receiver compares the slots byte for byte, and so
+ * verifies that they hold data of the measured time. A SEND follows the last WRITE on each connection: when it is received, the
+ * data is placed (IBTA volume 1, section 9.5).
  *
- * <p>A SEND is posted only when the receiver has said that it has room for it, so that no receiver is ever not ready. The receiver
- * says so for each list of the ring that it posts again. At the end, empty messages take the receives that are left. They have no
- * immediate data, which iWARP does not know.
+ * <p>A SEND is posted only after the receiver has announced room for it. So no receiver is ever not ready (RNR). The receiver
+ * announces each list of the ring that it posts again. At the end, empty messages consume the remaining receives. They have no
+ * immediate data, because iWARP has none.
  *
- * <p>A further connection carries words: both sides begin a stream together, and end it together.
+ * <p>A further connection carries control messages, so that both sides begin and end a stream together.
  */
 final class PairStream implements AutoCloseable {
 
-    /** A ring is posted in so many lists, of which the last request is signalled. */
+    /** The number of lists in which a ring is posted. The last request of each list is signalled. */
     private static final int LISTS = 4;
 
     /** The largest and the smallest ring, in messages. */
@@ -51,10 +51,13 @@ final class PairStream implements AutoCloseable {
 
     private static final int LEAST_SLOTS = LISTS;
 
-    /** More than most paths hold, and little enough for a slow one to take it within a second. */
+    /**
+     * The number of bytes in flight: more than most paths can hold, but little enough for a slow path to transfer within a
+     * second.
+     */
     private static final int IN_FLIGHT = 256 << 10;
 
-    /** Messages that load classes and fill caches, for so long, are not measured. */
+    /** The time of messages that load classes and fill caches. They are not measured. */
     private static final Duration WARM_UP = Duration.ofMillis(100);
 
     /** There are two streams at most, and one message follows the WRITEs of each. */
@@ -142,7 +145,7 @@ final class PairStream implements AutoCloseable {
         return new RcLink.Spec(ConnectionMode.RDMA_CM, WORDS, WORDS, 0, 1, Waiting.POLLING, false, wholeStream());
     }
 
-    /** A side that waits for the other one's stream waits for all of it. */
+    /** Returns the limit for a whole stream. A side that waits for the other side's stream waits for all of it. */
     private Duration wholeStream() {
         return plan.timeout().plus(WARM_UP).plus(plan.time().multipliedBy(2));
     }
@@ -191,15 +194,15 @@ final class PairStream implements AutoCloseable {
         private @Nullable SendRequests ring;
         private @Nullable ReceiveRequests landings;
 
-        /** Lists that were posted in this stream, and of these before the part of it that runs. */
+        /** The number of lists that were posted in this stream, and that number at the start of its current part. */
         private long lists;
 
         private long before;
 
-        /** Lists that the receiver of SENDs has had room for in this stream. */
+        /** The number of lists for which the receiver of SENDs has announced room in this stream. */
         private long room;
 
-        /** Messages of data, and empty ones after them, that this receiver of SENDs took in this stream. */
+        /** The number of data messages, and of empty messages after them, that this receiver of SENDs took in this stream. */
         private long arrived;
 
         private int empty;
@@ -341,12 +344,14 @@ final class PairStream implements AutoCloseable {
             return came;
         }
 
-        /** Takes a message of the stream, and makes room when a list of them is there. */
+        /**
+         * Takes a message of the stream. When a list of messages is complete, posts its receives again and announces the room.
+         */
         private void take(int size) {
             Progress progress = link().progress();
             progress.awaitReceive("message of the stream");
             taken++;
-            // No message of data is empty.
+            // Data messages are never empty.
             if (progress.byteLength() == 0) {
                 empty++;
                 return;
@@ -390,7 +395,7 @@ final class PairStream implements AutoCloseable {
             return length;
         }
 
-        /** Says that all is written. */
+        /** Tells the receiver that everything is written. */
         void tellEnd() {
             signal();
             link().progress().awaitSends(signaled);
@@ -401,7 +406,9 @@ final class PairStream implements AutoCloseable {
             taken++;
         }
 
-        /** Whether no SEND is on its way, and the receiver has no receive left; brings that about, step by step. */
+        /**
+         * Returns whether no SEND is in flight and the receiver has no receive left. Each call takes the next step to this state.
+         */
         boolean isSettled(int size) {
             if (takesSends()) {
                 return empty == slots(size) && onTheWay() == 0;
@@ -432,7 +439,7 @@ final class PairStream implements AutoCloseable {
      *
      * @param stream its number: 0, then 1
      * @param size bytes of a message
-     * @return what was moved in the time that is measured by requests of this side; nothing if it posted none
+     * @return the data that requests of this side moved in the measured time; nothing if it posted none
      */
     Moved run(int stream, int size) {
         try {
@@ -449,7 +456,10 @@ final class PairStream implements AutoCloseable {
         }
     }
 
-    /** Both sides go on together. The client speaks first, as the initiator of an iWARP connection has to (RFC 5044, section 7.1). */
+    /**
+     * Waits until both sides are at this point. The client speaks first, as the initiator of an iWARP connection has to (RFC
+     * 5044, section 7.1).
+     */
     private void meet(String what) {
         if (server) {
             hear(what);
@@ -460,7 +470,7 @@ final class PairStream implements AutoCloseable {
         }
     }
 
-    /** A client that hears the last word ends the connection at once, which may swallow its acknowledgement. */
+    /** Sends a control message. After the last one the client ends the connection at once, so its acknowledgement may be lost. */
     private void tell() {
         Progress progress = present(control).progress();
         present(control).queuePair().postSend(0, present(words), 0, Long.BYTES, SendFlag.SIGNALED);
@@ -483,7 +493,7 @@ final class PairStream implements AutoCloseable {
         return progress.receives() > wordsHeard;
     }
 
-    /** Makes the data of the time that is measured another one than that of the warm-up. */
+    /** Fills the memory, with different data for the warm-up and for the measured time. */
     private void prepare(int stream, boolean measured, int size) {
         for (Lane lane : lanes) {
             if (lane.posts && lane.outgoing) {
@@ -500,8 +510,8 @@ final class PairStream implements AutoCloseable {
         prepare(stream, true, size);
         Moved moved = pump(size, during(plan.time()));
         if (plan.bothWays()) {
-            // As long as the other side measures, this one is the load; then the wait for its word ends with what is
-            // missing.
+            // This side is the load as long as the other side measures. If its message does not come in time, the wait
+            // fails with a timeout that names it.
             tell();
             LongPredicate inTime = during(wholeStream());
             Moved load = pump(size, elapsed -> inTime.test(elapsed) && !isWordThere());
@@ -515,7 +525,8 @@ final class PairStream implements AutoCloseable {
     }
 
     /**
-     * Posts as long as there is more, by the nanoseconds that passed, and at least the whole ring. The last completion ends the time.
+     * Posts lists as long as {@code more} accepts the elapsed nanoseconds, and at least the whole ring. The measured time ends
+     * with the last completion.
      */
     private Moved pump(int size, LongPredicate more) {
         lanes.forEach(lane -> lane.before = lane.lists);
@@ -568,7 +579,7 @@ final class PairStream implements AutoCloseable {
                     patience.after(worked, 0);
                 }
             }
-            // The last completion said so.
+            // The last completion of a READ shows that its data is placed.
             case READ -> {}
         }
     }

@@ -6,15 +6,15 @@ import io.rdmatest.scenarios.role.RoleContext;
 import java.time.Duration;
 
 /**
- * What a loop does after each of its turns. It ends with the scenario, also if there is always something to do. It spares the
- * processor as long as nothing happens, and ends if nothing happens for too long.
+ * Paces a loop after each of its turns. Ends the loop with the scenario, even if there is always work. Yields the processor while
+ * nothing happens, and fails if nothing happens for too long.
  */
 final class Patience {
 
-    /** So many turns without work pass before the processor is spared. */
+    /** The number of turns without work before the loop yields the processor. */
     private static final int SPINS = 32;
 
-    /** After so many turns the loop looks at what costs more than a turn. */
+    /** The number of turns between checks that cost more than a turn. */
     static final int LOOK = 256;
 
     private final RoleContext context;
@@ -29,7 +29,7 @@ final class Patience {
      *
      * @param context ends the loop if the scenario is cancelled
      * @param timeout how long nothing may happen
-     * @param look throws if what the loop waits for cannot happen any more; run now and then while nothing happens
+     * @param look throws an exception if the awaited event can't happen any more; called now and then while nothing happens
      */
     Patience(RoleContext context, Duration timeout, Runnable look) {
         this.context = context;
@@ -59,7 +59,7 @@ final class Patience {
         if (idle < SPINS) {
             return;
         }
-        // Where the device is software, the processor that spins is the one it needs.
+        // A software device needs the processor that this loop would spin on.
         Thread.yield();
         if (idle % LOOK == 0) {
             look.run();

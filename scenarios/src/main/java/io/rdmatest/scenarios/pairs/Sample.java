@@ -25,7 +25,7 @@ public record Sample(
         SortedMap<String, Long> serverErrors,
         SortedMap<String, Long> clientErrors) {
 
-    /** So many values support a 99th percentile. */
+    /** The number of values that support a 99th percentile. */
     static final int SUPPORTS_P99 = 100;
 
     /** Copies the counters. */
@@ -45,7 +45,7 @@ public record Sample(
         this(p50, p99, max, count, Rates.NONE, serverErrors, clientErrors);
     }
 
-    /** Returns the time that the slowest took: the 99th percentile of {@value #SUPPORTS_P99} values or more, else the longest. */
+    /** Returns the tail: the 99th percentile of {@value #SUPPORTS_P99} values or more, otherwise the longest time. */
     public double tail() {
         return count >= SUPPORTS_P99 ? p99 : max;
     }

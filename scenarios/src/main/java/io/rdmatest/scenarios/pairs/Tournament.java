@@ -9,8 +9,8 @@ import java.util.List;
  * in the other. In a round every node meets at most one other, and there are as few rounds as possible: {@code 2(n-1)} for an even
  * number of nodes and {@code 2n} for an odd one.
  *
- * <p>From round to round a node meets others that are far apart in the list, where neighbours share a switch: so a few rounds
- * tell a node that reaches nobody from one that is cut off from a part of the fabric.
+ * <p>From round to round, a node meets nodes that are far apart in the list, because neighbours in the list share a switch. So a
+ * few rounds distinguish a node that reaches no other node from one that is cut off from a part of the fabric.
  *
  * @param nodes how many nodes there are, at least 2
  */
@@ -37,7 +37,7 @@ public record Tournament(int nodes) {
         return (long) nodes * (nodes - 1);
     }
 
-    /** With an odd number of nodes one more place is at the table, and whoever meets it pauses. */
+    /** Returns the number of places. With an odd number of nodes there is one extra place, and the node that meets it pauses. */
     private int places() {
         return nodes + nodes % 2;
     }
@@ -62,7 +62,7 @@ public record Tournament(int nodes) {
         return round < circle ? pairs : pairs.stream().map(Pair::swapped).toList();
     }
 
-    /** A turn moves partners by two places: this stride moves them by about the golden section of the circle. */
+    /** A turn moves partners by two places. With this stride they move by about the golden section of the circle. */
     private static int stride(int circle) {
         int stride = Math.max(1, (int) Math.round(0.309 * circle));
         while (!BigInteger.valueOf(stride).gcd(BigInteger.valueOf(circle)).equals(BigInteger.ONE)) {

@@ -1,4 +1,4 @@
-/** All ordered pairs of a fabric's nodes: in which order they are measured, and what is made of the results. */
+/** All ordered pairs of a fabric's nodes: the order of the measurements, and the judgement of the results. */
 @NullMarked
 package io.rdmatest.scenarios.pairs;
 

@@ -90,7 +90,10 @@ public final class Archive {
         }
     }
 
-    /** Tells whether a folder has a summary. One that may not be entered counts: whoever reads it says why that can't be. */
+    /**
+     * Returns whether a folder has a summary. A folder that may not be entered counts as well: reading it then reports the
+     * reason.
+     */
     private static boolean isRun(Path entry) {
         return Files.exists(entry.resolve(SUMMARY)) || Files.isDirectory(entry) && !Files.isExecutable(entry);
     }

@@ -27,29 +27,32 @@ import org.hipparchus.distribution.continuous.NormalDistribution;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What changed in the cells of {@code pairs.jsonl} since earlier nights: each cell and metric is held against what it usually was.
+ * The changes in the cells of {@code pairs.jsonl} since earlier nights. Each metric of each cell is compared with its usual
+ * value.
  *
  * <p>A value is worse if {@link Usual} says so, and if it also differs from the cell's median by more than six standard
- * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times. A
- * cell that failed is worse if it was measured when it was last tried before.
+ * deviations of the noise that the cells of its rail have from night to night. Normal noise exceeds that once in a billion times.
+ * A failed cell is worse if its last earlier attempt was measured.
  *
- * <p>A cell that is none of that is worse if it drifts: up to {@value QualificationComparison#DRIFT} times as many nights show a
- * trend that is no single step, and the newest quarter differs from the oldest by more than a single value may.
+ * <p>A cell to which none of this applies is worse if it drifts: up to {@value QualificationComparison#DRIFT} times as many
+ * nights show a trend that is no single step, and the newest quarter differs from the oldest by more than a single value may.
  */
 public final class CellComparison {
 
-    /** How many nights a line of a culprit has at most, with this one. */
+    /** The largest number of nights in the chart of a culprit, including this night. */
     public static final int NIGHTS = 30;
 
-    /** So many cells that are worse are in the data. */
+    /** The largest number of worse cells in the data. */
     static final int MOST_CELLS = 1000;
 
-    /** So many are named on the console. */
+    /** The largest number of worse cells that the console names. */
     private static final int MOST_NAMED = 5;
 
     private static final double MOST_DEVIATIONS = 6;
 
-    /** How many cells drift by chance in a clean run, and the least statistic of a trend whatever their number is. */
+    /**
+     * The mean number of cells that drift by chance in a clean run, and the least statistic of a trend for any number of cells.
+     */
     private static final double FALSE_DRIFTS = 1e-3;
 
     private static final double LEAST_TREND = 4;
@@ -57,13 +60,13 @@ public final class CellComparison {
     /** The 95th percentile of normal noise, in standard deviations. */
     private static final double NORMAL = 1.645;
 
-    /** So many values of a metric are looked at to know how noisy it is. */
+    /** The number of values of a metric that are enough to estimate its noise. */
     private static final int MOST_NOISE = 200_000;
 
-    /** From so many values of a rail on, they say how noisy it is. */
+    /** The smallest number of values of a rail for an estimate of its noise. */
     private static final int LEAST_NOISE = 20;
 
-    /** So many cells of a port have to be worse, and half of those that were compared, to name it. */
+    /** A port is named if at least this many of its cells are worse, and at least half of its compared cells. */
     private static final int LEAST_OF_PORT = 3;
 
     private static final byte MEASURED = 1;
@@ -75,7 +78,7 @@ public final class CellComparison {
 
     private static final Metric[] METRICS = Metric.ofCells().toArray(Metric[]::new);
 
-    /** Returns a measurement that a figure of a cell is judged like. */
+    /** Returns a measurement by whose rules a value of a cell is judged. */
     private static Measurement like(Metric metric) {
         return switch (metric) {
             case LATENCY_P50 -> Measurement.percentile(metric.words(), 50, 1, metric.unit(), 1000);
@@ -89,11 +92,11 @@ public final class CellComparison {
     }
 
     /**
-     * A group of cells whose figures are wanted night by night.
+     * A group of cells whose values are reported night by night.
      *
      * @param name what it is called
-     * @param metric the member of a cell that shows it most; {@code failed} for the share of cells that failed, and
-     *     {@code bandwidth} is taken for what is no member
+     * @param metric the member of a cell that shows it most; {@code failed} for the share of failed cells; for any other name,
+     *     {@code bandwidth} is used
      * @param has tells whether a cell is of the group
      */
     public record Group(String name, String metric, Predicate<PairLine> has) {}
@@ -109,9 +112,9 @@ public final class CellComparison {
      * @param lowest the lowest value of these nights
      * @param highest the highest one
      * @param after the value now; null if the cell failed
-     * @param cause why it failed; null if it did not, or nobody knows
-     * @param runs over how many runs it drifts: {@code before} is the median of the oldest ones then, and {@code after} that of the
-     *     newest ones; 0 if it is worse in this run alone
+     * @param cause why it failed; null if it did not, or if that is unknown
+     * @param runs the number of runs that a drift spans: {@code before} is then the median of the oldest runs, and {@code after}
+     *     the median of the newest; 0 if it is worse in this run alone
      */
     public record Worse(
             String rail,
@@ -139,7 +142,7 @@ public final class CellComparison {
             this(rail, from, to, what, before, lowest, highest, after, cause, 0);
         }
 
-        /** Returns whether no run alone shows it. */
+        /** Returns whether it is a drift, which no single run shows. */
         public boolean isDrift() {
             return runs > 0;
         }
@@ -196,7 +199,7 @@ public final class CellComparison {
         }
     }
 
-    /** The cells of a rail: which row of the values a sender and a receiver have. */
+    /** The cells of a rail, with the row of the values of each sender and receiver. */
     private static final class Rail {
         private final String name;
         private final Map<String, Integer> numbers = new HashMap<>();
@@ -243,7 +246,7 @@ public final class CellComparison {
                 case NOT_MEASURED -> 0;
             };
             for (Metric metric : METRICS) {
-                // Values of a cell that failed are not to be trusted.
+                // The values of a failed cell are not reliable.
                 values[metric.ordinal()][row] = states[row] == MEASURED ? (float) metric.of(cell) : Float.NaN;
             }
         }
@@ -271,10 +274,10 @@ public final class CellComparison {
     private Night tonight = new Night(0);
     private final List<Night> usual = new ArrayList<>();
 
-    /** Earlier ones than those, the latest last: with them they show a drift. */
+    /** Nights before those, the latest last. Drifts are looked for in both. */
     private final List<Night> older = new ArrayList<>();
 
-    /** Of the latencies of any cell of this night: they say how steady its percentiles are. */
+    /** The smallest number of latency samples of any cell of this night. It decides how steady the percentiles are. */
     private long leastSamples;
 
     private int compared;
@@ -291,8 +294,8 @@ public final class CellComparison {
      * Compares the cells of a run with those of earlier ones. Runs whose pairs were measured with other settings are left out.
      *
      * @param run the summary of the run; {@code pairs.jsonl} is beside it
-     * @param earlier the summaries of earlier runs, the latest last; those that have no {@code pairs.jsonl} beside them count
-     *     for nothing
+     * @param earlier the summaries of earlier runs, the latest last; summaries without a {@code pairs.jsonl} beside them are
+     *     ignored
      * @param last how many of these runs say what is usual, 1 or more
      * @param tolerance by which share a cell may be worse, see {@link QualificationComparison#tolerance}
      * @param groups whose figures are wanted night by night
@@ -322,7 +325,8 @@ public final class CellComparison {
     /**
      * Returns whether a run has cells that can be compared.
      *
-     * @param summary of the run; of a file with another name than {@code qualification.json} nobody knows whose pairs are beside it
+     * @param summary the summary of the run; a file with another name than {@code qualification.json} has no cells, because the
+     *     pairs beside it may be those of another run
      */
     public static boolean hasCells(Path summary) {
         return summary.endsWith(Archive.SUMMARY) && Files.exists(cells(summary));
@@ -413,7 +417,7 @@ public final class CellComparison {
                 .toArray();
     }
 
-    /** Returns those that have cells of the same settings. */
+    /** Returns the earlier runs that have cells, measured with the same settings. */
     private List<Path> comparable(Path run, List<Path> earlier) {
         Map<String, String> own = settings(run);
         List<Path> nights = new ArrayList<>();
@@ -445,7 +449,7 @@ public final class CellComparison {
                     .forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
             return PairConditions.of(settings);
         } catch (IOException e) {
-            // Whoever reads the summary says so. A run that nobody can read is not like any other.
+            // The reader of the summary reports the problem. An unreadable run has other settings than any other run.
             return Map.of("unreadable", summary.toString());
         }
     }
@@ -608,7 +612,7 @@ public final class CellComparison {
                         .inverseCumulativeProbability(1 - FALSE_DRIFTS / (places.size() * (double) METRICS.length)));
     }
 
-    /** Returns how a cell creeps, of which this run alone shows nothing; null if it does not, or gets better. */
+    /** Returns the drift of a cell that is not worse in this run alone; null if it does not drift, or gets better. */
     private @Nullable Worse drift(int row, Usual[] like, double[][] noise, int rail, double leastTrend) {
         Worse found = null;
         for (Metric metric : METRICS) {
@@ -624,7 +628,7 @@ public final class CellComparison {
             if (values.isEmpty() || Float.isNaN(tonight.values[metric.ordinal()][row])) {
                 continue;
             }
-            // So far do the medians of both ends differ by noise.
+            // The largest difference between the medians of both ends that noise explains.
             double least =
                     MOST_DEVIATIONS * noise[metric.ordinal()][rail] * Math.sqrt(Math.PI / Usual.end(values.size()));
             Usual usual = like[metric.ordinal()];
@@ -681,7 +685,7 @@ public final class CellComparison {
         }
     }
 
-    /** Returns what the cell was when it was last tried before; null if it never was. */
+    /** Returns the state of the cell's last earlier attempt; null if there was none. */
     private @Nullable Byte lastState(int row) {
         for (Night night : usual.reversed()) {
             if (night.states[row] != 0) {
@@ -721,9 +725,9 @@ public final class CellComparison {
     }
 
     /**
-     * Returns by how much the logarithm of a metric differs from what is usual because of noise, by rail; 0 where nobody knows. It is
-     * a standard deviation, from the 95th percentile of how much worse each earlier value is than the median of the others of
-     * its cell: the noise of tails is larger on that side.
+     * Returns the noise of the logarithm of a metric by rail, as a standard deviation; 0 if unknown. It is computed from the 95th
+     * percentile of how much worse each earlier value is than the median of the other values of its cell. Only the worse side is
+     * used, because the noise of tails is larger there.
      */
     private double[] noise(Metric metric, Map<Rail, Integer> numbers) {
         double[][] found = new double[numbers.size()][64];
@@ -733,7 +737,7 @@ public final class CellComparison {
             double[] values = earlier(metric, row);
             float now = tonight.values[metric.ordinal()][row];
             if (values.length == 1 && !Float.isNaN(now)) {
-                // With a single earlier night, this one has to say it as well.
+                // With a single earlier night, this night is also needed for the estimate.
                 values = new double[] {Math.min(values[0], now), Math.max(values[0], now)};
             }
             if (values.length < 2 || values[0] <= 0) {

@@ -4,24 +4,27 @@ import io.rdmatest.scenarios.culprits.Metric;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The settings of a run that change what pairs of nodes reach. Figures of runs are compared only where these are alike. */
+/**
+ * The settings of a run that affect the measurements of pairs. Measurements of runs are compared only if these settings are
+ * equal.
+ */
 final class PairConditions {
 
-    /** What each is where a summary does not say it; empty where the devices decide. */
+    /** The value of each setting if a summary lacks it; empty if the devices decide. */
     private static final Map<String, String> UNLESS_SET = unlessSet();
 
     /** Their names, for sentences. */
     static final String NAMES = String.join(", ", UNLESS_SET.keySet());
 
-    /** What a run was asked to measure of pairs; everything where a summary does not say it. */
+    /** The metrics that a run measures for pairs; all metrics if a summary lacks this setting. */
     private static final String MEASURE = "rdma.pairs.measure";
 
     private PairConditions() {}
 
     /**
-     * Returns whether a run was asked for what a measurement of all pairs comes of.
+     * Returns whether a run measures the metric from which a measurement of all pairs is computed.
      *
-     * @param settings what its summary says
+     * @param settings the settings in its summary
      * @param measurement its name
      */
     static boolean isAsked(Map<String, String> settings, String measurement) {
@@ -44,7 +47,7 @@ final class PairConditions {
     /**
      * Returns these settings of a run, with their values.
      *
-     * @param settings what its summary says; others are left out
+     * @param settings the settings in its summary; other settings are left out
      */
     static Map<String, String> of(Map<String, String> settings) {
         Map<String, String> conditions = new LinkedHashMap<>(UNLESS_SET);

@@ -24,12 +24,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a {@code qualification.json} says of a run.
+ * The content of a {@code qualification.json}, the summary of a run.
  *
  * @param file where it is from
  * @param environment what was qualified: device, firmware, kernel and the like
- * @param scenarios by their names, in the order of the file; of several with the same name, those after the first are numbered
- * @param ids what scenarios are known by when their names change, by their names; files of version 2 and earlier have none
+ * @param scenarios the scenarios by name, in the order of the file; if several have the same name, those after the first are
+ *     numbered
+ * @param ids the ids of the scenarios, by name, which stay the same when names change; files of version 2 and earlier have none
  * @param settings what the run was configured by, such as {@code rdma.pairs.size}; empty where the file says none
  */
 public record Qualification(
@@ -40,7 +41,7 @@ public record Qualification(
         Map<String, String> settings) {
 
     /**
-     * What became of a scenario.
+     * The result of a scenario.
      *
      * @param verdict {@code passed}, {@code failed}, {@code broken} or {@code skipped}
      * @param reason why it did not pass; empty where it says none
@@ -200,8 +201,8 @@ public record Qualification(
     }
 
     /**
-     * Returns a measurement of a file that does not say what kind it is. Names and units of these files are known, and their
-     * numbers of samples are not. What fits none of them is of no direction.
+     * Returns a measurement of a file without kinds. The kind follows from the name and the unit. The number of samples is
+     * unknown. If neither name nor unit is known, the measurement has no better direction.
      */
     private static Measurement ofName(String name, JsonNode members) {
         double value = members.path("value").asDouble();
@@ -252,7 +253,7 @@ public record Qualification(
         scenarios.forEach((name, scenario) -> {
             String id = ids.get(name);
             String now = later.scenarios().containsKey(name) || id == null ? name : names.getOrDefault(id, name);
-            // What has this name already keeps it.
+            // A scenario that already has this name keeps it.
             String shown = now.equals(name) || scenarios.containsKey(now) ? name : now;
             renamed.put(shown, scenario);
             if (id != null) {

@@ -19,13 +19,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What differs between one run and earlier ones: the environment and the verdicts from those of the latest of them, and the
- * measurements from what they usually were.
+ * The differences between one run and earlier runs. Environment and verdicts are compared with the latest earlier run, and
+ * measurements with their usual values.
  *
  * <p>The latest earlier runs say what is usual and how much that varies. With one earlier run, a measurement is worse beyond the
- * tolerance. With several, it also has to be worse than in all of them; of ten or more, one may have been as bad. From five runs on it
- * also has to differ by more than they scatter. All earlier runs together show whether a measurement creeps. A measurement that is missing,
- * or 0, is worse. A run can be repeated: then a measurement is worse only if every repetition confirms it.
+ * tolerance. With several, it also has to be worse than in all of them; of ten or more, one may have been as bad. From five runs
+ * on it also has to differ by more than they scatter. All earlier runs together show whether a measurement drifts. A measurement
+ * that is missing, or 0, is worse. A run can be repeated: then a measurement is worse only if every repetition confirms it.
  */
 public final class QualificationComparison {
 
@@ -41,25 +41,27 @@ public final class QualificationComparison {
     /** The name of the form of {@link #json} with its version. */
     public static final String SCHEMA = "comparison/1";
 
-    /** How many earlier runs say what is usual, if nobody says it. */
+    /** The default number of earlier runs that define what is usual. */
     public static final int LAST = 14;
 
-    /** A drift shows in so many times the runs that say what is usual. */
+    /** Drifts are looked for in this many times the runs that define what is usual. */
     public static final int DRIFT = 4;
 
-    /** Says what the cells of that matrix were drawn from, which is another one in each run unless it is set. */
+    /**
+     * The fact of the environment that has the seed of the interoperability matrix. Each run has another seed unless it is set.
+     */
     private static final String DRAWN = "interoperability";
 
     private static final String CELLS = "Interoperability: ";
 
-    /** The id of the scenario whose measurements hang on {@link PairConditions}. */
+    /** The id of the scenario whose measurements depend on {@link PairConditions}. */
     private static final String PAIRS = "PairScenarios.allPairs";
 
-    /** Which way something went. */
+    /** The direction of a change. */
     public enum Change {
-        /** What passed does not any more, what did not fail does now, or a measurement is worse. */
+        /** A scenario that passed no longer passes, a scenario that did not fail now fails, or a measurement is worse. */
         WORSE,
-        /** What failed or was skipped passes, or a measurement is better. */
+        /** A scenario that failed or was skipped now passes, or a measurement is better. */
         BETTER,
         /** Neither: a scenario that is new, for example, or one that fails in another way. */
         OTHER;
@@ -88,7 +90,7 @@ public final class QualificationComparison {
     }
 
     /**
-     * A fact of the environment that is another one now.
+     * A fact of the environment that changed.
      *
      * @param name such as {@code kernel}
      * @param before what it was
@@ -97,7 +99,7 @@ public final class QualificationComparison {
     public record Fact(String name, String before, String after) {}
 
     /**
-     * A verdict that is another one now.
+     * A verdict that changed.
      *
      * @param change which way it went
      * @param scenario whose it is
@@ -105,7 +107,7 @@ public final class QualificationComparison {
      * @param after the verdict now
      * @param reason why it did not pass; empty if it did
      * @param passedBefore in how many of the earlier runs it passed
-     * @param again whether that is its verdict when it was run again, and not the first one
+     * @param again whether it is the verdict of a repetition, not of the first run
      */
     public record Turn(
             Change change,
@@ -289,7 +291,7 @@ public final class QualificationComparison {
         return runs.stream().map(run -> run.scenarios().get(scenario)).filter(Objects::nonNull);
     }
 
-    /** Returns the runs whose measurements of a scenario are comparable: those of pairs hang on settings. */
+    /** Returns the runs whose measurements of a scenario are comparable: measurements of pairs depend on settings. */
     private List<Qualification> alike(List<Qualification> runs, String scenario) {
         if (!PAIRS.equals(after.ids().get(scenario))) {
             return runs;
@@ -315,7 +317,7 @@ public final class QualificationComparison {
                 .count();
     }
 
-    /** What passes once and fails the next time is no less a finding than what fails at once. */
+    /** A scenario that passes first and fails in a repetition is as much a finding as one that fails at once. */
     private void failedAgain(String name) {
         String was = verdict(latest.scenarios().get(name));
         in(again, name)
@@ -332,7 +334,9 @@ public final class QualificationComparison {
         turns.add(new Turn(change(was, is), name, was, is, reason, passedBefore(name), again));
     }
 
-    /** Returns a scenario of the latest earlier run that was asked for it; else that of the latest run, which may be null. */
+    /**
+     * Returns a scenario from the latest earlier run that selected it; if there is none, from the latest run, which may lack it.
+     */
     private @Nullable Scenario judgedLast(String name) {
         return in(before.reversed(), name)
                 .filter(scenario -> !isNotSelected(scenario))
@@ -350,7 +354,7 @@ public final class QualificationComparison {
         }
         String was = verdict(then);
         String is = verdict(now);
-        // Where it was skipped both times, nothing was judged that could be compared.
+        // If the scenario was skipped in both runs, there is no verdict to compare.
         if (then != null && now != null && !(was.equals(SKIPPED) && is.equals(SKIPPED))) {
             comparedVerdicts++;
         }
@@ -370,7 +374,10 @@ public final class QualificationComparison {
         return verdict.equals("failed") || verdict.equals("broken");
     }
 
-    /** What passed and does no more is worse, whatever it is now: it is not shown any more. */
+    /**
+     * A scenario that passed and no longer passes is worse, whatever its verdict is now, because nothing shows any more that it
+     * works.
+     */
     private static Change change(String was, String is) {
         boolean passes = is.equals(PASSED);
         if (isBad(was)) {
@@ -392,7 +399,8 @@ public final class QualificationComparison {
             otherUnits += earlier.isEmpty() ? 0 : 1;
             return;
         }
-        // What is known of the fewest samples says how steady it is; files of earlier builds say nothing of samples.
+        // The smallest number of samples decides how steady the measurement is. Files of earlier builds have no numbers
+        // of samples.
         Usual usual = new Usual(
                 now.of(Stream.concat(Stream.of(now), earlier.stream())
                         .mapToLong(Measurement::samples)
@@ -445,7 +453,7 @@ public final class QualificationComparison {
                 repeated));
     }
 
-    /** What at least half of the earlier runs measured in which the scenario passed is worse if it is missing. */
+    /** A missing measurement is worse if at least half of the earlier runs in which the scenario passed have it. */
     private void missing(String scenario, Scenario now) {
         List<Scenario> passed = in(usual(scenario), scenario)
                 .filter(each -> each.verdict().equals(PASSED))
@@ -476,7 +484,7 @@ public final class QualificationComparison {
         });
     }
 
-    /** Whether a run has the samples for a percentile, which it does not have: earlier builds reported each percentile. */
+    /** Returns whether a run has enough samples for a percentile that it lacks: earlier builds reported every percentile. */
     private static boolean canBeMeasured(Measurement then, Scenario now) {
         Double percentile = then.percentile();
         return percentile == null
@@ -517,17 +525,17 @@ public final class QualificationComparison {
                 .count();
     }
 
-    /** Returns the verdicts that changed, what is worse first. */
+    /** Returns the changed verdicts, the worse ones first. */
     public List<Turn> turns() {
         return List.copyOf(turns);
     }
 
-    /** Returns the measurements that changed, what is worse first, and of these what changed most. */
+    /** Returns the changed measurements: the worse ones first, and among these the largest changes first. */
     public List<Shift> shifts() {
         return List.copyOf(shifts);
     }
 
-    /** Returns what is other in the environment, by name. */
+    /** Returns the changed facts of the environment, by name. */
     public List<Fact> facts() {
         return List.copyOf(facts);
     }
@@ -665,7 +673,10 @@ public final class QualificationComparison {
         return json;
     }
 
-    /** Returns what the earlier runs and this one measured, of what changed: null where a run has no value in the same unit. */
+    /**
+     * Returns the values of the changed measurements in the earlier runs and in this run; null if a run has no value in the same
+     * unit.
+     */
     private Map<String, Object> history() {
         List<Qualification> runs =
                 Stream.concat(longBefore.stream(), Stream.of(after)).toList();

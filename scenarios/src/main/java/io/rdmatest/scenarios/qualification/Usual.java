@@ -8,17 +8,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How a measurement is judged by those of earlier runs.
+ * Judges a measurement by the measurements of earlier runs.
  *
  * <p>Costs stand for values: a larger cost is worse. The cost of times and rates is a logarithm, because their noise is
  * relative. A time or a rate of 0 means that nothing was measured, and costs more than any other.
  */
 final class Usual {
 
-    /** Among so many earlier runs, one may have been as bad without hiding that this one is bad as well. */
+    /** With this many earlier runs, one of them may have been as bad without hiding that this run is bad as well. */
     private static final int RUNS_WITH_AN_OUTLIER = 10;
 
-    /** From so many earlier runs on, their median absolute deviation says how far they scatter. */
+    /** From this many earlier runs on, their median absolute deviation shows their scatter. */
     private static final int RUNS_WITH_A_SPREAD = 5;
 
     /** By how many robust standard deviations a value may differ from the median. */
@@ -28,8 +28,8 @@ final class Usual {
     private static final double NORMAL = 1.4826;
 
     /**
-     * Values of two kinds have a median absolute deviation of almost their distance. So the spread counts for at most so many
-     * times the distance from the median to the most extreme earlier value.
+     * If values are of two kinds, their median absolute deviation is almost the distance between the kinds. So the spread is
+     * limited to this many times the distance from the median to the most extreme earlier value.
      */
     private static final double MOST_DISTANCES = 3;
 
@@ -39,10 +39,13 @@ final class Usual {
     /** How many values each end of a trend has at least. */
     private static final int LEAST_END = 5;
 
-    /** A step of so large a part of the way is no drift. It is the difference of the medians of five values on both sides. */
+    /**
+     * A single step of this share of the whole change is no drift. It is the difference of the medians of five values on both
+     * sides.
+     */
     private static final double MOST_STEP = 0.75;
 
-    /** How many samples have to lie beyond a percentile, or to be in a mean, to make it a steady number. */
+    /** The number of samples that must lie beyond a percentile, or be in a mean, to make it steady. */
     private static final long STEADY = 10;
 
     private static final double COST_OF_NOTHING = 1000;
@@ -63,8 +66,9 @@ final class Usual {
 
     /**
      * Returns the least change of costs that counts. Medians and rates may differ by the tolerance. Other percentiles move more
-     * from run to run, and may differ by five times the tolerance. Where only a few samples say what they are, ten times as much
-     * counts. One run says little about the maxima and single times of the next one: there, a hundred times as much counts.
+     * from run to run, and may differ by five times the tolerance. If only a few samples determine them, only a change by a
+     * factor of ten counts. Maxima and single times of one run say little about the next run: only a change by a factor of a
+     * hundred counts.
      */
     private static double most(Measurement like, double tolerance) {
         double wide = 1 + 5 * tolerance;
@@ -114,7 +118,8 @@ final class Usual {
                 .mapToDouble(each -> sign * (cost(each) - median))
                 .sorted()
                 .toArray();
-        // The most extreme earlier value on the same side; of many runs the second one, because one may have been bad.
+        // The distance of the most extreme earlier value on the same side. With many runs it is the second most
+        // extreme, because one run may have been bad.
         double reached = distances[distances.length - (earlier.size() < RUNS_WITH_AN_OUTLIER ? 1 : 2)];
         double floor = floor(median);
         double least = floor;
@@ -123,7 +128,7 @@ final class Usual {
                             .map(each -> Math.abs(cost(each) - median))
                             .toList())
                     .median();
-            // What only just exceeds one of two kinds of values that are usual is no third kind.
+            // If two kinds of values are usual, a value that only just exceeds one of them is not a third kind.
             reached += floor / 2;
             least = Math.max(
                     floor,
@@ -136,7 +141,10 @@ final class Usual {
         return change > 0 ? Change.WORSE : Change.BETTER;
     }
 
-    /** Counts of rare events scatter by the square root of what is usual, and a few are no news even where none is usual. */
+    /**
+     * Returns the least change of a count that matters. Counts of rare events scatter by the square root of the usual count, and
+     * a few events do not matter even if none is usual.
+     */
     private double floor(double median) {
         if (like.kind() != Kind.COUNT) {
             return most;
@@ -155,7 +163,7 @@ final class Usual {
     record Drift(Change change, double oldest, double newest) {}
 
     /**
-     * Returns whether values creep: the newest quarter differs from the oldest one by more than a single value may, and the
+     * Returns whether values drift: the newest quarter differs from the oldest one by more than a single value may, and the
      * values between them rise or fall on the whole.
      *
      * @param values all of them, the oldest first
@@ -165,7 +173,7 @@ final class Usual {
     }
 
     /**
-     * Returns whether values creep, as {@link #drift(List)} does, where more is asked for.
+     * Returns whether values drift, as {@link #drift(List)} does, with stricter limits.
      *
      * @param values all of them, the oldest first
      * @param least the least change of costs that counts, if it is above that of a single value
@@ -191,7 +199,7 @@ final class Usual {
     }
 
     /**
-     * Returns whether values do not creep, but took most of their way in one step: it was told when it came.
+     * Returns whether values do not drift, but made most of their change in one step, which was reported when it occurred.
      *
      * @param values all of them, the oldest first
      */

@@ -1,4 +1,4 @@
-/** What earlier runs and the one just made say of a fabric, held against each other. */
+/** Compares the results of a run with the results of earlier runs. */
 @NullMarked
 package io.rdmatest.scenarios.qualification;
 
