@@ -177,9 +177,9 @@ public final class ConnectionPool implements AutoCloseable {
         return own(queuePair);
     }
 
-    /** Explains which limit prevents the next queue pair. A failure that is no errno of the kernel explains itself. */
+    /** Explains which limit prevents the next queue pair. A failure that explains one of the kernel, or has none, explains itself. */
     public RuntimeException limit(RdmaException failure) {
-        if (failure.errno() == 0) {
+        if (failure.errno() == 0 || failure.getCause() instanceof RdmaException) {
             return failure;
         }
         String reached = queuePairs + " of " + connections + " connections have a queue pair on " + device.deviceName()
