@@ -194,12 +194,12 @@ final class Confirmations {
             if (Thread.currentThread().isInterrupted() || System.nanoTime() - deadline >= 0) {
                 return false;
             }
-            asked++;
             Answer answer = rail.askOther(bad.from(), bad.to());
             if (answer.missing() != null) {
                 missing.add(answer.missing());
                 return false;
             }
+            asked++;
             if (answer.isMeasured() && System.nanoTime() - deadline < 0) {
                 Answer good =
                         goodPairs.computeIfAbsent(rail.name(), name -> rail.askOther(partners.get(1), partners.get(0)));

@@ -367,7 +367,14 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         private Evidence withOpinion(
                 List<RailAnalysis> its, Evidence evidence, BiPredicate<RailAnalysis, PairLine> isBad, Limit limit) {
             Metric metric = SecondOpinion.metric(evidence);
+            if (evidence.metric().equals(Metric.LATENCY_P50.member)
+                    || evidence.metric().equals(Metric.LATENCY_P99.member)) {
+                return evidence;
+            }
             for (RailAnalysis rail : its) {
+                if (metric == Metric.MESSAGE_RATE && rail.cells().has[Metric.BANDWIDTH.ordinal()]) {
+                    continue;
+                }
                 List<PairLine> lines = others.stream()
                         .filter(line -> line.rail().equals(rail.name()))
                         .filter(line -> port(rail, line.from()) >= 0 && port(rail, line.to()) >= 0)
@@ -379,7 +386,7 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
                             lines,
                             line -> isBad.test(rail, line),
                             line -> rail.isUnsuspected(port(rail, line.from()), port(rail, line.to())),
-                            line -> rail.residual(metric, port(rail, line.from()), port(rail, line.to()), line),
+                            line -> rail.share(metric, line),
                             Double.isFinite(nearer) ? nearer : -metric.least);
                 }
             }

@@ -132,15 +132,11 @@ final class RailAnalysis {
     }
 
     /**
-     * Returns by how much a line of another program is better than usual between its ports, as a logarithm; NaN if that is
-     * unknown.
-     *
-     * @param metric the metric to compare
-     * @param from the port that sends, by its number on this rail
-     * @param to the port that receives, likewise
+     * Returns the share of the line rate that another program measured, as a logarithm; NaN if rdmatest measured another metric.
+     * What is usual between leaves does not count: it shows the load of all pairs, and the other program measures one pair alone.
      */
-    double residual(Metric metric, int from, int to, PairLine line) {
-        return cells.has[metric.ordinal()] ? usual.residual(metric, line, from * cells.size + to) : Double.NaN;
+    double share(Metric metric, PairLine line) {
+        return cells.has[metric.ordinal()] ? cells.logarithm(metric, line) : Double.NaN;
     }
 
     /** Returns whether no cause and no path explains the cell of a pair. */

@@ -58,8 +58,7 @@ record SecondOpinion(
      * @param lines what other programs measured on the rail of the cause
      * @param isBad returns whether a line is about a cell of the cause
      * @param isGood returns whether a line is about a cell that no cause explains
-     * @param residual returns by how much the logarithm of a line's bandwidth or message rate is above what is usual between
-     *     its ports
+     * @param share returns the logarithm of a line's bandwidth or message rate, as a share of the line rate
      * @param limit the logarithm below which a cell is nearer to the cause than to what is usual
      * @return the evidence with the result; unchanged if no line is about the cause
      */
@@ -68,7 +67,7 @@ record SecondOpinion(
             List<PairLine> lines,
             Predicate<PairLine> isBad,
             Predicate<PairLine> isGood,
-            ToDoubleFunction<PairLine> residual,
+            ToDoubleFunction<PairLine> share,
             double limit) {
         List<PairLine> asked = lines.stream().filter(isBad).toList();
         if (asked.isEmpty()) {
@@ -96,8 +95,8 @@ record SecondOpinion(
                             : Objects.requireNonNull(beside.getLast().instrument())
                                     .reason());
         }
-        double difference = median(asked, residual) - median(beside, residual);
-        // The residual is unknown if rdmatest measured another metric.
+        double difference = median(asked, share) - median(beside, share);
+        // The share is unknown if rdmatest measured another metric.
         boolean isLower = (Double.isNaN(difference) ? Math.log(bad / good) : difference) < limit;
         // This program counts no errors, so it can't show that there are none.
         Boolean agrees = !isLower && evidence.metric().equals(Metric.COUNTERS.member) ? null : Boolean.valueOf(isLower);

@@ -163,8 +163,8 @@ final class Usual {
     record Drift(Change change, double oldest, double newest) {}
 
     /**
-     * Returns whether values drift: the newest quarter differs from the oldest one by more than a single value may, and the
-     * values between them rise or fall on the whole.
+     * Returns whether values drift: the newest quarter differs from the oldest one by more than a single value may, the
+     * values between them rise or fall on the whole, and the last value is nearer to the newest quarter than to the oldest one.
      *
      * @param values all of them, the oldest first
      */
@@ -186,8 +186,11 @@ final class Usual {
         }
         List<Double> oldest = values.subList(0, end);
         List<Double> newest = values.subList(values.size() - end, values.size());
-        double change = costs(newest).median() - costs(oldest).median();
-        Change way = Math.abs(change) <= Math.max(most, least) || Math.abs(trend(values)) < leastTrend
+        double before = costs(oldest).median();
+        double change = costs(newest).median() - before;
+        // After a repair, the newest values as a whole are bad for some nights more.
+        boolean isOver = (cost(values.getLast()) - before) * Math.signum(change) <= Math.abs(change) / 2;
+        Change way = isOver || Math.abs(change) <= Math.max(most, least) || Math.abs(trend(values)) < leastTrend
                 ? Change.OTHER
                 : change > 0 ? Change.WORSE : Change.BETTER;
         return new Drift(way, Spread.of(oldest).median(), Spread.of(newest).median());

@@ -730,6 +730,29 @@ class CulpritsTests {
                 .endsWith("look at the instrument");
     }
 
+    /** Under the load of all pairs, half the bandwidth is usual between leaves. The other program measures one pair alone. */
+    @Test
+    void anotherProgramIsJudgedWithoutTheLoadBetweenLeaves() {
+        List<PairLine> cells = matrix(24, 1, 8, (rail, from, to, good) -> {
+            Values usual = from / 8 == to / 8 ? good : good.slower(0.5);
+            return from == 3 ? usual.slower(0.43) : usual;
+        });
+
+        assertThat(evidence(cells, other("n3", "n9", 41e9, null), other("n1", "n0", 96e9, null)))
+                .endsWith("ib_write_bw: 41 Gb/s bad pair, 96 Gb/s good pair: the fabric");
+        assertThat(evidence(cells, other("n3", "n4", 96e9, null), other("n1", "n9", 96e9, null)))
+                .endsWith("ib_write_bw: 96 Gb/s bad pair, 96 Gb/s good pair: not bad when it is measured alone");
+    }
+
+    /** Another program has measured the pair for another cause. */
+    @Test
+    void aCauseOfLatencyHasNoSecondOpinion() {
+        List<PairLine> cells = matrix(16, 1, 0, (rail, from, to, good) -> from == 3 ? good.later(3, 3) : good);
+
+        assertThat(evidence(cells, other("n3", "n0", 96e9, null), other("n1", "n0", 96e9, null)))
+                .doesNotContain("ib_write_bw");
+    }
+
     @Test
     void anotherProgramThatFailsIsNoVerdict() {
         Culprit cause = cause(

@@ -310,6 +310,25 @@ class CellComparisonTests {
         assertThat(compare(5, List.of()).worse()).isEmpty();
     }
 
+    /** The newest quarter of the nights is still that of the bad link, and tonight is as good as the first ones. */
+    @Test
+    void aLinkThatWasRepairedDriftsNoMore() throws IOException {
+        Random random = new Random(13);
+        for (int night = 0; night < 50; night++) {
+            Path ignored = night(
+                    8,
+                    random,
+                    13,
+                    "",
+                    (at, from, to) -> to == 5 && at < 45 ? new Cell(Math.pow(0.99, at), 1, false) : Cell.USUAL);
+        }
+
+        assertThat(compare(44, List.of()).worse()).hasSize(7);
+        for (int night = 45; night < 50; night++) {
+            assertThat(compare(night, List.of()).worse()).as("night %d", night).isEmpty();
+        }
+    }
+
     /** It was told on its night, and once it is usual, it is no news. */
     @Test
     void aStepLongAgoIsNoDrift() throws IOException {
