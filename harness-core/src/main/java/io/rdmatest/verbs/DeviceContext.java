@@ -236,8 +236,14 @@ public final class DeviceContext extends VerbsObject {
      */
     RdmaException failure(String call, String operands, int errno, DeviceCapability needed) {
         if (!Errno.isDeviceGone(errno)) {
-            DeviceCapabilities seen = new DeviceCapabilities(attributes(), extendedAttributes(), Set.of());
-            Optional<String> lack = seen.lack(needed);
+            Optional<String> lack;
+            try {
+                lack = new DeviceCapabilities(attributes(), extendedAttributes(), Set.of()).lack(needed);
+            } catch (RdmaException e) {
+                RdmaException first = new RdmaException(call, operands, errno);
+                first.addSuppressed(e);
+                return first;
+            }
             if (lack.isPresent()) {
                 return new RdmaException(
                         call, operands, rdma_h.EOPNOTSUPP(), "The device has no " + needed + ": " + lack.get() + ".");

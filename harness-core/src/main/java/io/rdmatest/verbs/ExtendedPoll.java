@@ -126,8 +126,10 @@ final class ExtendedPoll {
                 }
             }
             into.count(polled, timed);
-            // ENOENT means that the queue is empty. The -2 of mlx5 is an error, but not an errno.
-            int error = result == rdma_h.ENOENT() ? 0 : -Math.abs(result);
+            // ENOENT means that the queue is empty. EBUSY means that the kernel is just setting the wall clock: the
+            // completion stays
+            // in the queue for the next poll (ibv_create_cq_ex(3)). The -2 of mlx5 is an error, but not an errno.
+            int error = result == rdma_h.ENOENT() || result == rdma_h.EBUSY() ? 0 : -Math.abs(result);
             if (polled == 0) {
                 return error;
             }

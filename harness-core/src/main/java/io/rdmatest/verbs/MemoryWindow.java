@@ -105,7 +105,10 @@ public final class MemoryWindow extends VerbsObject {
         return type;
     }
 
-    /** Returns the key that a peer needs for remote access, as the last {@link QueuePair#postBind} set it. */
+    /**
+     * Returns the key that a peer needs for remote access, as the last posted bind set it. A bind that completes with an error
+     * leaves this key here, while the device may keep the former one: close the window then, and create another one.
+     */
     public int rkey() {
         return rkey;
     }

@@ -15,10 +15,12 @@ import java.util.Set;
  * <p>ibv_post_send, ibv_post_recv, ibv_post_srq_recv and ibv_req_notify_cq are critical for the providers in {@link #USER_SPACE}.
  * Those write to memory and to a doorbell under a spin lock. The functions of other providers are called as usual. rxe, siw and
  * hfi1 make a system call. hns makes one when a queue pair is in the error state. bnxt_re waits while the doorbells of all
- * programs are too many. Nothing is known about the rest. A function that a library in between has replaced is called as usual,
+ * programs are too many. irdma makes a system call when it flushes a queue pair in the error state. Nothing is known about the
+ * rest. A function that a library in between has replaced is called as usual,
  * too.
  *
- * <p>ibv_poll_cq is critical except for the providers in {@link #POLLS_IN_KERNEL}. No call on an extended completion queue is
+ * <p>ibv_poll_cq is critical for these providers and for those in {@link #POLLS_IN_USER_SPACE}. The polls of hfi1, ipath, hns and
+ * cxgb4 enter the kernel, some only with an old kernel or for queue pairs in the error state. bnxt_re waits, as in its posts. No call on an extended completion queue is
  * critical, and no post to a queue pair that completes there: {@link ExtendedPoll} says why.
  */
 final class Provider {
@@ -32,14 +34,11 @@ final class Provider {
     private static final String OF_STANDIN = "loopback_set";
 
     /** Providers, by the name of their library in rdma-core: libNAME-rdmavNN.so. */
-    private static final Set<String> USER_SPACE =
-            Set.of("mlx5", "mlx4", "irdma", "efa", "erdma", "mana", "qedr", "ionic");
+    private static final Set<String> USER_SPACE = Set.of("mlx5", "mlx4", "efa", "erdma", "mana", "qedr", "ionic");
 
-    /**
-     * Providers whose polls enter the kernel, some only with an old kernel or for queue pairs in the error state. bnxt_re waits,
-     * as in its posts.
-     */
-    private static final Set<String> POLLS_IN_KERNEL = Set.of("hfi1verbs", "ipathverbs", "hns", "cxgb4", "bnxt_re");
+    /** Further providers, whose polls read memory and do not enter the kernel. */
+    private static final Set<String> POLLS_IN_USER_SPACE =
+            Set.of("irdma", "rxe", "siw", "mthca", "ocrdma", "vmw_pvrdma");
 
     private Provider() {}
 
@@ -52,7 +51,9 @@ final class Provider {
     /** Tells whether polls may be critical. The device's function for polling decides it. */
     static boolean pollsInUserSpace(MemorySegment poll) {
         String name = name(poll);
-        return name.equals(VERBS) ? Downcall.isThere(OF_STANDIN) : !POLLS_IN_KERNEL.contains(name);
+        return name.equals(VERBS)
+                ? Downcall.isThere(OF_STANDIN)
+                : USER_SPACE.contains(name) || POLLS_IN_USER_SPACE.contains(name);
     }
 
     /**

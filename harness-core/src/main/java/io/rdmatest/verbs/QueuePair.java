@@ -856,19 +856,22 @@ public final class QueuePair extends VerbsObject {
                     window.describe() + " and " + region.describe() + " are not of one protection domain");
         }
         require(window.protectionDomain().context().address == context.address, window, protectionDomain);
+        int flagsMask = SendFlag.mask(flags);
+        int accessMask = Access.mask(access);
         return holding(List.of(this, window, region), 0, () -> {
             int result;
-            counts.postSends(false, 1);
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment bind = ibv_mw_bind.allocate(arena);
                 ibv_mw_bind.wr_id(bind, wrId);
-                ibv_mw_bind.send_flags(bind, SendFlag.mask(flags));
+                ibv_mw_bind.send_flags(bind, flagsMask);
                 MemorySegment info = ibv_mw_bind.bind_info(bind);
                 ibv_mw_bind_info.mr(info, region.handle);
                 ibv_mw_bind_info.addr(info, region.address(offset));
                 ibv_mw_bind_info.length(info, length);
-                ibv_mw_bind_info.mw_access_flags(info, Access.mask(access));
+                ibv_mw_bind_info.mw_access_flags(info, accessMask);
                 MemorySegment function = ibv_context_ops.bind_mw(ibv_context.ops(context.handle));
+                // Before the call: the completion can be polled before it returns.
+                counts.postSends(false, 1);
                 result = (int)
                         Verbs.BIND_MW.handle().invokeExact(function, Native.errnoState(), handle, window.handle, bind);
             } catch (Throwable e) {

@@ -67,9 +67,9 @@ final class RegionMemory {
         return new RegionMemory(MemorySegment.NULL.reinterpret(Long.MAX_VALUE), Kind.ADDRESS_SPACE, null);
     }
 
-    /** Tells whether the addresses are of this process, so that the processor can read them. */
+    /** Tells whether all addresses are mapped in this process, so that the processor can read them. */
     boolean isReadByCpu() {
-        return kind != Kind.OF_DEVICE;
+        return kind != Kind.OF_DEVICE && kind != Kind.ADDRESS_SPACE;
     }
 
     long address() {

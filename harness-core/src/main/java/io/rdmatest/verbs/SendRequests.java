@@ -553,6 +553,7 @@ public final class SendRequests extends WorkRequests {
         Objects.checkFromIndexSize(offset, length, requireMemory(region).size());
         lock();
         try {
+            int mask = Access.mask(access);
             SendRequests set = request(index, BIND_MEMORY_WINDOW, wrId, null, 0, 0, flags);
             @Nullable MemoryWindow[] itsWindows = windows;
             @Nullable MemoryRegion[] itsRegions = bound;
@@ -572,7 +573,7 @@ public final class SendRequests extends WorkRequests {
             ALL.set(JAVA_LONG, at + BIND_REGION, region.handle.address());
             ALL.set(JAVA_LONG, at + BIND_ADDRESS, region.address(offset));
             ALL.set(JAVA_LONG, at + BIND_LENGTH, length);
-            ALL.set(JAVA_INT, at + BIND_ACCESS, Access.mask(access));
+            ALL.set(JAVA_INT, at + BIND_ACCESS, mask);
             return set;
         } finally {
             unlock();
@@ -839,7 +840,7 @@ public final class SendRequests extends WorkRequests {
                 // The provider does not read the region of a bind.
                 if (held >= NO_SEGMENTS && object instanceof MemoryRegion region && !region.isReadByCpu()) {
                     throw new IllegalArgumentException("request " + index + " sends inline from " + region.describe()
-                            + ", which is of a dma-buf: send it without INLINE");
+                            + ", which may have memory that the processor can't read: send it without INLINE");
                 }
                 if (object != null) {
                     boolean ignored = object.beginOften();

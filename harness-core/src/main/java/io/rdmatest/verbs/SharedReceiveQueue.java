@@ -66,9 +66,9 @@ public final class SharedReceiveQueue extends VerbsObject {
         }
         String operands = pd.describe() + ", " + domain.describe() + ", " + queue.describe() + ", max_wr " + maxWr
                 + ", max_sge " + maxSge;
-        MemorySegment function = context.extended(verbs_context::create_srq_ex)
-                .orElseThrow(() -> new RdmaException("ibv_create_srq_ex", operands, rdma_h.EOPNOTSUPP()));
         return VerbsObject.holding(List.of(pd, domain, queue), 0, () -> {
+            MemorySegment function = context.extended(verbs_context::create_srq_ex)
+                    .orElseThrow(() -> new RdmaException("ibv_create_srq_ex", operands, rdma_h.EOPNOTSUPP()));
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment init = ibv_srq_init_attr_ex.allocate(arena);
                 MemorySegment attr = ibv_srq_init_attr_ex.attr(init);

@@ -244,6 +244,36 @@ class ExtendedQueueTestCase {
         }
     }
 
+    /** A provider says so while the kernel sets the wall clock: the completion stays in the queue. */
+    @Test
+    void aBusyClockIsNoFailure() throws Exception {
+        try (Standin standin = new Standin()) {
+            CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
+            Standin.Pair pair = standin.pair(cq, standin.cq());
+            Completions into = cq.newCompletions(4);
+            for (int i = 0; i < 2; i++) {
+                pair.a()
+                        .postWrite(
+                                i,
+                                pair.mrA(),
+                                0,
+                                8,
+                                pair.mrB().address(),
+                                pair.mrB().rkey(),
+                                SendFlag.SIGNALED);
+            }
+            Standin.set("poll_result", 16);
+            assertThat(cq.poll(into)).isZero();
+            Standin.set("poll_result", 0);
+            Standin.set("next_result", 16);
+            assertThat(cq.poll(into)).isEqualTo(1);
+            assertThat(into.wrId(0)).isZero();
+            Standin.set("next_result", 0);
+            assertThat(cq.poll(into)).isEqualTo(1);
+            assertThat(into.wrId(0)).isEqualTo(1);
+        }
+    }
+
     /** mlx5 returns -2 where it finds no queue pair for a completion: it is no ENOENT, which is the end of a poll. */
     @Test
     void aNumberOfTheProvidersOwnIsNoErrno() throws Exception {

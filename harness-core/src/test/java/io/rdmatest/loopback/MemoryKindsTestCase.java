@@ -142,7 +142,7 @@ class MemoryKindsTestCase {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> pair.a().postSend(1, region, 0, 8, SendFlag.INLINE))
                     .withMessage("request 0 sends inline from " + region.describe()
-                            + ", which is of a dma-buf: send it without INLINE");
+                            + ", which may have memory that the processor can't read: send it without INLINE");
             list.send(0, 2, region, 0, 8).flags(0, SendFlag.SIGNALED, SendFlag.INLINE);
             assertThatIllegalArgumentException().isThrownBy(() -> pair.a().post(list));
             assertThat(pair.a().work().sends()).isZero();

@@ -10,6 +10,7 @@ import io.rdmatest.verbs.KernelResource;
 import io.rdmatest.verbs.KernelResource.Kind;
 import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QueuePair;
+import io.rdmatest.verbs.XrcTarget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -300,7 +301,13 @@ final class KernelAudit {
         if (kind == Kind.QUEUE_PAIR) {
             // The only number that user space and the kernel share.
             Set<Long> numbers = new HashSet<>();
-            accounted.forEach(resource -> numbers.add((long) ((QueuePair) resource).number()));
+            for (NativeResource resource : accounted) {
+                switch (resource) {
+                    case QueuePair queuePair -> numbers.add((long) queuePair.number());
+                    case XrcTarget target -> numbers.add((long) target.number());
+                    default -> throw new IllegalStateException(resource + " is no queue pair");
+                }
+            }
             added.removeIf(resource -> numbers.contains(resource.number()));
             return added;
         }
