@@ -28,7 +28,7 @@ class QualifyUsageTests {
                 "--wire                         | --wire is about the nodes of a fabric: name it with --fabric",
                 "--wire --fabric loopback       | --wire takes two nodes, and the fabric loopback (",
                 "--pairs --fabric loopback      | --pairs takes two nodes, and the fabric loopback (",
-                "--pairs=speed --fabric microvm-2 | rdma.pairs.measure=speed: 'speed' is not measured of pairs; allowed: latency",
+                "--pairs=speed --fabric microvm-2 | rdma.pairs.measure=speed: 'speed' is not measured of pairs; allowed: bandwidth, rate, latency",
                 "--pairs --pairs-qps 65 --fabric microvm-2 | rdma.pairs.qps=65: allowed are 1.0 to 64.0",
                 "--pairs --pairs-operation atomic --fabric microvm-2 | rdma.pairs.operation=atomic: allowed are [write, read, send]",
                 "--pairs --pairs-directions 2 --fabric microvm-2 | rdma.pairs.directions=2: allowed are [one, both]",
