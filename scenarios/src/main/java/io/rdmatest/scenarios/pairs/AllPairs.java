@@ -193,16 +193,21 @@ public final class AllPairs {
                     measure(threads, tournament.round(round));
                     afterRound.run();
                 }
-                List<List<Pair>> second = disjoint(suspects());
-                synchronized (this) {
-                    usualOfAll = usual();
-                }
-                for (List<Pair> round : second) {
-                    if (!isTime(deadline, limit)) {
-                        break;
+                // Second attempts change what is usual, and that makes other pairs suspects. Each pair has two attempts
+                // at most.
+                List<Pair> suspects = suspects();
+                while (!suspects.isEmpty() && isTime(deadline, limit)) {
+                    synchronized (this) {
+                        usualOfAll = usual();
                     }
-                    measure(threads, round);
-                    afterRound.run();
+                    for (List<Pair> round : disjoint(suspects)) {
+                        if (!isTime(deadline, limit)) {
+                            break;
+                        }
+                        measure(threads, round);
+                        afterRound.run();
+                    }
+                    suspects = suspects();
                 }
             } catch (InterruptedException e) {
                 synchronized (this) {
@@ -356,6 +361,7 @@ public final class AllPairs {
                 .filter(cell -> cell.attempts() == 1)
                 .filter(cell -> mayBeRetried(cell.cause()))
                 .map(Cell::pair)
+                .filter(pair -> reasonToLeaveOut(pair) == null)
                 .toList();
     }
 

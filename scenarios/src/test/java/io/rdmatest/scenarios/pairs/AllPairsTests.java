@@ -91,6 +91,19 @@ class AllPairsTests {
         return pair.server() == node || pair.client() == node;
     }
 
+    /** The host was busy during the first attempts. The second one shows what is usual, and the other pair is slow beside that. */
+    @Test
+    void aPairThatOnlyASecondAttemptShowsToBeSlowGetsOneAsWell() throws Exception {
+        Map<Pair, List<Double>> times =
+                Map.of(new Pair(0, 1), List.of(11_000.0, 1_900.0), new Pair(1, 0), List.of(50_000.0, 1_800.0));
+        Map<Pair, Integer> attempts = new ConcurrentHashMap<>();
+
+        Map<Pair, Cell> cells =
+                run(2, RULES, pair -> quick(times.get(pair).get(attempts.merge(pair, 1, Integer::sum) - 1)));
+
+        assertThat(cells.values()).allMatch(cell -> cell.verdict() == Verdict.GOOD && cell.attempts() == 2);
+    }
+
     @Test
     void pairsOfARoundRunAtOnceAndNoNodeIsBusyTwice() throws Exception {
         int nodes = 6;
