@@ -269,11 +269,11 @@ class FaultsOnTwoNodes {
         assertThat(pairs.failure).isInstanceOf(AssertionError.class).hasMessageContaining("server a, client b: ");
         assertThat(pairs.failure).hasMessageNotContaining("server b, client a: ");
         assertThat(slow.bandwidth()).isBetween(10e6, 20e6).isLessThan(good.bandwidth() / 2);
-        // Only an outlier gets a second attempt. On the slow link that one may repeat a packet, which counters tell.
-        assertThat(slow.attempts()).isEqualTo(2);
+        // An outlier gets a second attempt. On the slow link any attempt may repeat a packet, and counters show that at
+        // once.
         assertThat(slow.cause()).isIn("OUTLIER", "COUNTERS");
+        assertThat(slow.attempts()).isBetween("OUTLIER".equals(slow.cause()) ? 2 : 1, 2);
         assertThat(good.cause()).isNull();
-        assertThat(good.attempts()).isEqualTo(1);
     }
 
     /** The other program sees the same slow sender, in its own direction, and nothing of it is left. */
