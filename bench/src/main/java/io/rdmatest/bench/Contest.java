@@ -20,7 +20,7 @@ interface Contest extends AutoCloseable {
     Sample ours() throws IOException, InterruptedException;
 
     /**
-     * Returns how often a run of ours does the same thing again: its messages, or connections.
+     * Returns how often a run of ours makes the same call again: its lists of messages, its messages, or its connections.
      */
     int repetitions();
 

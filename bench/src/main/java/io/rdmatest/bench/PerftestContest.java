@@ -123,7 +123,7 @@ final class PerftestContest implements Contest {
     @Override
     public int repetitions() {
         PerftestOutput.Parameters both = parameters;
-        return both == null ? 0 : both.iterations();
+        return both == null ? 0 : Math.ceilDiv(both.iterations(), list);
     }
 
     @Override
