@@ -4,6 +4,7 @@ import io.rdmatest.Cause;
 import io.rdmatest.scenarios.culprits.Culprit;
 import io.rdmatest.scenarios.culprits.Culprit.Confirmation;
 import io.rdmatest.scenarios.culprits.Culprit.Direction;
+import io.rdmatest.scenarios.culprits.Metric;
 import io.rdmatest.scenarios.pairs.AllPairs;
 import io.rdmatest.scenarios.pairs.Cell;
 import io.rdmatest.scenarios.pairs.Cell.Verdict;
@@ -56,14 +57,8 @@ final class Confirmations {
          */
         Answer askOther(String from, String to);
 
-        /**
-         * Returns whether the other program's figures tell something of a cause.
-         *
-         * @param metric what shows the cause most
-         */
-        default boolean tellsOf(String metric) {
-            return true;
-        }
+        /** Returns whether rdmatest measures the bandwidth of pairs. */
+        boolean measuresBandwidth();
     }
 
     /**
@@ -80,9 +75,6 @@ final class Confirmations {
         /** It failed. */
         static final Answer FAILED = new Answer(false, null);
     }
-
-    /** What shows a cause that the bandwidth of another program tells nothing about. */
-    private static final Set<String> TIMES = Set.of("latencyP50", "latencyP99");
 
     /** Failures that a program does not notice which compares no data. */
     private static final Set<Cause> OF_DATA = Set.of(Cause.WRONG_DATA, Cause.WRONG_DELIVERY);
@@ -172,11 +164,8 @@ final class Confirmations {
      * @return whether a line was written
      */
     private boolean ask(Culprit cause, List<? extends Rail> rails, List<Culprit> causes, long deadline) {
-        if (TIMES.contains(cause.evidence().metric())) {
-            return false;
-        }
         for (Rail rail : rails) {
-            if (!isOn(cause, rail) || !rail.tellsOf(cause.evidence().metric())) {
+            if (!isOn(cause, rail) || !Metric.isJudgedByAnother(cause.evidence().metric(), rail.measuresBandwidth())) {
                 continue;
             }
             List<String> partners = goodPartners(rail, causes);

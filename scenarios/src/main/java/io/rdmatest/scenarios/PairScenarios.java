@@ -466,11 +466,9 @@ public class PairScenarios {
             }
         }
 
-        /** The other program measures with messages of one size: the rate of small ones is another matter. */
         @Override
-        public boolean tellsOf(String metric) {
-            return !metric.equals(Metric.MESSAGE_RATE.member())
-                    || !settings.pairs().measure().contains(Metric.BANDWIDTH);
+        public boolean measuresBandwidth() {
+            return settings.pairs().measure().contains(Metric.BANDWIDTH);
         }
 
         private double lineRate(Pair pair) {

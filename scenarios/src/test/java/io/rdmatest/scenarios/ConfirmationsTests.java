@@ -50,8 +50,8 @@ class ConfirmationsTests {
         }
 
         @Override
-        public boolean tellsOf(String metric) {
-            return !metric.equals("messageRate");
+        public boolean measuresBandwidth() {
+            return true;
         }
 
         @Override

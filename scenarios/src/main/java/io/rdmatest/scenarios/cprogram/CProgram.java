@@ -274,9 +274,8 @@ public final class CProgram implements AutoCloseable {
     }
 
     /** Returns whether a program that ended is not installed on the node that it was to run on. */
-    boolean isMissing() throws IOException {
-        // The shell also ends so if it does not find stdbuf(1), and says so.
-        return !launch.isEmpty() && process.exitValue() == NOT_FOUND && !output().contains("stdbuf");
+    boolean isMissing() {
+        return !launch.isEmpty() && process.exitValue() == NOT_FOUND;
     }
 
     /**

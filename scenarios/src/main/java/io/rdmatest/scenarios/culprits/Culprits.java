@@ -367,12 +367,8 @@ public record Culprits(List<Culprit> causes, List<PairLine> unexplained, List<St
         private Evidence withOpinion(
                 List<RailAnalysis> its, Evidence evidence, BiPredicate<RailAnalysis, PairLine> isBad, Limit limit) {
             Metric metric = SecondOpinion.metric(evidence);
-            if (evidence.metric().equals(Metric.LATENCY_P50.member)
-                    || evidence.metric().equals(Metric.LATENCY_P99.member)) {
-                return evidence;
-            }
             for (RailAnalysis rail : its) {
-                if (metric == Metric.MESSAGE_RATE && rail.cells().has[Metric.BANDWIDTH.ordinal()]) {
+                if (!Metric.isJudgedByAnother(evidence.metric(), rail.cells().has[Metric.BANDWIDTH.ordinal()])) {
                     continue;
                 }
                 List<PairLine> lines = others.stream()

@@ -66,6 +66,19 @@ public enum Metric {
         this.noise = noise;
     }
 
+    /**
+     * Returns whether another program that measures bandwidth, such as ib_write_bw(1), judges a cause. It measures no latency. If
+     * bandwidth is measured, it sends large messages, which do not show the rate of small ones.
+     *
+     * @param member what shows the cause most, as its evidence has it
+     * @param withBandwidth whether rdmatest measures the bandwidth of the rail
+     */
+    public static boolean isJudgedByAnother(String member, boolean withBandwidth) {
+        return !member.equals(LATENCY_P50.member)
+                && !member.equals(LATENCY_P99.member)
+                && !(withBandwidth && member.equals(MESSAGE_RATE.member));
+    }
+
     /** Returns the metrics that are numbers of a cell: all but {@link #COUNTERS}, by their ordinals. */
     public static List<Metric> ofCells() {
         return List.of(BANDWIDTH, MESSAGE_RATE, LATENCY_P50, LATENCY_P99);
