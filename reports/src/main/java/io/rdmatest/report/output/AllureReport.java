@@ -6,13 +6,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.rdmatest.report.run.Folders;
 import io.rdmatest.report.run.LeftOut;
 import io.rdmatest.report.run.Run;
 import io.rdmatest.report.run.RunReader;
 import io.rdmatest.report.run.ScenarioNames;
 import io.rdmatest.report.run.Units;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -35,7 +35,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Allure's report of a run: makes the results of its tests agree with the run, and has Allure's generator write the page. */
-public final class AllureReport {
+final class AllureReport {
 
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     private static final Duration GENERATOR_TIMEOUT = Duration.ofMinutes(3);
@@ -59,6 +59,11 @@ public final class AllureReport {
         this.results = results;
         this.commandline = commandline;
         this.output = output;
+    }
+
+    /** Returns the folder of the report. */
+    Path folder() {
+        return output.resolve("allure-report");
     }
 
     /**
@@ -89,9 +94,9 @@ public final class AllureReport {
         try {
             generate(scratch, false);
             copyDirectory(scratch.resolve("history"), history);
-            generate(output.resolve("allure-report"), true);
+            generate(folder(), true);
         } finally {
-            deleteRecursively(scratch);
+            Folders.delete(scratch);
         }
     }
 
@@ -351,21 +356,6 @@ public final class AllureReport {
             for (Path file : files.toList()) {
                 Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
             }
-        }
-    }
-
-    public static void deleteRecursively(Path directory) throws IOException {
-        if (!Files.exists(directory)) {
-            return;
-        }
-        try (Stream<Path> paths = Files.walk(directory)) {
-            paths.sorted((a, b) -> b.compareTo(a)).forEach(path -> {
-                try {
-                    Files.delete(path);
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
         }
     }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import io.rdmatest.report.page.Page;
 import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Folders;
 import io.rdmatest.report.run.Journal;
 import io.rdmatest.report.run.JsonFile;
 import io.rdmatest.report.run.Run;
@@ -231,7 +232,11 @@ public final class ReportGenerator implements Callable<Integer> {
 
     /** Returns Allure's report, which has the details of the tests. */
     public Path report() {
-        return output.resolve("allure-report").resolve("index.html");
+        return allure().folder().resolve("index.html");
+    }
+
+    private AllureReport allure() {
+        return new AllureReport(results, commandline, output);
     }
 
     public Path summary() {
@@ -259,7 +264,7 @@ public final class ReportGenerator implements Callable<Integer> {
         Files.deleteIfExists(output.resolve(RunPairs.FILE));
         ResultFiles.discard(output);
         discardComparison();
-        AllureReport.deleteRecursively(report().getParent());
+        Folders.delete(allure().folder());
     }
 
     private void discardComparison() throws IOException {
@@ -273,7 +278,7 @@ public final class ReportGenerator implements Callable<Integer> {
         discardComparison();
         String changes = baseline == null ? null : baseline.compare(output, pairs(run));
         writePage(run);
-        new AllureReport(results, commandline, output).write(run, changes);
+        allure().write(run, changes);
     }
 
     /** Writes the page from the files that are already written. A failure here affects nothing else of the run. */

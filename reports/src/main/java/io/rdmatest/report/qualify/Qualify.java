@@ -6,10 +6,10 @@ import io.rdmatest.fabric.FabricException;
 import io.rdmatest.fabric.Node;
 import io.rdmatest.fabric.NodePair;
 import io.rdmatest.junit.RunSeed;
-import io.rdmatest.report.output.AllureReport;
 import io.rdmatest.report.output.Baseline;
 import io.rdmatest.report.output.ReportGenerator;
 import io.rdmatest.report.page.RunPairs;
+import io.rdmatest.report.run.Folders;
 import io.rdmatest.report.run.ReportConfiguration;
 import io.rdmatest.report.run.RunAbout;
 import io.rdmatest.report.run.WhatDiffers;
@@ -386,9 +386,9 @@ public final class Qualify implements Callable<Integer> {
         // summary for this run's.
         LastRun.keep(reports);
         generator.discard();
-        AllureReport.deleteRecursively(journal);
-        AllureReport.deleteRecursively(results);
-        AllureReport.deleteRecursively(ScenarioJvms.repeated(target));
+        Folders.delete(journal);
+        Folders.delete(results);
+        Folders.delete(ScenarioJvms.repeated(target));
         Path measuredPairs = target.resolve(RunPairs.FILE);
         Files.deleteIfExists(measuredPairs);
         Files.deleteIfExists(WhatDiffers.in(target));
