@@ -128,7 +128,7 @@ class ConditionsIT {
                         + ": its transport is RoCE v2, and the test wants InfiniBand");
         assertThat(run.skipReason("transports"))
                 .isEqualTo("unsupported by the device: " + PORT
-                        + ": its transport is RoCE v2, and the test wants iWARP or" + " RoCE v1");
+                        + ": its transport is RoCE v2, and the test wants iWARP or RoCE v1");
         assertThat(run.skipReason("linkLayer"))
                 .startsWith("unsupported by the device: " + PORT + ": its link layer is ETHERNET, and the test wants ");
         assertThat(run.skipReason("gidType"))
