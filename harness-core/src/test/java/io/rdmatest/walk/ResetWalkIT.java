@@ -17,7 +17,6 @@ import org.junit.jupiter.api.io.TempDir;
  * and neither the ledger nor the kernel has any. {@code rdma.walk.reset.operations} says how long the walk is.
  */
 @Tag("soak")
-@Tag("reset-soak")
 @WholeLedger
 class ResetWalkIT {
 

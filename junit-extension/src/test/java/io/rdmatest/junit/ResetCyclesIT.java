@@ -27,7 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
  * The reset is made by a library in the place of libibverbs (harness-core/src/test/native/interposer.c), in a JVM of its own.
  */
 @Tag("soak")
-@Tag("reset-soak")
 @ExclusiveDevice
 class ResetCyclesIT {
 
