@@ -21,7 +21,7 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 /** What the pages about faults show. Of one machine's loopback nothing is lost: what it shows of the network is in another test. */
 @RdmaTest
 @ExclusiveDevice
-@RequiresDevice(driver = "rdma_rxe")
+@RequiresDevice(name = "rxe0")
 @RequiresPrivilege(Privilege.ROOT)
 class FaultsDocsIT {
 

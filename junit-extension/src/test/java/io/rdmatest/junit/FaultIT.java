@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Faults of the network for the time of a test, on soft-RoCE. */
 @RdmaTest
 @ExclusiveDevice
-@RequiresDevice(driver = "rdma_rxe")
+@RequiresDevice(name = "rxe0")
 @RequiresPrivilege(Privilege.ROOT)
 class FaultIT {
 
