@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmatest.ConnectionMode;
 import io.rdmatest.NativeResource;
+import io.rdmatest.fabric.FabricDevice;
 import io.rdmatest.verbs.Access;
 import io.rdmatest.verbs.MemoryRegion;
 import io.rdmatest.verbs.Mtu;
@@ -11,7 +12,6 @@ import io.rdmatest.verbs.ProtectionDomain;
 import io.rdmatest.verbs.QpType;
 import io.rdmatest.verbs.QueuePair;
 import io.rdmatest.verbs.QueuePairModification;
-import io.rdmatest.verbs.RdmaDevice;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -31,8 +31,12 @@ class ProvisionIT {
 
     @RdmaTest
     static class QualifiersTestCase {
+        /** The device that the tests of this class use. The host may have more. */
+        private static volatile String used;
+
         @RdmaTest
-        void queuePair(RdmaResources resources) {
+        void queuePair(RdmaResources resources, FabricDevice device) {
+            used = device.device().name();
             QueuePair datagrams = resources.queuePair(
                     QueuePairOptions.of(QpType.UD).depth(33, 65).maxSge(3).maxInline(64));
             assertThat(datagrams.type()).isEqualTo(QpType.UD);
@@ -127,8 +131,8 @@ class ProvisionIT {
 
     @Test
     void qualifiersReachTheDevice() {
-        String device = RdmaDevice.list().getFirst().name();
         Run run = Run.of(QualifiersTestCase.class);
+        String device = QualifiersTestCase.used;
         assertThat(run.failure("beyondTheDevice"))
                 .hasMessageContaining("@ConnectionSpec(maxSendWr) on parameter connection of")
                 .hasMessageContaining("is 2000000000, and must be at most ")
