@@ -1031,7 +1031,9 @@ final class DataPath {
     }
 
     private StreamException explain(WorkCompletion completion) {
-        if (DriverQuirks.isMessageTooLong(completion.status()) && (completion.wrId() & KIND) == RECEIVE) {
+        if ((completion.wrId() & KIND) == RECEIVE
+                && DriverQuirks.isMessageTooLong(
+                        queuePair.protectionDomain().context().driver(), completion.status())) {
             return new StreamException(
                     Reason.PROTOCOL_VIOLATION,
                     "the peer of " + queuePair.describe()

@@ -129,6 +129,15 @@ public final class DeviceContext extends VerbsObject {
         return transport;
     }
 
+    /** Returns the kernel driver, as {@link RdmaDevice#driver()} does; {@code "unknown"} if the device is no longer there. */
+    public String driver() {
+        return RdmaDevice.list().stream()
+                .filter(device -> device.name().equals(deviceName()))
+                .findFirst()
+                .map(RdmaDevice::driver)
+                .orElse("unknown");
+    }
+
     /** Returns what the device can do. */
     public DeviceAttributes attributes() {
         begin();

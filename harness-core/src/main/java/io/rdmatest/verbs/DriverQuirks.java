@@ -33,6 +33,12 @@ public final class DriverQuirks {
      */
     private static final Set<String> REPEATS_ON_A_SLOW_HOST = Set.of(SOFT_ROCE);
 
+    /**
+     * Drivers whose receiver reports a message that does not fit as an operation that failed. For other drivers the same status
+     * has other causes, such as a queue pair in a wrong state or memory that the peer may not use.
+     */
+    private static final Set<String> FAILS_TO_COPY = Set.of(SOFT_ROCE);
+
     private DriverQuirks() {}
 
     /**
@@ -57,29 +63,36 @@ public final class DriverQuirks {
      * Returns whether a receive has this status when the message is longer than its buffer. IBTA volume 1, section 11.6.2, has
      * LOC_LEN_ERR for this. Soft-RoCE finds that it can't copy the message, and reports LOC_QP_OP_ERR.
      *
+     * @param driver the receiver's driver, for example {@code mlx5_core}
      * @param status the status of a completed receive
      */
-    public static boolean isMessageTooLong(WorkCompletion.Status status) {
-        return status == WorkCompletion.Status.LOC_LEN_ERR || status == WorkCompletion.Status.LOC_QP_OP_ERR;
+    public static boolean isMessageTooLong(String driver, WorkCompletion.Status status) {
+        return status == WorkCompletion.Status.LOC_LEN_ERR
+                || status == WorkCompletion.Status.LOC_QP_OP_ERR && FAILS_TO_COPY.contains(driver);
     }
 
     /**
      * Returns whether a receive failed because the message is longer than its buffer.
      *
+     * @param driver the receiver's driver, for example {@code mlx5_core}
      * @param failure the failure of a receive
      */
-    public static boolean isMessageTooLong(WorkCompletionException failure) {
+    public static boolean isMessageTooLong(String driver, WorkCompletionException failure) {
         return Arrays.stream(WorkCompletion.Status.values())
-                .anyMatch(status -> isMessageTooLong(status) && status.ibvName().equals(failure.statusName()));
+                .anyMatch(status ->
+                        isMessageTooLong(driver, status) && status.ibvName().equals(failure.statusName()));
     }
 
     /**
      * Returns whether a send has this status when the message is longer than the peer's buffer. IBTA volume 1, section 11.6.2,
-     * has REM_INV_REQ_ERR for this. A peer on soft-RoCE reports that its operation failed, which is REM_OP_ERR.
+     * has REM_INV_REQ_ERR for this. A peer on soft-RoCE reports that its operation failed, which is REM_OP_ERR. This side does not
+     * know the peer's driver, so its own stands for both.
      *
+     * @param driver the sender's driver, for example {@code mlx5_core}
      * @param status the status of a completed send
      */
-    public static boolean isPeersReceiveTooShort(WorkCompletion.Status status) {
-        return status == WorkCompletion.Status.REM_INV_REQ_ERR || status == WorkCompletion.Status.REM_OP_ERR;
+    public static boolean isPeersReceiveTooShort(String driver, WorkCompletion.Status status) {
+        return status == WorkCompletion.Status.REM_INV_REQ_ERR
+                || status == WorkCompletion.Status.REM_OP_ERR && FAILS_TO_COPY.contains(driver);
     }
 }

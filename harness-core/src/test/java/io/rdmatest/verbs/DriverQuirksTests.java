@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmatest.WorkCompletionException;
 import io.rdmatest.verbs.WorkCompletion.Status;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DriverQuirksTests {
@@ -27,19 +28,38 @@ class DriverQuirksTests {
 
     @Test
     void aMessageThatIsTooLongHasTheStatusOfTheSpecificationOrThatOfSoftRoce() {
-        assertThat(Arrays.stream(Status.values()).filter(DriverQuirks::isMessageTooLong))
-                .containsExactly(Status.LOC_LEN_ERR, Status.LOC_QP_OP_ERR);
-        assertThat(Arrays.stream(Status.values()).filter(DriverQuirks::isPeersReceiveTooShort))
-                .containsExactly(Status.REM_INV_REQ_ERR, Status.REM_OP_ERR);
+        assertThat(tooLong("rdma_rxe")).containsExactly(Status.LOC_LEN_ERR, Status.LOC_QP_OP_ERR);
+        assertThat(peersTooShort("rdma_rxe")).containsExactly(Status.REM_INV_REQ_ERR, Status.REM_OP_ERR);
+    }
+
+    /** An adapter reports an operation that failed for other reasons. The length of the message is not among them. */
+    @Test
+    void onOtherDriversOnlyTheStatusOfTheSpecificationMeansThatAMessageIsTooLong() {
+        for (String driver : List.of("mlx5_core", "irdma", "siw", "unknown")) {
+            assertThat(tooLong(driver)).as(driver).containsExactly(Status.LOC_LEN_ERR);
+            assertThat(peersTooShort(driver)).as(driver).containsExactly(Status.REM_INV_REQ_ERR);
+        }
+    }
+
+    private static List<Status> tooLong(String driver) {
+        return Arrays.stream(Status.values())
+                .filter(status -> DriverQuirks.isMessageTooLong(driver, status))
+                .toList();
+    }
+
+    private static List<Status> peersTooShort(String driver) {
+        return Arrays.stream(Status.values())
+                .filter(status -> DriverQuirks.isPeersReceiveTooShort(driver, status))
+                .toList();
     }
 
     @Test
     void aFailureIsJudgedByItsStatus() {
         for (Status status : Status.values()) {
             var failure = new WorkCompletionException(status.ibvName(), status.code(), "why", 0, "RECV", 1, 17);
-            assertThat(DriverQuirks.isMessageTooLong(failure))
+            assertThat(DriverQuirks.isMessageTooLong("rdma_rxe", failure))
                     .as(status.name())
-                    .isEqualTo(DriverQuirks.isMessageTooLong(status));
+                    .isEqualTo(DriverQuirks.isMessageTooLong("rdma_rxe", status));
         }
     }
 }

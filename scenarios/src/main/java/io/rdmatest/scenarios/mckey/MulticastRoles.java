@@ -800,7 +800,7 @@ public final class MulticastRoles {
             try {
                 return progress().awaitReceiveWithin(limit, "message to the group " + options.groupText());
             } catch (WorkCompletionException e) {
-                throw !DriverQuirks.isMessageTooLong(e)
+                throw !DriverQuirks.isMessageTooLong(domain.context().driver(), e)
                         ? e
                         : new ScenarioException(
                                 Reason.SIZE_REFUSED,

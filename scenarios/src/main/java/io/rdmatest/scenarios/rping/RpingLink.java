@@ -117,7 +117,8 @@ final class RpingLink {
     }
 
     private RuntimeException explained(WorkCompletionException failure) {
-        if (isTooLong(failure)) {
+        String driver = link.queuePair().protectionDomain().context().driver();
+        if (isTooLong(driver, failure)) {
             throw new AssertionError(
                     "A message at the rping %s has more than its %d bytes: the peer speaks another protocol (%s)"
                             .formatted(side, RpingMessage.SIZE, failure.getMessage()),
@@ -127,8 +128,8 @@ final class RpingLink {
     }
 
     /** Tells whether a receive failed because the message did not fit. */
-    static boolean isTooLong(WorkCompletionException failure) {
-        return (failure.wrId() & Progress.RECEIVE) != 0 && DriverQuirks.isMessageTooLong(failure);
+    static boolean isTooLong(String driver, WorkCompletionException failure) {
+        return (failure.wrId() & Progress.RECEIVE) != 0 && DriverQuirks.isMessageTooLong(driver, failure);
     }
 
     /**

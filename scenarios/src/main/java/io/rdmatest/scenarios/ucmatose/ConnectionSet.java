@@ -517,13 +517,14 @@ final class ConnectionSet extends LinkSet<UcmatoseOptions, ConnectionSet.Connect
         RuntimeException cause = completions.get(index).exception();
         String on = "on connection " + connection.index + " with " + peer;
         WorkCompletion.Status status = completions.status(index);
-        if (DriverQuirks.isPeersReceiveTooShort(status)) {
+        String driver = connection.queuePair().protectionDomain().context().driver();
+        if (DriverQuirks.isPeersReceiveTooShort(driver, status)) {
             return new ScenarioException(
                     Reason.SIZE_REFUSED,
                     "The peer takes no message of %d bytes %s: start both sides with the same -S".formatted(size, on),
                     cause);
         }
-        if (!send && DriverQuirks.isMessageTooLong(status)) {
+        if (!send && DriverQuirks.isMessageTooLong(driver, status)) {
             return tooLong(on, cause);
         }
         return switch (status) {
