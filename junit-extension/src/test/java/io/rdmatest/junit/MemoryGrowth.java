@@ -46,6 +46,9 @@ final class MemoryGrowth {
 
     static final double HEAP_LIMIT = 8;
 
+    /** The number of the latest measurements that count. */
+    static final int MOST_SAMPLES = 9;
+
     private static final StructLayout MALLINFO2 = MemoryLayout.structLayout(Stream.of(
                     "arena",
                     "ordblks",
@@ -72,6 +75,13 @@ final class MemoryGrowth {
         System.gc();
         long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
         samples.add(new Sample(repetitions, allocated(), heap));
+        if (samples.size() > MOST_SAMPLES) {
+            samples.removeFirst();
+        }
+    }
+
+    boolean isAboveLimits() {
+        return nativeSlope() >= NATIVE_LIMIT || heapSlope() >= HEAP_LIMIT;
     }
 
     double nativeSlope() {

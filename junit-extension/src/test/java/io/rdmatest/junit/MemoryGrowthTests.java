@@ -72,6 +72,24 @@ class MemoryGrowthTests {
         assertThat(growth.nativeSlope()).as("%s", growth).isGreaterThan(MemoryGrowth.NATIVE_LIMIT);
     }
 
+    /** What a JVM allocates once, late, is no leak. */
+    @Test
+    void judgesByTheLatestSamples() {
+        MemoryGrowth growth = new MemoryGrowth();
+        List<MemorySegment> once = new ArrayList<>();
+        for (int i = 1; i <= 2 * MemoryGrowth.MOST_SAMPLES; i++) {
+            for (int block = 0; i <= MemoryGrowth.MOST_SAMPLES && block < 1_000; block++) {
+                once.add(malloc());
+            }
+            growth.sample(i * 1_000L);
+            if (i == MemoryGrowth.MOST_SAMPLES) {
+                assertThat(growth.isAboveLimits()).as("%s", growth).isTrue();
+            }
+        }
+        once.forEach(MemoryGrowthTests::free);
+        assertThat(growth.isAboveLimits()).as("%s", growth).isFalse();
+    }
+
     @Test
     void seesOneSmallestObjectPerRepetition() {
         MemoryGrowth growth = measure(i -> kept.add(new Object()));
