@@ -6,7 +6,6 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -74,19 +73,8 @@ public final class Archive {
             }
             return Files.move(part, archive.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
-            delete(part);
+            Folders.delete(part);
             throw new IOException(archive + " can't be written to: " + e, e);
-        }
-    }
-
-    private static void delete(Path folder) throws IOException {
-        if (!Files.exists(folder)) {
-            return;
-        }
-        try (Stream<Path> all = Files.walk(folder)) {
-            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(each);
-            }
         }
     }
 

@@ -1,4 +1,4 @@
-package io.rdmatest.report.run;
+package io.rdmatest.scenarios.qualification;
 
 import java.io.IOException;
 import java.nio.file.Files;
