@@ -118,15 +118,7 @@ class ExtendedQueueTestCase {
             assertThatIllegalStateException().isThrownBy(() -> into.timestamp(0));
             long before = standin.context.deviceClock();
             for (int i = 0; i < 3; i++) {
-                pair.a()
-                        .postWrite(
-                                i,
-                                pair.mrA(),
-                                0,
-                                8,
-                                pair.mrB().address(),
-                                pair.mrB().rkey(),
-                                SendFlag.SIGNALED);
+                write(pair, i);
             }
             assertThat(cq.awaitSuccess(into, Standin.SOON)).isEqualTo(3);
             long after = standin.context.deviceClock();
@@ -150,15 +142,7 @@ class ExtendedQueueTestCase {
             Standin.Pair pair = standin.pair(cq, standin.cq());
             Completions into = cq.newCompletions(4);
             Instant before = Instant.now();
-            pair.a()
-                    .postWrite(
-                            1,
-                            pair.mrA(),
-                            0,
-                            8,
-                            pair.mrB().address(),
-                            pair.mrB().rkey(),
-                            SendFlag.SIGNALED);
+            write(pair, 1);
             assertThat(cq.awaitSuccess(into, Standin.SOON)).isEqualTo(1);
             assertThat(Instant.ofEpochSecond(0, into.timestamp(0))).isBetween(before, Instant.now());
         }
@@ -205,6 +189,12 @@ class ExtendedQueueTestCase {
         }
     }
 
+    private static void write(Standin.Pair pair, long id) {
+        pair.a()
+                .postWrite(
+                        id, pair.mrA(), 0, 8, pair.mrB().address(), pair.mrB().rkey(), SendFlag.SIGNALED);
+    }
+
     private static void isUnsupported(RdmaException failure) {
         assertThat(failure.isUnsupported()).isTrue();
         assertThat(failure.rdmaCause()).isEqualTo(Cause.UNSUPPORTED);
@@ -217,15 +207,7 @@ class ExtendedQueueTestCase {
             Standin.Pair pair = standin.pair(cq, standin.cq());
             Completions into = cq.newCompletions(4);
             for (int i = 0; i < 2; i++) {
-                pair.a()
-                        .postWrite(
-                                i,
-                                pair.mrA(),
-                                0,
-                                8,
-                                pair.mrB().address(),
-                                pair.mrB().rkey(),
-                                SendFlag.SIGNALED);
+                write(pair, i);
             }
             Standin.set("next_result", 5);
             assertThat(cq.poll(into)).isEqualTo(1);
@@ -252,15 +234,7 @@ class ExtendedQueueTestCase {
             Standin.Pair pair = standin.pair(cq, standin.cq());
             Completions into = cq.newCompletions(4);
             for (int i = 0; i < 2; i++) {
-                pair.a()
-                        .postWrite(
-                                i,
-                                pair.mrA(),
-                                0,
-                                8,
-                                pair.mrB().address(),
-                                pair.mrB().rkey(),
-                                SendFlag.SIGNALED);
+                write(pair, i);
             }
             Standin.set("poll_result", 16);
             assertThat(cq.poll(into)).isZero();
@@ -281,15 +255,7 @@ class ExtendedQueueTestCase {
             CompletionQueue cq = standin.add(standin.context.createCompletionQueue(EXTENDED));
             Standin.Pair pair = standin.pair(cq, standin.cq());
             Completions into = cq.newCompletions(4);
-            pair.a()
-                    .postWrite(
-                            1,
-                            pair.mrA(),
-                            0,
-                            8,
-                            pair.mrB().address(),
-                            pair.mrB().rkey(),
-                            SendFlag.SIGNALED);
+            write(pair, 1);
             Standin.set("next_result", -2);
             assertThat(cq.poll(into)).isEqualTo(1);
             Standin.set("next_result", 0);
@@ -380,15 +346,7 @@ class ExtendedQueueTestCase {
             Callable<Integer> side = () -> {
                 Completions into = cq.newCompletions(4);
                 for (int i = 0; i < messages; i++) {
-                    pair.a()
-                            .postWrite(
-                                    i,
-                                    pair.mrA(),
-                                    0,
-                                    8,
-                                    pair.mrB().address(),
-                                    pair.mrB().rkey(),
-                                    SendFlag.SIGNALED);
+                    write(pair, i);
                     polled.addAndGet(cq.poll(into));
                 }
                 return polled.get();
