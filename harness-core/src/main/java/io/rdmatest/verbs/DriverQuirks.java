@@ -35,7 +35,7 @@ public final class DriverQuirks {
 
     /**
      * Drivers whose receiver reports a message that does not fit as an operation that failed. For other drivers the same status
-     * has other causes, such as a queue pair in a wrong state or memory that the peer may not use.
+     * has other causes, such as a queue pair in a wrong state.
      */
     private static final Set<String> FAILS_TO_COPY = Set.of(SOFT_ROCE);
 

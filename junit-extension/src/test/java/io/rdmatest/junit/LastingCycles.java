@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** Connects and disconnects in stages, and looks after each at what is left: in the kernel, of this process, and of its memory. */
 final class LastingCycles {
 
-    /** As many as the growth is told from. If it is above a limit, as many again follow. */
+    /** One sample precedes them. Up to as many more follow while memory seems to grow. */
     private static final int STAGES = MemoryGrowth.MOST_SAMPLES - 1;
 
     private final InetAddress address;
@@ -22,7 +22,10 @@ final class LastingCycles {
         this.perStage = perStage;
     }
 
-    /** Runs ten stages, the first two to warm up. More follow while memory seems to grow: the JVM settles, and a leak does not. */
+    /**
+     * Runs ten stages, the first two to warm up. Up to eight more follow while memory seems to grow. The JVM's own memory settles,
+     * but a leak goes on.
+     */
     void run(RdmaReport report) throws Exception {
         run(report, null);
     }

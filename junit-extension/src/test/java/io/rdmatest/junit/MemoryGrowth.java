@@ -46,7 +46,7 @@ final class MemoryGrowth {
 
     static final double HEAP_LIMIT = 8;
 
-    /** The number of the latest measurements that count. */
+    /** How many measurements count: the latest. */
     static final int MOST_SAMPLES = 9;
 
     private static final StructLayout MALLINFO2 = MemoryLayout.structLayout(Stream.of(
@@ -80,6 +80,7 @@ final class MemoryGrowth {
         }
     }
 
+    /** Returns whether either kind of memory grows by as much as its limit. */
     boolean isAboveLimits() {
         return nativeSlope() >= NATIVE_LIMIT || heapSlope() >= HEAP_LIMIT;
     }
