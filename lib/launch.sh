@@ -2,7 +2,7 @@
 # What its callers set and read is theirs (SC2154, SC2034).
 # shellcheck disable=SC2154,SC2034
 #
-# What ./qualify and ./rdmatest share: finding the JDK, and building the project when it is not built or was changed.
+# What ./qualify and ./rdmatest share: finding the JDK, building the project when it is not built or was changed, and running the JVM.
 # Whoever sources this has set project, the root of the project, and sets java_home by find_jdk.
 : "${project:?}"
 
@@ -25,6 +25,9 @@ complain() {
     exit "$HOST_NOT_READY"
 }
 
+# A JVM takes it for the end of an entry, and has no way to quote it.
+[[ $project != *:* ]] || complain "a Java class path cannot name a folder with ':', such as $project: move the project"
+
 # Without it, a lock that nobody holds would look like one that somebody holds.
 command -v flock >/dev/null \
     || complain "there is no program flock on the PATH; run as root: $(install_command "$(package_of program:flock)")"
@@ -35,38 +38,88 @@ find_jdk() {
     (real_java_home) || exit "$HOST_NOT_READY"
 }
 
-# Whether a module is as its sources are: built MODULE STAMP MODULES...; STAMP has the time at which the last build began,
-# and MODULES are those that MODULE is made of, itself included. A deleted source is newer through its folder. What else is
-# packaged, like the fabrics that have names, counts as a source.
+# Sets classpath to what COMMAND of MODULE runs with: class_path MODULE COMMAND. Fails where that is not built, or a part is gone.
+class_path() {
+    local target=$project/$1/target list='' entry entries
+    { IFS= read -r list <"$target/$2.classpath"; } 2>/dev/null
+    [ -n "$list" ] || return 1
+    # The file names them from its own folder, so that the whole may be moved. Quoted, no letter of the path means anything.
+    list=$target/${list//:/:"$target/"}
+    IFS=: read -ra entries <<<"$list"
+    for entry in "${entries[@]}"; do
+        [ -r "$entry" ] || return 1
+    done
+    classpath=$(classes_of "$1"):$list
+}
+
+# Whether COMMAND of MODULE can be run as it was built, whatever its sources are now: runnable MODULE COMMAND.
+runnable() { [ -e "$project/$1/target/$2.stamp" ] && class_path "$1" "$2"; }
+
+# Whether MODULES are as their sources are, the last of which COMMAND is of: built COMMAND MODULES... The stamp has the time at
+# which the last build began. A deleted source is newer through its folder. What else is packaged, like the fabrics that have
+# names, counts as a source.
 built() {
-    local stamp=$1 module sources=("$project/pom.xml")
+    local command=$1 stamp module now sources=("$project/pom.xml")
     shift
-    [ -e "$stamp" ] || return 1
+    runnable "${*: -1}" "$command" || return 1
+    stamp=$project/${*: -1}/target/$command.stamp
     for module; do
         sources+=("$project/$module/pom.xml" "$project/$module/src/main")
         [ ! -d "$project/$module/fabrics" ] || sources+=("$project/$module/fabrics")
     done
-    [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)" ]
+    [ -z "$(find "${sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)" ] && return
+    # The copy of a clone may have times of its own, and the same sources.
+    printf -v now '@%(%s)T' -1
+    [ -s "$stamp" ] && [ "$(<"$stamp")" = "$("$project/lib/stamp" "$@")" ] || return 1
+    touch --date="$now" "$stamp" 2>/dev/null
+    return 0
 }
 
-# Builds what is missing or older than its sources: build_if_stale STAMP MODULES..., as for built; the last of MODULES is
-# the one that leaves the stamp.
+# Prints the lines of Maven that say which module is being built, as in "Building 2 of 6: harness-core"; keeps all of them in LOG.
+progress() {
+    local line
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >&3
+        if [[ $line =~ Building\ (rdmatest:?\ )?([^ ]+)\ .*\[([0-9]+)/([0-9]+)\]$ ]]; then
+            printf 'Building %s of %s: %s\n' "${BASH_REMATCH[3]}" "${BASH_REMATCH[4]}" "${BASH_REMATCH[2]}" >&2
+        fi
+    done
+}
+
+# How to build what a command needs, as words for Maven: whoever runs it needs no tests, and to compile them would take longer
+# than the rest.
+maven_arguments() {
+    printf '%s\n' -ntp -pl "$1" -am -DskipTests -Dmaven.test.skip -Dspotless.check.skip=true -Drdma.setup.skip package
+}
+
+# Answers a question about COMMAND, which is of MODULE and not built, and ends: not_built MODULE COMMAND QUESTION.
+not_built() {
+    local how
+    how="./$2 builds it when it first runs something; to build only: (cd $project && mvn $(maven_arguments "$1" | tr '\n' ' ' | sed 's/ $//'))"
+    [ "$3" != --list ] || complain "the scenarios cannot be listed before the project is built. $how"
+    sed -n '2s/^# //p' "$0"
+    printf '%s\n' "It is not built yet, so it cannot show its options. $how"
+    exit 0
+}
+
+# Builds what is missing or older than its sources, and sets classpath: build_if_stale COMMAND MODULES..., as for built; the last
+# of MODULES is the one that leaves stamp and class path.
 build_if_stale() {
-    local stamp=$1 target=${1%/*} log status=0
+    local module=${*: -1} target log arguments status=0
+    target=$project/$module/target
     built "$@" && return
-    if [ -n "${RDMA_NODE-}" ]; then
-        # In the virtual machine there is no network, and a build would take minutes.
-        [ ! -e "$stamp" ] \
-            && complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
+    if runnable "$module" "$1" && { [ -n "${RDMA_NODE-}" ] || [ ! -w "$target" ]; }; then
+        # In the virtual machine there is no network, and a build would take minutes. Somebody else's clone is theirs to build.
         printf './%s: sources are newer than the build, which is used nevertheless\n' "$script" >&2
         return
     fi
+    [ -z "${RDMA_NODE-}" ] \
+        || complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
+    # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
+    { mkdir -p "$target" "$project/target" && [ -w "$target" ] && exec 8>"$project/target/build.lock"; } 2>/dev/null \
+        || complain "the project is not built, and cannot be by you: $project cannot be written to. Its owner builds it by running ./$script there"
     command -v mvn >/dev/null \
         || complain "Maven (mvn) is needed to build the project and is not on the PATH; run as root: $(install_command "$(package_of program:mvn)")"
-    mkdir -p "$target" || complain "cannot write to $target"
-    # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
-    mkdir -p "$project/target" || complain "cannot write to $project/target"
-    exec 8>"$project/target/build.lock" || complain "cannot write to $project/target"
     flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }
     if ! built "$@"; then
         echo 'Building (the first time this downloads the dependencies) ...' >&2
@@ -75,15 +128,38 @@ build_if_stale() {
         if [ -z "${JAVA_HOME-}" ] && ! command -v java >/dev/null; then
             export JAVA_HOME=$java_home
         fi
-        # Whoever runs it needs no tests: to compile them would take longer than the rest.
-        (cd "$project" && mvn --batch-mode -ntp -pl "${*: -1}" -am -DskipTests -Dmaven.test.skip -Dspotless.check.skip=true \
-            -Drdma.setup.skip package) >"$log" 2>&1 </dev/null 8>&- || status=$?
+        mapfile -t arguments < <(maven_arguments "$module")
+        (cd "$project" && mvn --batch-mode "${arguments[@]}") 2>&1 </dev/null 8>&- | progress 3>"$log"
+        status=${PIPESTATUS[0]}
         if [ "$status" != 0 ]; then
             tail -n 40 "$log" >&2
             complain "the build failed; its log is $log"
         fi
+        runnable "$module" "$1" || complain "the build left no complete class path in $target; build anew: (cd $project && mvn clean), then ./$script"
     fi
     exec 8>&-
+}
+
+# Sets work to where a command keeps what it needs of its own: work_folder MODULE FILE. That is the module's target folder or, where
+# it or the FILE in it is not this user's to write, a folder of the user's own; fails where there is neither.
+work_folder() {
+    local name
+    work=$project/$1/target
+    # In the virtual machine it is the host's script that chose.
+    [ -z "${RDMA_NODE-}" ] || return 0
+    if { [ -d "$work" ] || mkdir -p "$work" 2>/dev/null; } && [ -w "$work" ] && { [ ! -e "$work/$2" ] || [ -w "$work/$2" ]; }; then
+        return
+    fi
+    name=$(clone_name)
+    work=${XDG_STATE_HOME:-${HOME-}/.local/state}/rdmatest/$name/$1
+    mkdir -p "$work" 2>/dev/null && [ -w "$work" ]
+}
+
+# Prints what tells this clone from others in a folder that all share.
+clone_name() {
+    local sum
+    sum=$(printf '%s' "$project" | cksum)
+    printf '%s-%s\n' "$(basename -- "$project")" "${sum%% *}"
 }
 
 # Prints where the JVM is to load a module from: its jar, for the JVM prepares the classes of jars only, else its folder.
@@ -101,20 +177,35 @@ classes_of() {
 # What lets a JVM start with its classes loaded and linked already; empty where that is not to be had.
 prepared=()
 
-# Sets prepared: prepare STAMP JAVA ARGUMENTS... rehearses the call of java once after each build, and keeps what comes of it
-# beside STAMP. In emulation a JVM with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
+# Sets prepared: prepare MODULE COMMAND JAVA ARGUMENTS... rehearses the call of java once for each class path and JDK, and keeps
+# what comes of it in the module's target folder, or in the user's cache where that is not writable. Without ARGUMENTS it takes what
+# is there. In emulation a JVM with JUnit came to the end of its tests, five that find no device, in 9 s instead of 14 s then.
 prepare() {
-    local stamp=$1 java=$2 cache=${1%.stamp}.aot
-    local log=$cache.log new=$cache.$$ status=0 interrupted=
-    shift 2
+    local cache=$project/$1/target/$2.aot java=$3 key known='' own='' entries new status=0 interrupted=
+    local module=$1 name=$2
+    shift 3
+    # The JVM compares size and time of each jar.
+    IFS=: read -ra entries <<<"$classpath"
+    key=$(stat -L -c '%s %Y' -- "${java%/bin/java}/lib/modules" "${entries[@]}" 2>/dev/null)
+    is_of "$cache" "$key" && known=yes
+    if [ -z "$known" ] && [ -z "${RDMA_NODE-}" ] && [ ! -w "${cache%/*}" ]; then
+        own=$(cache_directory)
+        if [ -n "$own" ]; then
+            own=$own/classes/$(clone_name)/$module
+            cache=$own/$name.aot
+            is_of "$cache" "$key" && known=yes
+        fi
+    fi
     # In the virtual machine the project can't be written to, and a rehearsal would take longer than it saves.
-    if [ -z "${RDMA_NODE-}" ] && [ -w "${cache%/*}" ] && { [ ! -e "$cache" ] || [ "$stamp" -nt "$cache" ]; }; then
+    if [ -z "$known" ] && [ $# -gt 0 ] && [ -z "${RDMA_NODE-}" ] && mkdir -p "${cache%/*}" 2>/dev/null && [ -w "${cache%/*}" ]; then
+        echo 'Preparing the classes of the JVM (once after each build) ...' >&2
+        new=$cache.$$
         # Classes only: the adapters that a JVM 25 also keeps are made for this processor, with AVX-512 where it has that, and are
         # executed without question on an emulated one that has not; one of them, in a rare case, ends with SIGILL there.
         # Ctrl-C does not end this shell: a JVM that gets it exits by itself, and not with 130 if it was writing the cache then.
         trap 'interrupted=yes' INT
         "$java" "-XX:AOTCacheOutput=$new" -XX:+UnlockDiagnosticVMOptions -XX:-AOTAdapterCaching -XX:-AOTStubCaching \
-            "$@" >"$log" 2>&1 </dev/null || status=$?
+            "$@" >"$cache.log" 2>&1 </dev/null || status=$?
         trap - INT
         [ -z "$interrupted" ] || status=130
         case $status in
@@ -124,10 +215,63 @@ prepare() {
                 exit "$status"
                 ;;
         esac
-        # An empty one says that it was tried for this build.
+        # An empty one says that it was tried.
         [ -s "$new" ] || : >"$new"
-        mv -f "$new" "$cache"
+        # A cache with the key of another one is only made again.
+        mv -f "$new" "$cache" && printf '%s\n' "$key" >"$cache.of"
+        known=yes
     fi
-    # A JVM that can't use it, after another update of its JDK for example, does without and has nothing to say about it.
-    [ ! -s "$cache" ] || prepared=("-XX:AOTCache=$cache" -Xlog:aot=off -Xlog:cds=off "-Drdmatest.aot=$cache")
+    # A JVM that can't use it, in a machine for example, does without and has nothing to say about it.
+    [ -z "$known" ] || [ ! -s "$cache" ] || prepared=("-XX:AOTCache=$cache" -Xlog:aot=off -Xlog:cds=off "-Drdmatest.aot=$cache")
+}
+
+# Whether a cache of classes is there, and of these jars and this JDK: is_of CACHE KEY.
+is_of() { [ -e "$1" ] && [ -r "$1.of" ] && [ "$(<"$1.of")" = "$2" ]; }
+
+# A JVM that does not come to main ends with 1, which is also how a command says that the fabric failed. So the command says that by
+# this status, and 1 means what java itself means by it.
+readonly FABRIC_FAILED=90
+# For the JVM.
+readonly tells_failure=-Drdmatest.fabric-failed=$FABRIC_FAILED
+
+# Ends this script as a JVM with the option $tells_failure ended: end_as STATUS.
+end_as() {
+    local cure="free memory, and look at JDK_JAVA_OPTIONS, JAVA_TOOL_OPTIONS and ulimit -a"
+    case $1 in
+        "$FABRIC_FAILED") exit 1 ;;
+        1) complain "the JVM did not start, or ended before the command did: it says why above; $cure" ;;
+        125 | 126 | 127) complain "the JVM could not be started; the reason is above" ;;
+        # It ended because of SIGHUP, SIGINT or SIGTERM, after what it does then.
+        129 | 130 | 143) exit "$1" ;;
+        *)
+            [ "$1" -lt 128 ] || complain "the JVM was killed by SIG$(kill -l "$1"); if the kernel did so (dmesg), $cure"
+            exit "$1"
+            ;;
+    esac
+}
+
+# Runs a JVM with the option $tells_failure as the last thing that this script does: run_jvm COMMAND ARGUMENTS... The JVM has the lock of
+# descriptor 9, gets the signals that this script gets, and is killed with it.
+run_jvm() {
+    local jvm signal signalled ended status='' with_us=()
+    ! setpriv --pdeathsig KILL true 2>/dev/null || with_us=(setpriv --pdeathsig KILL)
+    # A shell ignores SIGINT and SIGQUIT for what it starts in the background; what was ignored before it began stays so.
+    (trap : INT QUIT && trap - INT QUIT && exec ${with_us[@]+"${with_us[@]}"} "$@") <&0 &
+    jvm=$!
+    for signal in HUP INT TERM; do
+        # shellcheck disable=SC2064
+        trap "signalled=yes; kill -s $signal $jvm 2>/dev/null" "$signal"
+    done
+    exec 9>&-
+    while :; do
+        signalled=
+        # A signal ends this at once. The shell would report a JVM that was killed in its own words.
+        wait "$jvm" 2>/dev/null
+        ended=$?
+        # 127: it was waited for before, and the signal came just then.
+        [ "$ended" != 127 ] || [ -z "$status" ] || break
+        status=$ended
+        [ -n "$signalled" ] || break
+    done
+    end_as "$status"
 }

@@ -105,6 +105,36 @@ class SetupTests {
                         + " perftest");
     }
 
+    /** Root may have no network either. */
+    @Test
+    void whatIsOnlyUsefulIsNoReasonForARunToInstall() throws Exception {
+        host.without("ib_send_bw").program("id", "echo 0");
+        host.program("apt-get", "touch '" + work.resolve("called") + "'; echo 'E: no network'; exit 100");
+
+        assertThat(setup("--run"))
+                .returns(0, Result::status)
+                .returns(
+                        "rdma-vm: scenarios that want perftest are skipped; to run them, run as root: apt-get update &&"
+                                + " apt-get install -y --no-install-recommends perftest\n",
+                        Result::err);
+        assertThat(work.resolve("called")).doesNotExist();
+    }
+
+    @Test
+    void whatIsOnlyUsefulComesWithWhatIsNeededOrNotAtAll() throws Exception {
+        host.without("ib_send_bw", "tc").program("id", "echo 0");
+        host.program(
+                "apt-get",
+                "case \"$*\" in",
+                "  *perftest) echo 'E: no such package'; exit 100 ;;",
+                "  *iproute2) ln -s /bin/true '" + work.resolve("bin") + "/tc' ;;",
+                "esac");
+
+        assertThat(setup("--run")).returns(0, Result::status).satisfies(result -> assertThat(result.err())
+                .startsWith("rdma-vm: installing iproute2\nrdma-vm: installing perftest\nE: no such package\n")
+                .contains("scenarios that want perftest are skipped"));
+    }
+
     /** The full build's tests make other systems; no other build and no run does. */
     @Test
     void rootGetsWhatMakesOtherSystemsWhereItIsAskedFor() throws Exception {

@@ -250,6 +250,11 @@ public final class Qualify implements Callable<Integer> {
 
     private final Path project = Path.of(System.getProperty("rdma.project", "")).toAbsolutePath();
     private final Path target = project.resolve("reports").resolve("target");
+
+    /** Where the scenarios leave what the report is made from; a folder of the user's own where the project is not writable. */
+    private final Path work =
+            Path.of(System.getProperty("rdma.work", target.toString())).toAbsolutePath();
+
     private final PrintStream out = System.out;
 
     /** Creates the command; picocli fills in its options. */
@@ -261,7 +266,7 @@ public final class Qualify implements Callable<Integer> {
      * @param args see {@code --help}
      */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Qualify())
+        System.exit(ExitStatus.ofJvm(new CommandLine(new Qualify())
                 .setParameterExceptionHandler((e, ignored) -> {
                     System.err.println("./qualify: " + e.getMessage());
                     System.err.println("./qualify --help shows the options.");
@@ -271,7 +276,7 @@ public final class Qualify implements Callable<Integer> {
                     System.err.println("./qualify: " + e.getMessage());
                     return 3;
                 })
-                .execute(args));
+                .execute(args)));
     }
 
     @Override
@@ -317,6 +322,11 @@ public final class Qualify implements Callable<Integer> {
             ScenarioRunner.list(selection).forEach(out::println);
             return 0;
         }
+        if (output == null && Files.exists(reports) && !Files.isWritable(reports)) {
+            System.err.println("./qualify: the results cannot be written to " + reports
+                    + ", which is not yours or is read-only: name another folder with --output");
+            return ExitStatus.HOST_NOT_READY.code();
+        }
         // An option and a setting may have the same meaning. The option takes precedence.
         String fabric = setting(FabricConfiguration.FABRIC, this.fabric);
         String rail = setting(FabricConfiguration.RAIL, this.rail);
@@ -335,9 +345,9 @@ public final class Qualify implements Callable<Integer> {
             return usage(e.getMessage());
         }
         setting(ScenarioSettings.WIRE, wire ? "true" : null);
-        // In the project folder even with --output: that is always shared with the virtual machine.
-        Path journal = target.resolve("qualify-journal");
-        Path results = target.resolve("qualify-results");
+        // Not in --output: the work folder is always shared with the virtual machine.
+        Path journal = work.resolve("qualify-journal");
+        Path results = work.resolve("qualify-results");
         ReportGenerator generator =
                 new ReportGenerator(journal, results, target.resolve("allure-commandline"), reports);
         Baseline earlier = null;
@@ -382,21 +392,24 @@ public final class Qualify implements Callable<Integer> {
         } catch (IOException e) {
             return usage("--output " + reports + " cannot be written to: " + e);
         }
+        if (!Files.isWritable(reports)) {
+            return usage("--output " + reports + " cannot be written to");
+        }
         // This comes before anything can fail: a program that collects the summary must not take an earlier run's
         // summary for this run's.
         LastRun.keep(reports);
         generator.discard();
         Folders.delete(journal);
         Folders.delete(results);
-        Folders.delete(ScenarioJvms.repeated(target));
-        Path measuredPairs = target.resolve(RunPairs.FILE);
+        Folders.delete(ScenarioJvms.repeated(work));
+        Path measuredPairs = work.resolve(RunPairs.FILE);
         Files.deleteIfExists(measuredPairs);
-        Files.deleteIfExists(WhatDiffers.in(target));
-        generator.nodesDifferAsIn(WhatDiffers.in(target));
+        Files.deleteIfExists(WhatDiffers.in(work));
+        generator.nodesDifferAsIn(WhatDiffers.in(work));
         QualifyConsole console = new QualifyConsole(out, verbose);
         ScenarioJvms jvms = new ScenarioJvms(
                 project,
-                target,
+                work,
                 settings,
                 scenarios,
                 console,

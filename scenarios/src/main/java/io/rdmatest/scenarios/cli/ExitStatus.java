@@ -55,6 +55,9 @@ public enum ExitStatus {
     /** SIGINT or SIGTERM. */
     INTERRUPTED(130, "interrupted by SIGINT or SIGTERM");
 
+    /** Set by the scripts: the status that stands for {@link #FABRIC_FAILED} between a JVM and the script that started it. */
+    private static final String FABRIC_FAILED_PROPERTY = "rdmatest.fabric-failed";
+
     private final int code;
     private final String meaning;
 
@@ -72,6 +75,16 @@ public enum ExitStatus {
         }
         throw new IllegalArgumentException(
                 cause + " leads to exit status " + cause.exitStatus() + ", which has no name");
+    }
+
+    /**
+     * Returns the status that a JVM is to end with. A JVM that does not come to {@code main} ends with 1, so the scripts take 1 for that,
+     * and ask for another status where the fabric failed.
+     *
+     * @param status the status of the command, 0 to 255
+     */
+    public static int ofJvm(int status) {
+        return status == FABRIC_FAILED.code ? Integer.getInteger(FABRIC_FAILED_PROPERTY, status) : status;
     }
 
     /** Returns the status of the process, 0 to 255. */

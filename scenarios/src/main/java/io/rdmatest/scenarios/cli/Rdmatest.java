@@ -105,7 +105,7 @@ public final class Rdmatest implements Callable<Integer> {
                 // A signal arrived just now: the hook ends the JVM.
             }
         }
-        System.exit(status);
+        System.exit(ExitStatus.ofJvm(status));
     }
 
     /** Lets the command stop by itself, release what it holds, and report how far it came. */
@@ -119,7 +119,7 @@ public final class Rdmatest implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        Runtime.getRuntime().halt(ended.get());
+        Runtime.getRuntime().halt(ExitStatus.ofJvm(ended.get()));
     }
 
     /**

@@ -16,6 +16,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the script {@code ./rdmatest} does before there is a JVM, in a project whose Maven and JDK only say how they are called. */
 class LaunchTests {
@@ -47,7 +49,9 @@ class LaunchTests {
                 "bin/mvn",
                 "echo \"$@\" >>" + folder.resolve("maven-calls"),
                 "[ -z \"$MAVEN_FAILS\" ] || { echo 'cannot find symbol'; exit 1; }",
-                "echo class-path >" + target.resolve("rdmatest.classpath"),
+                "echo '[INFO] Building rdmatest: harness-core 0.1.0-SNAPSHOT                 [2/6]'",
+                "mkdir -p " + target.resolve("lib") + "; touch " + target.resolve("lib/a.jar"),
+                "echo lib/a.jar >" + target.resolve("rdmatest.classpath"),
                 "touch " + stamp);
         script(
                 "jdk/bin/java",
@@ -102,7 +106,9 @@ class LaunchTests {
     }
 
     private void built() throws IOException {
-        Files.writeString(project.resolve("scenarios/target/rdmatest.classpath"), "class-path\n");
+        Files.writeString(project.resolve("scenarios/target/rdmatest.classpath"), "lib/a.jar");
+        Files.createFile(Files.createDirectories(project.resolve("scenarios/target/lib"))
+                .resolve("a.jar"));
         Files.createFile(stamp);
         Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(3600)));
     }
@@ -111,7 +117,7 @@ class LaunchTests {
     void buildsOnceAndEndsWithTheStatusOfTheCommand() throws Exception {
         Run first = run(Map.of(), "devices");
         assertThat(first.output()).isEqualTo("ran devices\n");
-        assertThat(first.errors()).contains("Building");
+        assertThat(first.errors()).contains("Building", "Building 2 of 6: harness-core\n");
         assertThat(first.status()).isEqualTo(6);
         assertThat(Files.readString(folder.resolve("maven-calls")))
                 .contains("-pl scenarios -am", "-DskipTests", "-Dmaven.test.skip", "package");
@@ -214,17 +220,18 @@ class LaunchTests {
         Path cache = project.toRealPath().resolve("scenarios/target/rdmatest.aot");
         Run run = run(Map.of("REHEARSAL", "yes"), "devices");
         assertThat(run.output()).isEqualTo("ran devices\n");
-        assertThat(run.errors()).isEmpty();
+        assertThat(run.errors()).isEqualTo("Preparing the classes of the JVM (once after each build) ...\n");
         List<String> calls = javaCalls();
         assertThat(calls).hasSize(2);
-        assertThat(calls.getFirst()).contains("class-path", "Rehearsal").doesNotContain("-XX:AOTCache=");
+        assertThat(calls.getFirst())
+                .contains(project.toRealPath() + "/scenarios/target/lib/a.jar ", "Rehearsal").doesNotContain("-XX:AOTCache=");
         assertThat(calls.getLast()).contains("-XX:AOTCache=" + cache, "-Drdmatest.aot=" + cache);
 
-        Files.setLastModifiedTime(cache, FileTime.from(Instant.now().plusSeconds(7200)));
-        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").status()).isEqualTo(6);
+        assertThat(run(Map.of("REHEARSAL", "yes"), "devices").errors()).isEmpty();
         assertThat(javaCalls()).hasSize(1).first().asString().contains("-XX:AOTCache=");
 
-        Files.setLastModifiedTime(stamp, FileTime.from(Instant.now().plusSeconds(10_000)));
+        // The JVM would refuse classes of another jar.
+        Files.writeString(project.resolve("scenarios/target/lib/a.jar"), "another");
         assertThat(run(Map.of("REHEARSAL", "yes"), "devices").status()).isEqualTo(6);
         assertThat(javaCalls()).hasSize(2);
     }
@@ -234,9 +241,6 @@ class LaunchTests {
         built();
         assertThat(run(Map.of(), "devices").output()).isEqualTo("ran devices\n");
         assertThat(javaCalls()).hasSize(2).last().asString().doesNotContain("-XX:AOTCache");
-        Files.setLastModifiedTime(
-                project.resolve("scenarios/target/rdmatest.aot"),
-                FileTime.from(Instant.now().plusSeconds(7200)));
         assertThat(run(Map.of(), "devices").errors()).isEmpty();
         assertThat(javaCalls()).hasSize(1).first().asString().doesNotContain("-XX:AOTCache");
     }
@@ -247,6 +251,49 @@ class LaunchTests {
         assertThat(run(Map.of("RDMA_NODE", "a", "REHEARSAL", "yes"), "devices").status())
                 .isEqualTo(6);
         assertThat(javaCalls()).hasSize(1).first().asString().doesNotContain("-XX:AOTCache");
+    }
+
+    /** A JVM that does not come to main ends with 1, which would say that the fabric failed. */
+    @ParameterizedTest
+    @CsvSource({
+        "exit 1, 3, the JVM did not start",
+        "kill -KILL $$, 3, the JVM was killed by SIGKILL",
+        "kill -ABRT $$, 3, the JVM was killed by SIGABRT",
+        "exit 127, 3, the JVM could not be started",
+        "exit 90, 1, ''",
+        "exit 8, 8, ''",
+        "exit 143, 143, ''"
+    })
+    void aJvmThatDoesNotComeToMainIsTheHostsFault(String ends, int status, String message) throws Exception {
+        built();
+        script("jdk/bin/java", "case $* in *AOTCacheOutput=*) ;; *rdmatest.fabric-failed=90*) " + ends + " ;; esac");
+        for (String fabric : new String[] {"never", "always"}) {
+            // In the second one it is the JVM that only looks at the options.
+            Run run = run(Map.of("RDMA_VM", fabric), "devices");
+            assertThat(run.status()).as(run.errors()).isEqualTo(status);
+            assertThat(run.errors().lines().filter(line -> line.startsWith("./rdmatest:")).toList())
+                    .hasSize(message.isEmpty() ? 0 : 1)
+                    .allSatisfy(line -> assertThat(line).contains(message));
+        }
+    }
+
+    @Test
+    void whoeverIsGoneFromTheClassPathIsBuiltAgain() throws Exception {
+        built();
+        Files.delete(project.resolve("scenarios/target/lib/a.jar"));
+        assertThat(run(Map.of(), "devices").status()).isEqualTo(6);
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void aFolderThatNoClassPathCanNameIsToldSo() throws Exception {
+        built();
+        Path moved = folder.resolve("a:b");
+        Files.move(project, moved);
+        project = moved;
+        Run run = run(Map.of(), "devices");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.errors()).hasLineCount(1).contains("cannot name a folder with ':'", "a:b: move the project");
     }
 
     @Test

@@ -1,4 +1,4 @@
-/** The commands as a user types them on the host. */
+/** The commands as a user types them on the host, and one that repeats them. */
 @NullMarked
 package io.rdmatest.acceptance;
 
