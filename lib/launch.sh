@@ -80,7 +80,7 @@ progress() {
     local line
     while IFS= read -r line; do
         printf '%s\n' "$line" >&3
-        if [[ $line =~ Building\ (rdmatest:?\ )?([^ ]+)\ .*\[([0-9]+)/([0-9]+)\]$ ]]; then
+        if [[ $line =~ Building\ (rdmatest:\ )?(.+)\ [^\ ]+\ +\[([0-9]+)/([0-9]+)\]$ ]]; then
             printf 'Building %s of %s: %s\n' "${BASH_REMATCH[3]}" "${BASH_REMATCH[4]}" "${BASH_REMATCH[2]}" >&2
         fi
     done
@@ -94,11 +94,11 @@ maven_arguments() {
 
 # Answers a question about COMMAND, which is of MODULE and not built, and ends: not_built MODULE COMMAND QUESTION.
 not_built() {
-    local how
-    how="./$2 builds it when it first runs something; to build only: (cd $project && mvn $(maven_arguments "$1" | tr '\n' ' ' | sed 's/ $//'))"
-    [ "$3" != --list ] || complain "the scenarios cannot be listed before the project is built. $how"
-    sed -n '2s/^# //p' "$0"
-    printf '%s\n' "It is not built yet, so it cannot show its options. $how"
+    local what how
+    how="the first run of ./$2 builds it, and so does: (cd $project && mvn $(maven_arguments "$1" | paste -sd ' '))"
+    [ "$3" != --list ] || complain "the project is not built, so it has no scenarios to list: $how"
+    what=$(sed -n '2s/^# \(.*\): .*/\1/p' "$0")
+    printf '%s\n' "$what. It is not built yet, so it cannot show its options: $how"
     exit 0
 }
 
@@ -117,7 +117,7 @@ build_if_stale() {
         || complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
     # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
     { mkdir -p "$target" "$project/target" && [ -w "$target" ] && exec 8>"$project/target/build.lock"; } 2>/dev/null \
-        || complain "the project is not built, and cannot be by you: $project cannot be written to. Its owner builds it by running ./$script there"
+        || complain "the project is not built, and cannot be built by you, who may not write to $project. Its owner builds it by running ./$script there"
     command -v mvn >/dev/null \
         || complain "Maven (mvn) is needed to build the project and is not on the PATH; run as root: $(install_command "$(package_of program:mvn)")"
     flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }
@@ -236,15 +236,15 @@ readonly tells_failure=-Drdmatest.fabric-failed=$FABRIC_FAILED
 
 # Ends this script as a JVM with the option $tells_failure ended: end_as STATUS.
 end_as() {
-    local cure="free memory, and look at JDK_JAVA_OPTIONS, JAVA_TOOL_OPTIONS and ulimit -a"
     case $1 in
         "$FABRIC_FAILED") exit 1 ;;
-        1) complain "the JVM did not start, or ended before the command did: it says why above; $cure" ;;
-        125 | 126 | 127) complain "the JVM could not be started; the reason is above" ;;
+        1) complain "the JVM did not start, for the reason above: free memory, or correct JDK_JAVA_OPTIONS, JAVA_TOOL_OPTIONS or ulimit -v" ;;
+        125 | 126 | 127) complain "the JVM could not be started, for the reason above" ;;
         # It ended because of SIGHUP, SIGINT or SIGTERM, after what it does then.
         129 | 130 | 143) exit "$1" ;;
+        137) complain "the JVM was killed by SIGKILL: if the kernel did so for want of memory (dmesg shows it), free memory" ;;
         *)
-            [ "$1" -lt 128 ] || complain "the JVM was killed by SIG$(kill -l "$1"); if the kernel did so (dmesg), $cure"
+            [ "$1" -lt 128 ] || complain "the JVM crashed with SIG$(kill -l "$1"): its file hs_err_pid*.log tells where"
             exit "$1"
             ;;
     esac

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,7 +48,6 @@ class LaunchScriptTests {
                 new String[] {"harness-core", "fabric-config", "run-summary", "junit-extension", "scenarios", "reports"
                 }) {
             Files.createDirectories(project.resolve(module).resolve("src/main"));
-            Files.createDirectories(project.resolve(module).resolve("target"));
             Files.writeString(project.resolve(module).resolve("pom.xml"), "<project/>");
         }
         // While it builds, nobody else may.
@@ -55,11 +55,22 @@ class LaunchScriptTests {
                 "bin/mvn",
                 "flock -n " + project.resolve("target/build.lock") + " true && echo alone || echo locked",
                 "echo built >>" + folder.resolve("builds"),
-                "echo class-path | tee " + project.resolve("reports/target/qualify.classpath") + " >"
-                        + project.resolve("scenarios/target/rdmatest.classpath"),
-                "touch " + project.resolve("reports/target/qualify.stamp") + " "
-                        + project.resolve("scenarios/target/rdmatest.stamp"));
-        script("jdk/bin/java", "case $* in *AOTCacheOutput=*) ;; *) echo \"LC_ALL=$LC_ALL\" ;; esac");
+                "modules='harness-core fabric-config run-summary junit-extension scenarios'",
+                "while read -r module command modules; do",
+                "    mkdir -p $module/target/lib && touch $module/target/lib/a.jar $module/target/lib/b.jar",
+                "    printf 'lib/a.jar:lib/b.jar' >$module/target/$command.classpath",
+                "    lib/stamp --leave $module/target/$command.stamp \"$(date -u +%FT%TZ -d '5 seconds')\" $modules",
+                "done <<END",
+                "scenarios rdmatest $modules",
+                "reports qualify $modules reports",
+                "END");
+        script(
+                "jdk/bin/java",
+                "case $* in",
+                "    *AOTCacheOutput=*) ;;",
+                "    *) for word; do case $word in *.jar) echo \"classes=$word\" ;; -Drdma.work=*) echo \"$word\" ;; esac; done",
+                "        echo \"LC_ALL=$LC_ALL\" ;;",
+                "esac");
         Files.writeString(folder.resolve("jdk/release"), "JAVA_VERSION=\"25.0.3\"\n");
     }
 
@@ -98,7 +109,7 @@ class LaunchScriptTests {
     }
 
     private Run launch(String script, Map<String, String> environment) throws Exception {
-        return run(environment, "bash", project.resolve(script).toString(), "--version");
+        return run(environment, "bash", project.resolve(script).toString(), "x");
     }
 
     private int builds() throws IOException {
@@ -169,7 +180,7 @@ class LaunchScriptTests {
                 "--default-signal=INT",
                 "bash",
                 project.resolve(script).toString(),
-                "--version");
+                "x");
 
         assertThat(run.status()).as(run.output()).isEqualTo(status);
         assertThat(run.output()).doesNotContain("went on");
@@ -182,7 +193,8 @@ class LaunchScriptTests {
 
     @Test
     void whatIsOnlyAskedIsAnsweredDuringARun() throws Exception {
-        assertThat(launch("qualify", Map.of()).status()).isZero();
+        Run built = launch("qualify", Map.of());
+        assertThat(built.status()).as(built.output()).isZero();
         String qualify = project.resolve("qualify").toString();
         String lock = project.resolve("reports/target/qualify.lock").toString();
         // What is newer now is not built under the run.
@@ -201,6 +213,96 @@ class LaunchScriptTests {
         Files.delete(project.resolve("reports/target/qualify.stamp"));
         assertThat(run(Map.of(), "flock", lock, "bash", qualify, "--list").status())
                 .isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"qualify", "rdmatest"})
+    void whatIsOnlyAskedBuildsNothing(String script) throws Exception {
+        String command = project.resolve(script).toString();
+        for (String question : new String[] {"--help", "-h", "--version", "-V"}) {
+            Run run = run(Map.of("RDMA_JAVA_HOME", "/nonexistent"), "bash", command, question);
+            assertThat(run.status()).as(run.output()).isZero();
+            assertThat(run.output())
+                    .hasLineCount(1)
+                    .contains("It is not built yet", "the first run of ./" + script + " builds it, and so does: (cd " + project);
+        }
+        assertThat(builds()).isZero();
+        assertThat(project.resolve("reports/target")).doesNotExist();
+
+        assertThat(launch(script, Map.of()).status()).isZero();
+        Files.setLastModifiedTime(
+                Files.writeString(project.resolve("pom.xml"), "<project>changed</project>"),
+                FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(run(Map.of(), "bash", command, "--help").output()).endsWith("LC_ALL=\n");
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    @Test
+    void scenariosOfAnUnbuiltCloneCannotBeListed() throws Exception {
+        Run run = run(Map.of(), "bash", project.resolve("qualify").toString(), "--list");
+        assertThat(run.status()).isEqualTo(3);
+        assertThat(run.output()).hasLineCount(1).contains("it has no scenarios to list: the first run of ./qualify builds it");
+        assertThat(builds()).isZero();
+    }
+
+    /** As cp -r leaves it: all times are new, in any order. */
+    @ParameterizedTest
+    @ValueSource(strings = {"qualify", "rdmatest"})
+    void aCopyIsRunAsItWasBuilt(String script) throws Exception {
+        assertThat(launch(script, Map.of()).status()).isZero();
+        Path moved = folder.resolve("a copy & its clone");
+        Files.move(project, moved);
+        project = moved;
+        Files.setLastModifiedTime(
+                project.resolve("pom.xml"), FileTime.from(Instant.now().plusSeconds(3600)));
+
+        Run run = launch(script, Map.of());
+
+        assertThat(run.status()).as(run.output()).isZero();
+        String target = project + (script.equals("qualify") ? "/reports/target" : "/scenarios/target");
+        assertThat(run.output())
+                .contains("classes=" + target + "/classes:" + target + "/lib/a.jar:" + target + "/lib/b.jar\n")
+                .doesNotContain("Building");
+        assertThat(builds()).isEqualTo(1);
+    }
+
+    /** Root may write everywhere, so the clone is root's and the user is not. */
+    @ParameterizedTest
+    @ValueSource(strings = {"qualify", "rdmatest"})
+    void anothersCloneIsRunAndNotWrittenTo(String script) throws Exception {
+        Assumptions.assumeTrue(
+                "root".equals(System.getProperty("user.name")), "not root: nothing here is another user's");
+        assertThat(launch(script, Map.of()).status()).isZero();
+        Path state = Files.createDirectories(folder.resolve("state"));
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        String command = project.resolve(script).toString();
+        String[] nobody = {
+            "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "bash", command, "x"
+        };
+        Map<String, String> environment =
+                Map.of("XDG_STATE_HOME", state.toString(), "XDG_CACHE_HOME", state.toString(), "HOME", "/nonexistent");
+
+        Run run = run(environment, nobody);
+        assertThat(run.status()).as(run.output()).isZero();
+        if (script.equals("qualify")) {
+            assertThat(run.output()).contains("-Drdma.work=" + state + "/rdmatest/project-");
+            Run homeless = run(Map.of("HOME", "/nonexistent"), nobody);
+            assertThat(homeless.status()).isEqualTo(3);
+            assertThat(homeless.output()).hasLineCount(1).contains("set XDG_STATE_HOME to a folder of yours");
+        }
+
+        // Nobody builds what is another's.
+        Files.setLastModifiedTime(
+                Files.writeString(project.resolve("pom.xml"), "<project>changed</project>"),
+                FileTime.from(Instant.now().plusSeconds(7200)));
+        assertThat(run(environment, nobody).output()).contains("sources are newer than the build, which is used nevertheless");
+        Files.delete(project.resolve("reports/target/lib/a.jar"));
+        Files.delete(project.resolve("scenarios/target/lib/a.jar"));
+        Run incomplete = run(environment, nobody);
+        assertThat(incomplete.status()).isEqualTo(3);
+        assertThat(incomplete.output()).hasLineCount(1).contains("cannot be built by you", "Its owner builds it by running ./" + script);
+        assertThat(builds()).isEqualTo(1);
     }
 
     @Test

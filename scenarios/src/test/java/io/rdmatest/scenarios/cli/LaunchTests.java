@@ -258,7 +258,7 @@ class LaunchTests {
     @CsvSource({
         "exit 1, 3, the JVM did not start",
         "kill -KILL $$, 3, the JVM was killed by SIGKILL",
-        "kill -ABRT $$, 3, the JVM was killed by SIGABRT",
+        "kill -ABRT $$, 3, the JVM crashed with SIGABRT",
         "exit 127, 3, the JVM could not be started",
         "exit 90, 1, ''",
         "exit 8, 8, ''",
