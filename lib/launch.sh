@@ -255,6 +255,7 @@ end_as() {
 run_jvm() {
     local jvm signal signalled ended status='' with_us=()
     ! setpriv --pdeathsig KILL true 2>/dev/null || with_us=(setpriv --pdeathsig KILL)
+    { : <&0; } 2>/dev/null || exec </dev/null
     # A shell ignores SIGINT and SIGQUIT for what it starts in the background; what was ignored before it began stays so.
     (trap : INT QUIT && trap - INT QUIT && exec ${with_us[@]+"${with_us[@]}"} "$@") <&0 &
     jvm=$!
