@@ -3,8 +3,8 @@
 # shellcheck disable=SC2154,SC2034
 #
 # What ./qualify and ./rdmatest share: finding the JDK, building the project when it is not built or was changed, and running the JVM.
-# Whoever sources this has set project, the root of the project, and sets java_home by find_jdk.
-: "${project:?}"
+# Whoever sources this has set project, the root of the project, and script, its own path below that; it sets java_home by find_jdk.
+: "${project:?}" "${script:?}"
 
 # shellcheck source=../fabric-config/rdma-jdk/lib/common.sh
 . "$project/fabric-config/rdma-jdk/lib/common.sh"
@@ -15,10 +15,6 @@
 
 # Exit status for "this host cannot run it".
 readonly HOST_NOT_READY=3
-
-# The script's path below the project.
-script=$(readlink -f "$0")
-readonly script=${script#"$(readlink -f "$project")/"}
 
 complain() {
     printf './%s: %s\n' "$script" "$1" >&2
@@ -40,7 +36,7 @@ find_jdk() {
 
 # Sets classpath to what COMMAND of MODULE runs with: class_path MODULE COMMAND. Fails where that is not built, or a part is gone.
 class_path() {
-    local target=$project/$1/target list='' entry entries
+    local target=$project/$1/target list='' jar entry entries
     { IFS= read -r list <"$target/$2.classpath"; } 2>/dev/null
     [ -n "$list" ] || return 1
     # The file names them from its own folder, so that the whole may be moved. Quoted, no letter of the path means anything.
@@ -49,7 +45,12 @@ class_path() {
     for entry in "${entries[@]}"; do
         [ -r "$entry" ] || return 1
     done
-    classpath=$(classes_of "$1"):$list
+    # Its jar, for the JVM prepares the classes of jars only, else its folder.
+    classpath=$target/classes
+    for jar in "$target/$1"-*.jar; do
+        [[ $jar == *-sources.jar || $jar == *-javadoc.jar || ! -e $jar ]] || classpath=$jar
+    done
+    classpath+=:$list
 }
 
 # Whether COMMAND of MODULE can be run as it was built, whatever its sources are now: runnable MODULE COMMAND.
@@ -117,7 +118,7 @@ build_if_stale() {
         || complain "the project is not built, and cannot be in the virtual machine; on the host run: $project/$script --help"
     # Two commands that find the same thing missing must not both build it; each leaves another stamp, and they share modules.
     { mkdir -p "$target" "$project/target" && [ -w "$target" ] && exec 8>"$project/target/build.lock"; } 2>/dev/null \
-        || complain "the project is not built, and cannot be built by you, who may not write to $project. Its owner builds it by running ./$script there"
+        || complain "the project is not built, or not where you may read it, and you may not write to $project. Its owner builds it by running ./$script there"
     command -v mvn >/dev/null \
         || complain "Maven (mvn) is needed to build the project and is not on the PATH; run as root: $(install_command "$(package_of program:mvn)")"
     flock -n 8 || { echo 'Waiting for another build of this project ...' >&2 && flock 8; }
@@ -160,18 +161,6 @@ clone_name() {
     local sum
     sum=$(printf '%s' "$project" | cksum)
     printf '%s-%s\n' "$(basename -- "$project")" "${sum%% *}"
-}
-
-# Prints where the JVM is to load a module from: its jar, for the JVM prepares the classes of jars only, else its folder.
-classes_of() {
-    local jar
-    for jar in "$project/$1/target/$1"-*.jar; do
-        if [[ $jar != *-sources.jar && $jar != *-javadoc.jar && -e $jar ]]; then
-            printf '%s\n' "$jar"
-            return
-        fi
-    done
-    printf '%s\n' "$project/$1/target/classes"
 }
 
 # What lets a JVM start with its classes loaded and linked already; empty where that is not to be had.
@@ -226,7 +215,12 @@ prepare() {
 }
 
 # Whether a cache of classes is there, and of these jars and this JDK: is_of CACHE KEY.
-is_of() { [ -e "$1" ] && [ -r "$1.of" ] && [ "$(<"$1.of")" = "$2" ]; }
+is_of() {
+    local of=''
+    [ -e "$1" ] && [ -r "$1.of" ] || return 1
+    IFS= read -rd '' of <"$1.of"
+    [ "$of" = "$2"$'\n' ]
+}
 
 # A JVM that does not come to main ends with 1, which is also how a command says that the fabric failed. So the command says that by
 # this status, and 1 means what java itself means by it.

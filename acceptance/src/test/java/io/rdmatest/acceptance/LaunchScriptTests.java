@@ -301,7 +301,7 @@ class LaunchScriptTests {
         Files.delete(project.resolve("scenarios/target/lib/a.jar"));
         Run incomplete = run(environment, nobody);
         assertThat(incomplete.status()).isEqualTo(3);
-        assertThat(incomplete.output()).hasLineCount(1).contains("cannot be built by you", "Its owner builds it by running ./" + script);
+        assertThat(incomplete.output()).hasLineCount(1).contains("you may not write to", "Its owner builds it by running ./" + script);
         assertThat(builds()).isEqualTo(1);
     }
 
