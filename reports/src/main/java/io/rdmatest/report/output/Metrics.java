@@ -184,6 +184,11 @@ final class Metrics {
         return run.merge(Labels.of(more));
     }
 
+    /**
+     * Adds a metric.
+     *
+     * @param help never changes for a name: node_exporter drops the series of a file whose text differs from another file's
+     */
     private void gauge(String name, String help, Map<Labels, Double> values) {
         if (values.isEmpty()) {
             return;
